@@ -38,12 +38,12 @@ INSTALL = {
 
 
 def missing(program: str) -> str:
-    """Return the reason for which a test is skipped."""
+    """Return the reason why a test is skipped."""
     return f"{program} is not installed: {INSTALL[program]}"
 
 
 def require(program: str) -> str:
-    """Return the path of a program; without it, the test that asks is skipped."""
+    """Return the path of a program, or skip the test if the program is missing."""
     found = shutil.which(program)
     if found is None:
         pytest.skip(missing(program))
@@ -51,7 +51,7 @@ def require(program: str) -> str:
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    """Return the mark of a test that is skipped without this program."""
+    """Return a mark that skips a test if this program is missing."""
     return pytest.mark.skipif(shutil.which(program) is None, reason=missing(program))
 
 

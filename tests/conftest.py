@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def long_mode(request: pytest.FixtureRequest) -> bool:
-    """Whether the long mode was asked for."""
+    """Return whether the long mode was requested."""
     return bool(request.config.getoption("--long"))
 
 
@@ -114,7 +114,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say last what was not tried for want of a component, and how to get it: a line each."""
+    """List the missing components at the end, one per line, with the command that installs each."""
     reasons: Counter[str] = Counter()
     skipped = terminalreporter.stats.get("skipped", [])
     if file := os.environ.get("SCRIPTSCHEMA_SKIPPED"):

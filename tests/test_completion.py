@@ -46,7 +46,7 @@ PATIENCE = 180
 
 
 def typed(command: list[str], keys: str, until: Path, folder: Path) -> str:
-    """Type keys at a program's terminal until a file is there; return what the terminal showed."""
+    """Type keys at a program's terminal until a file exists. Return what the terminal showed."""
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(folder),

@@ -54,7 +54,7 @@ ELSEWHERE = {"atheris", "pluau"}
 
 
 def modules_of(requirements: Iterable[str]) -> set[str]:
-    """The modules that requirements bring."""
+    """Return the modules that requirements provide."""
     found = set()
     for requirement in requirements:
         name = Requirement(requirement).name
@@ -63,13 +63,13 @@ def modules_of(requirements: Iterable[str]) -> set[str]:
 
 
 def extra_requirements(package: str) -> dict[str, list[str]]:
-    """What each extra of a package brings, but `all`, which names other extras."""
+    """Return the requirements of each extra of a package, except `all`, which lists the others."""
     return {extra: brought for extra, brought in EXTRAS[package].items() if extra != "all"}
 
 
 @cache
 def imported_by(package: str) -> set[str]:
-    """The modules of others that a package imports anywhere."""
+    """Return the external modules that a package imports anywhere."""
     names: set[str] = set()
     for file in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -81,7 +81,7 @@ def imported_by(package: str) -> set[str]:
 
 
 def documented() -> dict[tuple[str, str], str]:
-    """The extra ("" for none) of each package and requirement in docs/dependencies.md."""
+    """Return the extra ("" for none) of each package and requirement in docs/dependencies.md."""
     text = (ROOT / "docs/dependencies.md").read_text()
     rows = re.findall(
         r"^\|(?: `([a-z]+)` \|)? (\S+) \| (both|scriptschema|orgrest) \| \S.* \|$",

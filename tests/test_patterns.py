@@ -39,7 +39,7 @@ def module_names() -> Iterator[str]:
 
 
 def possessive_groups() -> dict[str, tuple[str, int]]:
-    """Text and flags of the patterns with a possessive quantifier behind a group, by name."""
+    """Return the text and flags of patterns with a possessive quantifier after a group, by name."""
     found = {}
     for name in module_names():
         for attribute, value in vars(importlib.import_module(name)).items():
@@ -54,7 +54,7 @@ def possessive_groups() -> dict[str, tuple[str, int]]:
 
 
 def old_python() -> str | None:
-    """A CPython 3.11 from before the correction, if there is one: Debian 12's own, for example."""
+    """Return a CPython 3.11 from before the fix, such as Debian 12's own, or None."""
     for name in ("/usr/bin/python3.11", "python3.11", "python3"):
         path = shutil.which(name)
         if path is None:
@@ -67,7 +67,7 @@ def old_python() -> str | None:
 
 
 def random_strings(pattern: str, seed: int) -> list[str]:
-    """Strings over the characters that the pattern is about, and a few others."""
+    """Return strings of the characters in the pattern, and a few others."""
     rng = random.Random(seed)
     characters = [
         *sorted({c for c in pattern if not c.isalpha()}),

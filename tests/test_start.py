@@ -25,7 +25,7 @@ HEAVY = {
 
 
 def loaded_by(code: str, *, check: bool = True) -> set[str]:
-    """The modules that are loaded when Python has run the code and ends."""
+    """Return the modules that are loaded after Python has run the code."""
     tell = (
         f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {code}"
     )

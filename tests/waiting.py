@@ -15,7 +15,7 @@ LONGEST = 120
 
 
 def wait_until(get: Callable[[], T], wanted: Callable[[T], object] = bool) -> T:
-    """Call `get` until its value is `wanted`, which it returns; fail after two minutes."""
+    """Call `get` until it returns `wanted`, and return that. Fail after two minutes."""
     deadline = time.monotonic() + LONGEST
     while not wanted(found := get()):
         assert time.monotonic() < deadline, f"not within {LONGEST} seconds: {found!r}"
@@ -24,7 +24,7 @@ def wait_until(get: Callable[[], T], wanted: Callable[[T], object] = bool) -> T:
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process runs; a zombie does not."""
+    """Return whether a process is running. A zombie is not."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -33,7 +33,7 @@ def is_alive(process: int) -> bool:
 
 
 def descendants(process: int) -> list[int]:
-    """Return the processes that a process, and those below it, started (Linux)."""
+    """Return the direct and indirect child processes of a process (Linux)."""
     found: list[int] = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -46,7 +46,7 @@ def descendants(process: int) -> list[int]:
 
 
 def is_watched(process: int) -> bool:
-    """Whether the kernel sends a process SIGIO once a pipe that it inherited is closed (Linux)."""
+    """Return whether the kernel sends a process SIGIO when an inherited pipe is closed (Linux)."""
     for info in Path(f"/proc/{process}/fdinfo").glob("*"):
         with contextlib.suppress(FileNotFoundError):
             _, flags = info.read_text().splitlines()[1].split()

@@ -24,7 +24,7 @@ _COMMENT = re.compile(r"^<!-- test\n(.*?)^-->\n", re.DOTALL | re.MULTILINE)
 
 @attrs.frozen
 class Example:
-    """An example of a page: its section, its heading, its blocks, and what the test needs."""
+    """An example on a page: its section, its heading, its blocks, and the test's settings."""
 
     kind: str
     title: str
@@ -35,7 +35,7 @@ class Example:
 
 @attrs.frozen
 class MovingPage:
-    """A page: the tool it is about, what the test needs for all examples, and these."""
+    """A page: its tool, the test's settings for all examples, and the examples."""
 
     tool: str
     test: dict[str, Any]

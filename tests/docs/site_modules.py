@@ -8,7 +8,7 @@ from pages import ROOT
 
 
 def site_module(name: str) -> ModuleType:
-    """Import a script of docs/site by its name."""
+    """Import a script in docs/site by name."""
     folder = str(ROOT / "docs/site")
     if folder not in sys.path:
         sys.path.append(folder)

@@ -44,7 +44,7 @@ VARYING = (
 
 
 def environment() -> dict[str, str]:
-    """The environment of a shell after an install, in which scripts import what is beside them."""
+    """The environment of a shell after an install. Scripts can import modules beside them."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     given = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     return {**given, "PATH": path, "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
@@ -57,7 +57,7 @@ def same(expected: str, got: str) -> bool:
 
 
 def session(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each command of a console block, and what it should print."""
+    """Yield each command of a console block with its expected output."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
         count = 1
@@ -68,7 +68,7 @@ def session(text: str) -> Iterator[tuple[str, str]]:
 
 
 def seen(command: str, folder: Path) -> str:
-    """Run a command, and return what a terminal shows when it has ended."""
+    """Run a command, and return what a terminal shows in the end."""
     screen = pyte.Screen(COLUMNS, 500)
     stream = pyte.ByteStream(screen)
     fd, tty = pty.openpty()
@@ -86,7 +86,7 @@ def seen(command: str, folder: Path) -> str:
 
 
 def run_console(block: Block, folder: Path) -> Path:
-    """Run the commands of a block; return the folder in which the next ones are run."""
+    """Run the commands of a block, and return the folder for the next ones."""
     for command, expected in session(block.text):
         if command.startswith("cd "):
             folder /= command.removeprefix("cd ").strip()

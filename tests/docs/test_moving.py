@@ -28,7 +28,7 @@ def port() -> Iterator[int]:
 
 
 def imported(source: str, folder: Path, beside: dict[str, str] | None = None) -> str:
-    """Return what an import prints: the document, and what it could not translate."""
+    """Return what an import prints: the document, and the parts that it could not translate."""
     file = folder / "source"
     if beside is None:
         file.write_text(source)
@@ -42,7 +42,7 @@ def imported(source: str, folder: Path, beside: dict[str, str] | None = None) ->
 
 
 def run(text: str, test: dict[str, Any], suffix: str, port: int, folder: Path) -> Any:
-    """Run orgrest with a document: send it if the test asks for that, else print the requests."""
+    """Run orgrest with a document, either sending its requests or printing them."""
     host = f"http://127.0.0.1:{port}"
     file = folder / f"document{suffix}"
     file.write_text(text.replace("HOST", host))

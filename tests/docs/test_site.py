@@ -30,7 +30,7 @@ LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "sourc
 
 
 class Page(HTMLParser):
-    """A built page: what it links to, what it loads, and the places that can be linked to."""
+    """A built page: its links, the files that it loads, and the anchors that links can refer to."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def built() -> dict[Path, Page]:
-    """Build the site into build/site, where one can look at it; give its pages."""
+    """Build the site in build/site, where it can be viewed, and return its pages."""
     done = subprocess.run(
         [sys.executable, ROOT / "docs/site/build.py"],
         stdout=subprocess.PIPE,
@@ -85,7 +85,7 @@ def test_no_link_of_the_site_leads_nowhere(built: dict[Path, Page]) -> None:
 
 
 def test_links_to_other_sites_can_be_those_of_any_reader(built: dict[Path, Page]) -> None:
-    """Whether there is something is for LinkChecker to say, before a release."""
+    """LinkChecker checks before a release whether the targets exist."""
     others = {link for page in built.values() for link in page.links if urlsplit(link).scheme}
     assert len(others) > 10
     for link in others:
@@ -200,7 +200,7 @@ def test_every_public_name_is_in_the_reference(built: dict[Path, Page]) -> None:
 
 
 def commands(command: click.Command) -> list[click.Command]:
-    """A command, and all below it."""
+    """Return a command and all its subcommands."""
     if not isinstance(command, click.Group):
         return [command]
     context = click.Context(command)
@@ -213,7 +213,7 @@ def commands(command: click.Command) -> list[click.Command]:
 
 @cache
 def options(program_name: str) -> dict[str, set[str]]:
-    """The options of each command of a program, by the words that call it."""
+    """Return the options of each command of a program, by the command's words."""
     top: click.Command = {"scriptschema": main, "orgrest": program}[program_name]
     found: dict[str, set[str]] = {}
 
@@ -264,7 +264,7 @@ def test_the_links_of_a_page_work_in_the_repository(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the fragments that GitHub makes of the headings of a page."""
+    """Return the anchors that GitHub creates for the headings of a page."""
     titles = re.findall(r"^#+ (.*)", without_blocks(page.read_text("utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -292,7 +292,7 @@ def site_navigation() -> list[dict[str, Any]]:
 
 
 def leaves(part: Any) -> Iterator[str]:
-    """Yield the pages of a part of the navigation."""
+    """Yield the pages in a part of the navigation."""
     if isinstance(part, str):
         yield part
     else:

@@ -21,7 +21,7 @@ ROWS = [
 
 
 def used(source: str, luau: str) -> set[str]:
-    """The extension fields that the source needs."""
+    """Return the extension fields that the source needs."""
     return {
         f"{field.message}.{field.schema_name}"
         for node, _ in walk(parse(source, luau=luau).tree)

@@ -14,7 +14,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Build the toy by a compiler's command; the path of the program."""
+    """Build the toy with a compiler's command, and return the path of the program."""
 
     def build(name: str, *command: str) -> Path:
         program = tmp_path_factory.mktemp("toy") / name
@@ -30,13 +30,13 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.fixture(scope="session")
 def toy(build: Build) -> Path:
-    """The toy that runs one source from standard input."""
+    """The toy, which runs one source from standard input."""
     return build("plain", "cc")
 
 
 @pytest.fixture
 def seeds(tmp_path: Path) -> Path:
-    """A program with each of the constructs that the bug needs, none in another."""
+    """Programs that each contain one of the constructs that the bug needs."""
     folder = tmp_path / "seeds"
     folder.mkdir()
     for name, source in {

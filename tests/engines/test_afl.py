@@ -54,7 +54,7 @@ def log_of(out: Path) -> Path:
 
 
 def fuzz(seeds: Path, out: Path, toy: Path, seconds: int, **settings: str) -> dict[str, str]:
-    """Run AFL++ to its end; return its statistics."""
+    """Run AFL++ until it ends, and return its statistics."""
     process = start(seeds, out, toy, seconds, **settings)
     try:
         process.wait(timeout=seconds + 60)
@@ -66,7 +66,7 @@ def fuzz(seeds: Path, out: Path, toy: Path, seconds: int, **settings: str) -> di
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill AFL++ and its target, which would go on alone."""
+    """Kill AFL++ and its target, which would otherwise keep running."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -22,7 +22,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def running(folder: Path) -> list[str]:
-    """The commands of AFL++'s processes for a campaign."""
+    """Return the command lines of AFL++'s processes for a campaign."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

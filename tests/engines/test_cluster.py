@@ -67,7 +67,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 
 def address_in(file: Path) -> str:
-    """The address of the scheduler that writes the file."""
+    """Return the address of the scheduler that writes the file."""
 
     def address() -> str:
         with contextlib.suppress(OSError, ValueError):

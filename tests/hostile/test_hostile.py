@@ -31,10 +31,10 @@ JSON = "Content-Type: application/json"
 
 @attrs.frozen
 class Case:
-    """A document, what the server answers to its first request, and what must come of it.
+    """A document, the server's response to its first request, and the required result.
 
-    `said` must be told; `kept` must stand in the document afterwards, `absent` must not; `sent` is
-    how many requests reach the server, None where that does not matter.
+    `said` must be reported. `kept` must be in the document afterwards, `absent` must not. `sent`
+    is the number of requests that reach the server, or None if it does not matter.
     """
 
     name: str
@@ -102,7 +102,7 @@ CASES = [
 
 @attrs.frozen
 class Outcome:
-    """What a run of a document left: its exit status, what it told, and the folder."""
+    """The result of running a document: its exit status, its output, and the folder."""
 
     folder: Path
     before: str
@@ -116,7 +116,7 @@ class Outcome:
         return (self.folder / self.file).read_text("utf-8", "surrogateescape")
 
     def check(self) -> None:
-        """Assert what holds for any document and any server."""
+        """Assert what must hold for any document and any server."""
         assert "Traceback" not in self.told
         assert self.status in (0, 1, 2)
         assert SECRET not in self.told
@@ -138,7 +138,7 @@ class Outcome:
 def run(
     folder: Path, case: Case, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Outcome:
-    """Run a case in a folder of its own."""
+    """Run a case in its own folder."""
     work = folder / "work"
     work.mkdir(parents=True)
     (folder / "state").mkdir()
@@ -182,7 +182,7 @@ def test_a_hostile_document_or_server_does_no_harm(
 
 
 def mutated(data: bytes, chance: random.Random, others: list[bytes]) -> bytes:
-    """Change a few places of a text: pieces of it or of others come, go or are repeated."""
+    """Change a few places of a text: parts of it or of others are removed, added or repeated."""
     for _ in range(chance.randrange(1, 5)):
         at = chance.randrange(len(data) + 1)
         end = min(len(data), at + chance.randrange(12))

@@ -311,7 +311,7 @@ PROMISES: dict[str, list[str]] = {
 
 
 def promises() -> list[str]:
-    """The sentences in the items of the page, and of the list in SECURITY.md."""
+    """Return the sentences in the items of the page, and of the list in SECURITY.md."""
     texts = [PAGE.read_text("utf-8"), (ROOT / "SECURITY.md").read_text("utf-8")]
     items = [
         re.sub(r"\s+", " ", item)

@@ -14,7 +14,7 @@ from scriptschema.generation.trees import generate
 
 @attrs.frozen(eq=False)
 class Place:
-    """A place in a tree that holds a message: a field, and in a list the index."""
+    """A position in a tree that holds a message: a field and, in a list, the index."""
 
     holder: Message
     name: str
@@ -36,7 +36,7 @@ class Place:
 
 
 def damage(tree: Message, seed: int, times: int = 8) -> None:
-    """Do so many things to a tree; what comes out is valid by the schema, and often very deep."""
+    """Damage a tree `times` times, in place. The result is valid by the schema, and often very deep."""
     choose = random.Random(seed)
     for _ in range(times):
         places = list(places_of(tree))

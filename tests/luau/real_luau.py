@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent
 
 
 def what_is_missing() -> str | None:
-    """What has to be installed before there is a real Luau; None if nothing is missing."""
+    """Return what must be installed to get the real Luau, or None if nothing is missing."""
     if shutil.which("node") is None:
         return "Node is not installed: apt install nodejs npm, then npm ci --prefix tests/luau"
     if not (FOLDER / "node_modules" / "luau-web").is_dir():
@@ -33,7 +33,7 @@ def what_is_missing() -> str | None:
 
 @attrs.frozen
 class Answer:
-    """How a program ran: its error, None at its end; what it printed; whether time ran out."""
+    """The result of a program: its error or None, its output, and whether time ran out."""
 
     error: str | None
     output: str = ""
@@ -41,7 +41,7 @@ class Answer:
 
 
 class RealLuau:
-    """The process; a context manager that ends it."""
+    """The process, as a context manager that ends it."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -60,11 +60,11 @@ class RealLuau:
         self.process.communicate(timeout=60)
 
     def compile(self, source: str) -> str | None:
-        """Compile a source; return the error, None if there is none."""
+        """Compile a source. Return the error, or None."""
         return self._ask({"source": source})["error"]
 
     def compile_all(self, sources: Iterable[str]) -> Iterator[str | None]:
-        """Compile sources, one ahead, so that they are made while Luau works."""
+        """Compile sources. The next source is generated while Luau compiles."""
         waiting = False
         for source in sources:
             self._send({"source": source})
@@ -75,13 +75,13 @@ class RealLuau:
             yield self._receive()["error"]
 
     def run(self, source: str, module: str | None = None, *, milliseconds: int = 1000) -> Answer:
-        """Run a program, with the module that it requires, for so long at most."""
+        """Run a program, with the module that it requires, within a time limit."""
         request = {"source": source, "module": module, "milliseconds": milliseconds}
         return Answer(**self._ask(request))
 
     @cached_property
     def version(self) -> Version:
-        """The newest version of Luau of which this one has all members."""
+        """The newest version of Luau whose library members this one has."""
         answer = self.run(probing.program(), milliseconds=10_000)
         assert answer.error is None, answer.error
         names = enumerate(probing.names())

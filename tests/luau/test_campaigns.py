@@ -52,7 +52,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 
 def run(target: Target, source: str, module: str | None = None) -> Outcome:
-    """How a program ends, the same at all levels."""
+    """Return how a program ends, which must be the same at all levels."""
     target.submit(Sources(module, source), 20)
     found = target.collect()
     assert len(found) == 3
@@ -103,7 +103,7 @@ def test_programs_do_the_same_again_and_without_mistakes_all_end(
 
 
 def run_all(target: Target, sources: Sources) -> list[Outcome]:
-    """How a program ends at each level."""
+    """Return how a program ends at each level."""
     target.submit(sources, 20)
     return target.collect()
 
@@ -217,7 +217,7 @@ def is_small(find: finds.Find) -> bool:
 
 
 class _Enough(Exception):  # it ends a campaign, and is no error
-    """So many bugs were found and reduced; Luau's own, found beside them, may be larger."""
+    """Raised when enough bugs were found and reduced. Luau's own, found as well, may be larger."""
 
 
 def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:

@@ -41,7 +41,7 @@ def unary(op: ExprUnary.Op, expr: Expr) -> Expr:
 
 
 def pairs() -> Iterator[tuple[Expr, Expr]]:
-    """Both ways to put two binary operators together."""
+    """Return both ways to nest two binary operators."""
     x, y, z = map(operand, range(3))
     for one in ExprBinary.Op:
         for two in ExprBinary.Op:
@@ -71,7 +71,7 @@ def trees() -> Iterator[Expr]:
 
 
 def larger_trees() -> Iterator[Expr]:
-    """Two binary operators and an operand that is more than a variable."""
+    """Return two binary operators with an operand that is more than a variable."""
     x, y, z = map(operand, range(3))
     minus_two = Expr(number=ExprConstantNumber(val=-2))
     choice = Expr(ifelse=ExprIfElse(cond=x, then=y, else_=z))
@@ -93,7 +93,7 @@ SOME_LARGER = random.Random(4).sample(LARGER, 600)
 
 
 def plain(expr: Expr) -> str:
-    """The text of a tree with everything in parentheses."""
+    """Return the text of a tree with everything in parentheses."""
     node = expr.alternative
     match node:
         case ExprLocal():
@@ -112,7 +112,7 @@ def plain(expr: Expr) -> str:
 
 
 def comparison(one: str, two: str, number: int) -> str:
-    """Luau code that prints the number if two expressions differ for some values."""
+    """Return Luau code that prints the number if two expressions differ for some values."""
     return (
         f"if differ(function(v0, v1, v2) return {one} end, "
         f"function(v0, v1, v2) return {two} end) then print({number}) end\n"
@@ -140,7 +140,7 @@ end
 
 
 def differing(luau: RealLuau, texts: list[tuple[str, str]]) -> list[int]:
-    """The positions of the pairs of expressions whose values differ, by the real Luau."""
+    """Return the positions of the pairs of expressions whose values differ in the real Luau."""
     found: list[int] = []
     for start in range(0, len(texts), 100):
         chunk = texts[start : start + 100]
@@ -160,7 +160,7 @@ def test_precedence_of_what_is_printed_is_that_of_the_tree(luau: RealLuau) -> No
 
 
 def test_precedence_test_can_tell_trees_apart(luau: RealLuau) -> None:
-    """The values show for most pairs of operators which of the two comes first."""
+    """The values show for most pairs of operators which of the two is evaluated first."""
     texts = [(plain(left), plain(right)) for left, right in pairs()]
     assert len(differing(luau, texts)) > 0.8 * len(texts)
 

@@ -52,7 +52,7 @@ def damaged(seed: int) -> ModuleSet:
 
 
 def sources(tree: ModuleSet) -> Iterator[str]:
-    """The sources of the repaired tree; and the tree has to be as it was, repaired once for all."""
+    """Return the sources of the repaired tree. Repairing must be idempotent and keep the tree."""
     before = copy(tree)
     repaired = repair(tree)
     assert tree == before
@@ -111,7 +111,7 @@ def test_wild_indexes_are_names_everywhere(luau: RealLuau) -> None:
 
 
 def test_generate_programs_writes_files_that_all_compile(luau: RealLuau, tmp_path: Path) -> None:
-    """The issue's last line, with fewer files."""
+    """As in the first issue's example, with fewer files."""
     command = [sys.executable, "-m", "scriptschema", "generate", "--programs", "-n", "100"]
     subprocess.run([*command, "--seed", "1", "--format", "luau", "-o", str(tmp_path)], check=True)
     files = sorted(tmp_path.rglob("*.luau"))
@@ -123,7 +123,7 @@ PCALL = DEFAULT.globals.index("pcall")
 
 
 def guarded(statement: Stat) -> Stat:
-    """`pcall(function() statement end)`; a return stays, for its values."""
+    """Return `pcall(function() statement end)`. A return is kept for its values."""
     if statement.which == "return_":
         return statement
     func = ExprFunction(vararg=False, body=StatBlock(body=[statement]))
@@ -132,9 +132,7 @@ def guarded(statement: Stat) -> Stat:
 
 
 def test_a_module_that_nothing_stops_returns_one_value(luau: RealLuau, long_mode: bool) -> None:
-    """Programs whose every statement stands in a `pcall`, as a fuzzer makes them that wants all of
-    them executed.
-    """
+    """Fuzzers wrap every statement in a `pcall`, so that all of them are executed."""
     counts = Counter()
     for seed in range(2000 if long_mode else 100):
         tree = generate(ModuleSet, seed=seed, size=200)

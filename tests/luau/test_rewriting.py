@@ -96,7 +96,7 @@ def test_a_program_that_would_see_it_is_not_rewritten(source: str, applying: set
 
 
 def campaign_with(bugs: str, folder: Path, seconds: float) -> list[Find]:
-    """The finds on one target at one level, up to the first that is reduced."""
+    """Return the finds on one target at one level, up to the first that is reduced."""
     if what_is_missing():
         pytest.skip(str(what_is_missing()))
     command = f"{shutil.which('node')} {FOLDER / 'planted.mjs'} {FOLDER} {bugs}"

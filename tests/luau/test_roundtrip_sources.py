@@ -27,7 +27,7 @@ MODULE = (EXAMPLES / "module0.luau").read_text()
 
 
 def without_shebang(source: str) -> str:
-    """The source as the luau program gives it to Luau."""
+    """Return the source that the `luau` program passes to Luau."""
     return "--" + source if source.startswith("#!") else source
 
 
@@ -80,7 +80,7 @@ for a: B, c in d, e do if f then continue end break end
 
 
 def fragments() -> list[str]:
-    """Some lines in a row of the examples, and single lines of what is rarer."""
+    """Return runs of lines from the examples, and single lines with rarer syntax."""
     found = [line for line in MORE.splitlines() if line]
     for source in SOURCES.values():
         lines = without_shebang(source).split("\n")
@@ -90,7 +90,7 @@ def fragments() -> list[str]:
 
 
 def mutants(seed: int) -> Iterator[str]:
-    """Sources of which some tokens were removed, doubled, swapped or come from elsewhere."""
+    """Return sources with some tokens removed, duplicated, swapped or taken from elsewhere."""
     rng = random.Random(seed)
     pieces = [list(filter(None, tokenize(source).texts)) for source in fragments()]
     pieces = [tokens for tokens in pieces if len(tokens) > 1]

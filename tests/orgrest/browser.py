@@ -18,7 +18,7 @@ PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Browser:
-    """A page in a browser; `messages` is what it complained about."""
+    """A page in a browser. `messages` are its errors and warnings."""
 
     def __init__(self) -> None:
         if PROGRAM is None:
@@ -84,14 +84,14 @@ class Browser:
             self.messages.append(found)
 
     def open(self, path: Path) -> None:
-        """Load a file, from the beginning to its end."""
+        """Load a file completely."""
         self.messages.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
         while not any(message["method"] == "Page.loadEventFired" for message in self.messages):
             self.messages.append(json.loads(self._socket.recv(timeout=60)))
 
     def ask(self, expression: str) -> Any:
-        """Return the value of an expression in JavaScript, also that of a promise."""
+        """Return the value of a JavaScript expression. A promise is awaited."""
         found = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -108,12 +108,12 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
     def in_colors(self, scheme: str) -> None:
-        """Show the page as for a person who prefers "light" or "dark"."""
+        """Show the page for a person who prefers the "light" or "dark" theme."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=features)
 
     def barriers(self) -> list[str]:
-        """Return what axe-core finds wrong with the accessibility of the page."""
+        """Return the problems that axe-core finds in the accessibility of the page."""
         if not AXE.exists():
             pytest.skip(missing("axe-core"))
         self.ask(f"{AXE.read_text('utf-8')};0")
@@ -123,14 +123,14 @@ class Browser:
         return barriers
 
     def complaints(self) -> list[str]:
-        """Return what went wrong in the page: exceptions, refused resources, errors."""
+        """Return the page's exceptions, refused resources and errors."""
         kinds = {"Runtime.exceptionThrown", "Log.entryAdded"}
         return [
             json.dumps(message["params"]) for message in self.messages if message["method"] in kinds
         ]
 
     def requested(self) -> list[str]:
-        """Return the URLs that the page asked for."""
+        """Return the URLs that the page requested."""
         return [
             message["params"]["request"]["url"]
             for message in self.messages

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def bytecodes(call: Callable[[], object]) -> int:
-    """Return how many bytecodes a call executes, loops within C functions not counted."""
+    """Return the number of bytecode instructions that a call executes, not counting C code."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:

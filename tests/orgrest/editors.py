@@ -24,7 +24,7 @@ TIMEOUT = 60
 
 
 def units(text: str, encoding: str) -> int:
-    """How long a client takes a text to be."""
+    """Return the length of a text in the client's units."""
     if encoding == "utf-32":
         return len(text)
     if encoding == "utf-16":
@@ -33,7 +33,7 @@ def units(text: str, encoding: str) -> int:
 
 
 class Buffer:
-    """An open document; `text` is what the user sees."""
+    """An open document. `text` is what the user sees."""
 
     def __init__(self, editor: Editor, path: Path, text: str) -> None:
         self.editor = editor
@@ -61,7 +61,7 @@ class Buffer:
         return types.Range(self.position(start), self.position(end))
 
     def edit(self, start: int, end: int, new: str) -> None:
-        """What the user types."""
+        """Replace a part of the text, as a user does by typing."""
         self.editor.do(lambda: self.editor._change(self, [(start, end, new)]))
 
     def replace(self, old: str, new: str) -> None:
@@ -69,7 +69,7 @@ class Buffer:
         self.edit(at, at + len(old), new)
 
     def at(self, marked: str) -> types.Position:
-        """The position of the bar in `marked`, which is else a piece of the text."""
+        """Return the position of the bar in `marked`, or of `marked` itself in the text."""
         before, _, after = marked.partition("|")
         return self.position(self.text.index(before + after) + len(before))
 
@@ -90,25 +90,25 @@ class Buffer:
         return self.editor.run(name, self.uri, line)
 
     def lenses(self) -> list[types.CodeLens]:
-        """The lenses, each resolved as an editor does before it is shown."""
+        """Return the lenses, each resolved as an editor does before showing it."""
         params = types.CodeLensParams(self.identifier)
         found = self.ask(types.TEXT_DOCUMENT_CODE_LENS, params)
         return [one if one.command else self.ask(types.CODE_LENS_RESOLVE, one) for one in found]
 
     def settle(self) -> None:
-        """Wait until the server has read all that was typed: it answers in order."""
+        """Wait until the server has processed all edits. It answers in order."""
         where = types.Position(0, 0)
         self.ask(types.TEXT_DOCUMENT_COMPLETION, types.CompletionParams(self.identifier, where))
 
     def diagnostics(self, wanted: Callable[[list[Any]], bool] = bool) -> list[Any]:
-        """The diagnostics, once they are as `wanted`."""
+        """Wait until the diagnostics are `wanted`, and return them."""
         return self.editor.wait_for(
             lambda: list(self.editor.client.diagnostics.get(self.uri, ())), wanted
         )
 
 
 class Editor:
-    """A client of a server's process (or of a port), its event loop in a thread of its own."""
+    """A client of a server's process (or of a port). Its event loop runs in its own thread."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class Editor:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(TIMEOUT)
 
     def start(self, method: str, params: Any, identifier: str | None = None) -> Any:
-        """Send a request; gives the future of its result."""
+        """Send a request, and return the future of its result."""
         send = self.client.protocol.send_request
         return self.do(lambda: send(method, params, msg_id=identifier))
 
@@ -265,7 +265,7 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, changes))
 
     def _apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-        """Make a workspace edit, if it is one of the present version."""
+        """Apply a workspace edit if it is for the current version."""
         edits: list[tuple[Buffer, int | None, Any]] = [
             (self.buffers[one.text_document.uri], one.text_document.version, one.edits)  # type: ignore[union-attr]  # no files
             for one in params.edit.document_changes or ()
@@ -287,7 +287,7 @@ class Editor:
         ]
 
     def make(self, edit: types.WorkspaceEdit) -> None:
-        """Make an edit that the server gave as an answer."""
+        """Apply an edit from the server's answer."""
         answer = self.do(lambda: self._apply(types.ApplyWorkspaceEditParams(edit)))
         assert answer.applied, answer
 
@@ -298,7 +298,7 @@ class Editor:
                 self.watched += [watcher["globPattern"] for watcher in found]
 
     def tell_of_file(self, path: Path) -> None:
-        """What an editor says of a file that another program changed, if it was asked to."""
+        """Notify the server of a file that another program changed, if it watches the file."""
         if any(path.match(pattern.removeprefix("**/")) for pattern in self.watched):
             event = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
             params = types.DidChangeWatchedFilesParams([event])
@@ -311,14 +311,14 @@ class Editor:
 
 
 def plain(found: Any) -> Any:
-    """A result as plain data: pygls makes named tuples of objects."""
+    """Return a result as plain data, because pygls turns objects into named tuples."""
     if hasattr(found, "_asdict"):
         return {name: plain(value) for name, value in found._asdict().items()}
     return [plain(one) for one in found] if isinstance(found, (list, tuple)) else found
 
 
 def serve_tcp(*arguments: str) -> tuple[subprocess.Popen[str], int]:
-    """Start a server on a port of its choice; gives it and the port."""
+    """Start a server on a port that it chooses. Return the server and the port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "orgrest", "lsp", "--tcp", *arguments],
         stdin=subprocess.DEVNULL,

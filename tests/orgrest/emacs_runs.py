@@ -34,7 +34,7 @@ def init_line() -> str:
 
 
 def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> list[object]:
-    """Run a Lisp program in Emacs after the line for the init file; give what it `tell`s."""
+    """Run a Lisp program in Emacs after the line for the init file. Return what it `tell`s."""
     path = folder / "script.el"
     path.write_text(f"{line or init_line()}{PRELUDE}{script}")
     done = subprocess.run(

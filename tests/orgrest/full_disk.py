@@ -16,7 +16,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))
 def run_with_full_disk(
     code: str, *arguments: str, most_bytes: int
 ) -> subprocess.CompletedProcess[str]:
-    """Run `code` in a new Python where no file can grow past `most_bytes`."""
+    """Run `code` in a new Python process that can write at most `most_bytes` to a file."""
     return subprocess.run(
         [sys.executable, "-B", "-c", _START.format(most_bytes) + code, *arguments],
         capture_output=True,

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Browser:
-    """Opens pages as a person's browser does, each in a thread; `pages` are where they ended.
+    """Opens pages as a person's browser does, each in a thread. `pages` are the final pages.
 
-    `answer` is the button that the person presses; with `None` they close the page.
+    `answer` is the button that the person presses. With `None`, they close the page.
     """
 
     def __init__(self, answer: str | None = "allow") -> None:
@@ -51,7 +51,7 @@ class Browser:
 
 
 def sign_in(url: str, answer: str = "allow") -> requests.Response:
-    """Open a page, press a button of its form, and follow where that leads."""
+    """Open a page, press a button of its form, and follow the redirects."""
     with requests.Session() as session:
         session.trust_env = False
         page = session.get(url, timeout=30)

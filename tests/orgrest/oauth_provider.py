@@ -36,7 +36,7 @@ FORM = """<!doctype html><title>Sign in</title>
 
 
 class Client(ClientMixin):
-    """A client, public without a secret, which comes back to any port of loopback."""
+    """A client, public if it has no secret. It may be redirected to any port on loopback."""
 
     def __init__(self, name: str, secret: str = "") -> None:
         self.name, self.secret = name, secret
@@ -68,7 +68,7 @@ class Client(ClientMixin):
 
 
 class Code(dict[str, Any]):
-    """A code as Authlib asks for it."""
+    """An authorization code with Authlib's interface."""
 
     def __getattr__(self, name: str) -> Any:
         return self[name]
@@ -81,7 +81,7 @@ class Code(dict[str, Any]):
 
 
 class Issued(dict[str, Any]):
-    """A token as Authlib asks for it."""
+    """A token with Authlib's interface."""
 
     def check_client(self, client: Client) -> bool:
         return self["client"] == client.name
@@ -94,9 +94,9 @@ class Issued(dict[str, Any]):
 
 
 class Provider:
-    """Issues tokens for `jo`; what came is kept in `asked` (the grants) and `bearers`.
+    """Issues tokens for `jo`. It records requests in `asked` (the grants) and `bearers`.
 
-    `lifetime` is that of tokens in seconds; `revoke` makes access tokens invalid at once.
+    `lifetime` is the lifetime of tokens in seconds. `revoke` invalidates access tokens at once.
     """
 
     def __init__(self) -> None:
@@ -130,11 +130,11 @@ class Provider:
         self._server.server_close()
 
     def revoke(self) -> None:
-        """Make all access tokens so far invalid."""
+        """Invalidate all access tokens so far."""
         self.revoked.update(token["access_token"] for token in self.tokens)
 
     def forget(self) -> None:
-        """Make all refresh tokens so far invalid, too."""
+        """Invalidate all refresh tokens so far, too."""
         self.revoke()
         self.revoked.update(
             token["refresh_token"] for token in self.tokens if "refresh_token" in token

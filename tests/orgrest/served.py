@@ -16,7 +16,7 @@ SECRET = "hunter2-hunter2"
 
 
 class Gate:
-    """A server's answer that waits until it is let through."""
+    """A server's response that waits until a test releases it."""
 
     def __init__(self) -> None:
         self.asked = threading.Semaphore(0)

@@ -21,7 +21,7 @@ Handler = Callable[[socket.socket, bytes], None]
 
 
 class RawServer:
-    """Answers each request on a socket with what `answer` says: bytes, or a function of both.
+    """Answers each request on a socket with `answer`: bytes, or a function of both.
 
     Requests are read up to the end of the body that their Content-Length announces. A function
     may close the socket; otherwise the connection is kept for the next request.
@@ -84,7 +84,7 @@ class RawServer:
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """One request's bytes, or b"" when the client has closed the connection."""
+    """Return one request's bytes, or b"" if the client has closed the connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         chunk = connection.recv(65536)
@@ -108,7 +108,7 @@ def read_request(connection: socket.socket) -> bytes:
 def response(
     body: bytes = b"", *lines: str | bytes, status: str | bytes = "200 OK", length: bool = True
 ) -> bytes:
-    """A response's bytes: status line, header lines, and a Content-Length unless told not to."""
+    """Return a response's bytes: status line, headers, and by default a Content-Length."""
     head = [b"HTTP/1.1 " + _bytes(status), *map(_bytes, lines)]
     if length:
         head.append(b"Content-Length: %d" % len(body))
@@ -131,19 +131,19 @@ def closing(data: bytes) -> Handler:
 
 
 def reset(connection: socket.socket, _: bytes) -> None:
-    """Break the connection off."""
+    """Reset the connection."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     connection.close()
 
 
 def silent(connection: socket.socket, _: bytes = b"") -> None:
-    """Send nothing; the client, or the end of the server, closes the connection."""
+    """Send nothing. The client, or the end of the server, closes the connection."""
     while connection.recv(65536):
         pass
 
 
 def stalling(data: bytes) -> Handler:
-    """Send `data`, and nothing more."""
+    """Send `data`, then nothing more."""
 
     def answer(connection: socket.socket, _: bytes) -> None:
         connection.sendall(data)
@@ -158,7 +158,7 @@ def echo(connection: socket.socket, request: bytes) -> None:
 
 
 def by_path(answers: dict[str, bytes | Handler]) -> Handler:
-    """Answer by the request's path; what is not there is a 404."""
+    """Answer by the request's path, with 404 for unknown paths."""
 
     def answer(connection: socket.socket, request: bytes) -> None:
         found = answers.get(request.split(b" ", 2)[1].decode("latin-1"))
@@ -173,7 +173,7 @@ def by_path(answers: dict[str, bytes | Handler]) -> Handler:
 class Proxy(RawServer):
     """A forward proxy: plain requests in absolute form, and CONNECT tunnels.
 
-    Without `user`, or with the right Proxy-Authorization, it serves; else it answers 407.
+    If `user` is set, requests without the right Proxy-Authorization get status 407.
     """
 
     def __init__(self, authorization: str | None = None) -> None:
@@ -205,7 +205,7 @@ class Proxy(RawServer):
 
 
 class Socks(RawServer):
-    """A SOCKS5 proxy without authentication (RFC 1928); `targets` is what it was asked for."""
+    """A SOCKS5 proxy without authentication (RFC 1928). `targets` are the requested addresses."""
 
     def __init__(self) -> None:
         super().__init__(b"")
@@ -238,7 +238,7 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 
 @contextlib.contextmanager
 def httpbin() -> Iterator[str]:
-    """httpbin under waitress; gives its URL."""
+    """Run httpbin under waitress, and yield its URL."""
     import httpbin as package
     from waitress.server import create_server
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def required(package: str) -> set[str]:
-    """What a package requires, with the extra `all`."""
+    """Return the requirements of a package, including the extra `all`."""
     project = tomllib.loads((ROOT / package / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     [everything] = map(Requirement, extras["all"])

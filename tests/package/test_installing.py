@@ -26,7 +26,7 @@ _CODE = re.compile(r"^( *)```\w*[^\n]*\n(.*?)^\1```|`([^`]+)`", re.DOTALL | re.M
 
 
 def commands(page: Path) -> list[tuple[str, ...]]:
-    """The commands of a page that install something; those of one block belong together."""
+    """Return the commands on a page that install something. Those of one block belong together."""
     text = page.read_text("utf-8")
     if page.suffix == ".py":
         pieces = re.findall(r"^ +(pip install .*)$", text, re.MULTILINE)
@@ -43,7 +43,7 @@ def commands(page: Path) -> list[tuple[str, ...]]:
 
 
 def _command(step: str) -> str:
-    """Return what a line of a block runs, if it installs something or prepares that; else ""."""
+    """Return the command of a line if it installs something or prepares for that, else ""."""
     step = re.sub(r"^(?:- )?(?:(?:run|script): )?", "", step.strip())
     prepares = step.startswith(("echo ", "python3 -m venv ")) or "activate" in step
     return step if _INSTALLS.match(step) or prepares else ""
@@ -56,7 +56,7 @@ LINES = {
 
 @pytest.fixture(scope="session")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone whose origin is known, with an environment; `tools/scriptschema` is a clone, too."""
+    """A clone with a known origin, and an environment. `tools/scriptschema` is a clone, too."""
     folder = tmp_path_factory.mktemp("clones") / "scriptschema"
     run("git", "clone", "--quiet", ROOT, folder)
     (folder / "tools").mkdir()

@@ -27,7 +27,7 @@ class _AsksForNtlm(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A request whose server asks for NTLM, which needs an extra of orgrest."""
+    """A request whose server demands NTLM, which needs an extra of orgrest."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _AsksForNtlm)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -43,7 +43,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def installed(how: str, source: Path, folder: Path) -> None:
-    """Install `source` below a folder, whose `bin` has its programs then."""
+    """Install `source` in a folder, whose `bin` then contains its programs."""
     python = "--python", sys.executable
     if how == "pipx":
         run(tool("pipx"), "install", "--quiet", *python, source, **variables(folder))
@@ -59,7 +59,7 @@ def installed(how: str, source: Path, folder: Path) -> None:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Where pipx and uv install, and where the shell finds these."""
+    """Return the variables that say where pipx and uv install, and where the shell finds them."""
     return {
         "PIPX_HOME": str(folder / "pipx"),
         "PIPX_BIN_DIR": str(folder / "bin"),

@@ -28,7 +28,7 @@ paths: {/tasks: {get: {responses: {"200": {description: all tasks}}}}}
 
 @pytest.fixture(scope="session")
 def alone(built: dict[str, Built], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folders of programs of environments in which each wheel is installed alone."""
+    """The program folders of environments in which each wheel is installed alone."""
     folders = {}
     for package, (_, wheel) in built.items():
         folder = tmp_path_factory.mktemp(package) / "venv"
@@ -40,7 +40,7 @@ def alone(built: dict[str, Built], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def known(package: str) -> set[str]:
-    """The files of a package that git knows, by their paths in its folder."""
+    """Return the files of a package that git tracks, relative to its folder."""
     return set(run("git", "-C", ROOT / package, "ls-files").split("\n")) - {""}
 
 

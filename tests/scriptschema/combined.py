@@ -39,7 +39,7 @@ EVENTS = {
 
 @attrs.define(eq=False)
 class Function:
-    """A function, or the main chunk if it has no `outer`; how it is called, as far as is seen."""
+    """A function, or the main chunk if it has no `outer`, and its known calls."""
 
     node: m.ExprFunction | None
     outer: Function | None
@@ -52,7 +52,7 @@ class Function:
 
 @attrs.define(eq=False)
 class Binding:
-    """A local variable: how it is declared, in which function, and its value if there is one."""
+    """A local variable: its kind of declaration, its function, and its value if known."""
 
     how: str
     function: Function
@@ -62,7 +62,7 @@ class Binding:
 
 @attrs.define(eq=False)
 class Use:
-    """An operation in a tree, and where it stands."""
+    """An operation in a tree, and its surroundings."""
 
     name: str
     operands: list[m.Expr]
@@ -73,7 +73,7 @@ class Use:
 
 @attrs.frozen
 class Table:
-    """A table: its length, None if it is not known, and its metatable's keys."""
+    """A table: its length, or None if unknown, and its metatable's keys."""
 
     length: int | None
     events: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ class Table:
 
 @attrs.frozen
 class Buffer:
-    """A buffer of a length."""
+    """A buffer with its length."""
 
     length: int
 
@@ -298,7 +298,7 @@ class Reader:
     # What is said of them
 
     def source(self, expression: m.Expr, function: Function) -> str | None:
-        """Where an operand comes from."""
+        """Return the source of an operand."""
         inner: Any = expression.alternative
         if expression.which == "group":
             return self.source(inner.expr, function)
@@ -326,7 +326,7 @@ class Reader:
         return False
 
     def value(self, expression: m.Expr, function: Function, deep: int = 0) -> Any:
-        """What an operand is: a number, a text, a Table, a Buffer, or None if it cannot be seen."""
+        """Return an operand's value: a number, a text, a Table, a Buffer, or None if unknown."""
         inner: Any = expression.alternative
         which = expression.which
         if deep > 6:
@@ -362,7 +362,7 @@ class Reader:
         return None
 
     def bound(self, binding: Binding, deep: int) -> Any:
-        """The value of a variable: of a parameter what the function is called with."""
+        """Return a variable's value. A parameter has the value that the function is called with."""
         if binding.how.endswith("parameter"):
             function = binding.function
             position = function.parameters.index(binding)
@@ -375,7 +375,7 @@ class Reader:
         return self.value(binding.value, binding.function, deep + 1)
 
     def field(self, node: m.ExprIndexName, deep: int) -> Any:
-        """The value of `t.x`, where `t` is a local of a table that says it."""
+        """Return the value of `t.x`, where `t` is a local with a known table."""
         if node.expr.which != "local":
             return None
         binding = self.bindings.get(id(node.expr.alternative))
@@ -390,7 +390,7 @@ class Reader:
         return None
 
     def call(self, node: m.ExprCall, function: Function, deep: int) -> Any:
-        """The value of a call: of a function that returns one, or of what makes objects."""
+        """Return the value of a call of a function that returns one, or of a constructor."""
         name = callee(node)
         arguments = node.args
         if name in ("buffer.create", "table.create") and arguments:
@@ -419,7 +419,7 @@ class Reader:
         return None
 
     def events(self, metatable: m.Expr) -> frozenset[str]:
-        """The keys of a metatable."""
+        """Return the keys of a metatable."""
         inner: Any = metatable.alternative
         if metatable.which == "local":
             binding = self.bindings.get(id(inner))
@@ -437,7 +437,7 @@ class Reader:
         return frozenset(keys)
 
     def computed(self, expression: m.Expr, function: Function, deep: int) -> float | None:
-        """The value of arithmetic on what is seen."""
+        """Return the value of arithmetic on known values."""
         inner: Any = expression.alternative
         operands = [inner.expr] if expression.which == "unary" else [inner.left, inner.right]
         values = [self.value(each, function, deep + 1) for each in operands]
@@ -448,7 +448,7 @@ class Reader:
         return arithmetic(BINARY[inner.op][0], *values)
 
     def places(self, use: Use) -> set[str]:
-        """In which surroundings an operation stands."""
+        """Return the surroundings of an operation."""
         function = use.function
         if function is self.main:
             return {"loop" if use.in_loop else "top level"}
@@ -467,7 +467,7 @@ class Reader:
     # Pairs
 
     def pairs(self) -> Iterator[axes.Pair]:
-        """The pairs in a program, each as often as it occurs."""
+        """Return the pairs in a program, each as often as it occurs."""
         for use in self.uses:
             values = [self.value(each, use.function) for each in use.operands]
             name = use.name
@@ -511,7 +511,7 @@ for _signature in SIGNATURES:
 
 
 def callee(node: m.ExprCall) -> str | None:
-    """The name of the global or the library's member that is called."""
+    """Return the name of the called global or library member."""
     inner: Any = node.func.alternative
     if node.func.which == "global_" and inner.name.which == "builtin":
         return DEFAULT.global_(inner.name)
@@ -524,27 +524,27 @@ def callee(node: m.ExprCall) -> str | None:
 
 
 def prefixed(prefix: m.ExprPrefix) -> m.Expr:
-    """What a prefix holds, as an expression."""
+    """Return the content of a prefix as an expression."""
     made = m.Expr()
     setattr(made, prefix.which or "", prefix.alternative)
     return made
 
 
 def position(use: Use, number: int) -> int:
-    """The parameter that an argument is for: all of the last are for one that is repeated."""
+    """Return the index of an argument's parameter. A repeated last one takes all others."""
     last = max((len(each) for each in use.parameters), default=number + 1) - 1
     return min(number, last) if use.parameters else number
 
 
 def size_of(value: Any) -> int | None:
-    """The length of what has one."""
+    """Return the length of a value that has one."""
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogateescape"))
     return value.length if isinstance(value, (Table, Buffer)) else None
 
 
 def arithmetic(operator: str, left: float, right: float) -> float | None:
-    """What Luau computes."""
+    """Return the result that Luau computes."""
     if operator == "/" and right == 0:
         sign = math.copysign(1, left) * math.copysign(1, right)
         return math.nan if left == 0 or math.isnan(left) else sign * math.inf
@@ -564,7 +564,7 @@ def arithmetic(operator: str, left: float, right: float) -> float | None:
 def classes_of(
     value: Any, use: Use, number: int, length: int | None, before: float | None
 ) -> set[str]:
-    """The classes that a value belongs to, for the parameters that it may be for."""
+    """Return the classes of a value, for the parameters that it may be passed to."""
     size = size_of(value)
     if size is not None:
         return {sized(value, size)}
@@ -585,7 +585,7 @@ def is_small(value: float | None) -> bool:
 
 
 def sized(value: Any, size: int) -> str:
-    """The class of a size."""
+    """Return the class of a size."""
     if size < 2:
         return "single" if size else "empty"
     if isinstance(value, str):
@@ -596,7 +596,7 @@ def sized(value: Any, size: int) -> str:
 
 
 def number_class(value: float) -> str:
-    """The class of a number."""
+    """Return the class of a number."""
     if value != value:
         return "nan"
     if math.isinf(value):
@@ -615,5 +615,5 @@ def number_class(value: float) -> str:
 
 
 def pairs_in(tree: m.ModuleSet) -> Iterator[axes.Pair]:
-    """The pairs that a program has, its module aside."""
+    """Return the pairs in a program, without its module."""
     yield from Reader(tree.program).pairs()

@@ -24,7 +24,7 @@ def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[b
 
 
 def on_a_terminal(*arguments: object, stream: str) -> tuple[int, bytes]:
-    """Run with standard output or error on a terminal; return the status and what it showed."""
+    """Run with standard output or error on a terminal. Return the exit status and the output."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "scriptschema", *map(str, arguments)],

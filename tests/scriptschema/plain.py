@@ -18,7 +18,7 @@ from scriptschema.messages import MESSAGES
 
 
 class _Postponed(BaseMessage):
-    """Leaves the annotations unread until all classes exist, since they refer to each other."""
+    """Postpones reading annotations until all classes exist: they refer to each other."""
 
     def __init_subclass__(cls) -> None:
         pass
@@ -54,7 +54,7 @@ CLASSES = _make()
 
 
 def from_message(message: Message) -> Any:
-    """Return the plain twin of a message."""
+    """Return the plain counterpart of a message."""
     values = {}
     for name, field in type(message).FIELDS.items():
         value = getattr(message, name)

@@ -206,7 +206,7 @@ MESSAGES = list(dict.fromkeys(line.split()[0] for line in TABLES.splitlines()))
 
 @cache
 def runtime_classes(package: str = "script") -> dict[str, Any]:
-    """The messages as classes of protobuf's runtime, by name."""
+    """Return the messages as classes of protobuf's runtime, by name."""
     file = descriptor_pb2.FileDescriptorProto(
         name=f"{package}.proto", package=package, syntax="proto2"
     )

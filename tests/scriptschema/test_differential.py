@@ -29,7 +29,7 @@ def test_the_judge_is_upb() -> None:
 
 
 def by_upb(cls: type[Message], data: bytes) -> Any:
-    """The runtime's message; None if it refuses the bytes."""
+    """Return the runtime's message, or None if it rejects the bytes."""
     runtime = spec.runtime_classes()[cls.__name__]()
     try:
         runtime.ParseFromString(data)
@@ -74,7 +74,7 @@ def same_tree(ours: Message, theirs: Any) -> bool:
 
 
 def _bytes_of(message: Any) -> bytes:
-    """The one string of a message, which the runtime may refuse to give as a string."""
+    """Return a message's only string as bytes. The runtime may refuse to return it as a string."""
     data = message.SerializeToString()
     [length, *rest] = data[1:3] if data[1] > 127 else data[1:2]
     size = length if not rest else (length & 127) | rest[0] << 7
@@ -92,7 +92,7 @@ def check_sound(message: Message) -> None:
 
 
 def check_damaged(cls: type[Message], data: bytes) -> bool:
-    """Compare both on any bytes; tell whether they were accepted."""
+    """Compare both codecs on any bytes. Return whether they accepted the bytes."""
     ours, theirs = by_us(cls, data), by_upb(cls, data)
     if ours is None or theirs is None:
         assert (ours is None) == (theirs is None), (cls.__name__, data.hex())
@@ -130,7 +130,7 @@ def test_arbitrary_bytes_are_accepted_or_refused_alike(cls: type[Message], data:
 
 
 def test_a_hundred_thousand_damaged_inputs_end_alike(long_mode: bool) -> None:
-    """Faults by a plain random source, which is many times faster than Hypothesis."""
+    """A plain random source creates the damage, many times faster than Hypothesis."""
     inputs = 120_000 if long_mode else 6_000
     source = random.Random(20_26)
     classes = list(MESSAGES.values())

@@ -26,7 +26,7 @@ from scriptschema import messages as m
 
 @cache
 def runtime_classes(luau: str = "today") -> dict[str, Any]:
-    """The classes that protobuf's runtime makes of our descriptors."""
+    """Return the classes that protobuf's runtime creates from our descriptors."""
     pool = descriptor_pool.DescriptorPool()
     [file] = descriptor_pb2.FileDescriptorSet.FromString(interop.file_descriptor_set(luau)).file
     pool.Add(file)

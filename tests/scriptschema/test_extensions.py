@@ -29,7 +29,7 @@ EXTENSIONS = [
 
 @st.composite
 def extended_trees(draw: st.DrawFn) -> Message:
-    """A random tree of any message of today's schema."""
+    """Return a random tree of any message in today's schema."""
     cls = draw(st.sampled_from(EVERY))
     tree: Message = extended_tree(TODAYS, cls, draw(st.integers(0, 2**32)), draw(st.integers(1, 9)))
     return tree

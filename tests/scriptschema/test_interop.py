@@ -143,10 +143,10 @@ def test_text_that_is_printed_and_damaged_means_what_protobufs_parser_says(
 
 
 def bytes_of_json(cls: type[Message], text: str) -> bytes:
-    """What protobuf reads in a JSON text, as its canonical bytes.
+    """Return the canonical bytes of the message that protobuf reads from a JSON text.
 
-    By default protobuf's JSON counts 100 levels with the outermost message, its binary format 100
-    below that one; ours takes in JSON what it takes in binary.
+    By default, protobuf's JSON parser counts 100 levels including the outermost message, its binary
+    parser 100 below that one. Ours has the same limit for JSON as for binary.
     """
     message = spec.runtime_classes()[cls.__name__]()
     json_format.Parse(text, message, max_recursion_depth=wire.MAX_DEPTH + 1)

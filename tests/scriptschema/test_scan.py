@@ -32,7 +32,7 @@ from scriptschema.messages import (
 
 
 def held(tree: Message) -> Counter[str]:
-    """The messages of a tree and where they stand, as the scanner's parts say it, by walking."""
+    """Return the messages of a tree with their positions, in the scanner's terms, by walking."""
     found: Counter[str] = Counter()
     around: dict[int, Message] = {}
     for message, path in walk(tree):
@@ -71,7 +71,7 @@ def test_each_message_and_the_field_it_stands_in_is_found(tree: Message) -> None
 
 
 def refusal(read: Callable[..., object], cls: type[Message], data: bytes) -> str:
-    """What reading is refused with, or nothing."""
+    """Return the error that reading raises, or nothing."""
     try:
         read(cls, data)
     except wire.DecodeError as error:
@@ -120,7 +120,7 @@ def test_unknown_fields_are_dropped_or_refused_as_asked() -> None:
 
 
 def nested(levels: int) -> Expr:
-    """Groups in each other: `levels` below the outermost message."""
+    """Return nested groups with `levels` levels below the outermost message."""
     tree = Expr()
     for _ in range(levels // 2):
         tree = Expr(group=ExprGroup(expr=tree))
@@ -142,7 +142,7 @@ def test_depth_is_limited_as_in_decoding() -> None:
 
 
 def without_names(tree: Message) -> Message:
-    """The tree with 0, "" and false for what names and constants are."""
+    """Return the tree with 0, "" and false for all names and constants."""
     for message, _ in walk(tree):
         for name, field in message.FIELDS.items():
             if field.type is int and getattr(message, name) is not None:

@@ -255,7 +255,7 @@ def test_whole_programs_shrink_to_so_few_nodes(name: str) -> None:
 
 
 def facts_of(tree: Message) -> tuple[set[str], int]:
-    """The alternatives, enum values and optional fields, set and unset; and the depth."""
+    """Return the alternatives, enum values, set and unset optional fields, and the depth."""
     facts = set()
     depth = 0
     for node, path in walk(tree):
@@ -287,10 +287,10 @@ def all_facts() -> set[str]:
 
 
 def examples() -> list[ModuleSet]:
-    """What Hypothesis makes in a process of its own.
+    """Return the examples that Hypothesis generates in a separate process.
 
-    It also tries constants of the modules that happen to be imported, so that here the examples
-    would depend on what other tests import.
+    Hypothesis also tries constants of imported modules. In this process, the examples would
+    depend on what other tests import.
     """
     done = subprocess.run([sys.executable, "-c", _EXAMPLES], capture_output=True, check=True)
     return [wire.decode(ModuleSet, bytes.fromhex(line)) for line in done.stdout.decode().split()]

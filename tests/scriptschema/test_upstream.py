@@ -89,7 +89,7 @@ def test_a_tree_of_the_seed_comes_back_whole(name: str, seed: int, form: str) ->
 
 
 def random_message(cls: Any, rng: random.Random, left: int) -> Any:
-    """A random message of upstream's."""
+    """Return a random message of upstream's schema."""
     message = cls()
     described = descriptor_pb2.DescriptorProto()
     cls.DESCRIPTOR.CopyToProto(described)

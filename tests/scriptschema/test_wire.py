@@ -36,7 +36,7 @@ from scriptschema.messages import (
 
 
 def nested(groups: int) -> Expr:
-    """An expression with `2 * groups` levels below it."""
+    """Return an expression with `2 * groups` levels below it."""
     expr = Expr()
     for _ in range(groups):
         expr = Expr(group=ExprGroup(expr=expr))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Called:
-    """What a call of the command line gave."""
+    """The result of a call of the command line."""
 
     def __init__(self, status: int, out: str, err: str) -> None:
         self.status, self.out, self.err = status, out, err

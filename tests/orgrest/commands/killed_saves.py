@@ -15,7 +15,7 @@ OLD, NEW = b"old\n" * 5000, b"new text\n" * 9000
 
 
 def save_until(path: Path, moment: int) -> None:
-    """Save the document, and end at this call or return of a function, counted from 1."""
+    """Save the document, and end the process at the given call or return, counted from 1."""
     file = File.read(path)
     events = count(1)
 

@@ -491,7 +491,7 @@ class Watching:
         )
 
     def waits(self) -> None:
-        """Read what it says until it waits for a change."""
+        """Read the output until the run waits for a change."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if b"waiting" in line:

@@ -62,7 +62,7 @@ def provider(home: Path) -> Iterator[Provider]:
 
 
 class Terminal:
-    """The command at a terminal; `shown` is what it wrote so far."""
+    """The command at a terminal. `shown` is its output so far."""
 
     def __init__(self, *arguments: str, **environ: str) -> None:
         self._terminal, end = pty.openpty()
@@ -77,7 +77,7 @@ class Terminal:
         os.close(end)
 
     def until(self, text: str) -> None:
-        """Wait until a text is shown."""
+        """Wait until a text appears."""
         end = time.monotonic() + PATIENCE
         while text not in self.shown:
             assert time.monotonic() < end, self.shown
@@ -87,7 +87,7 @@ class Terminal:
         os.write(self._terminal, text.encode())
 
     def end(self) -> int:
-        """Wait for the end of the command, and return its status."""
+        """Wait until the command ends, and return its exit status."""
         while self._read():
             pass
         os.close(self._terminal)
@@ -174,7 +174,7 @@ def test_without_a_terminal_no_browser_is_opened(
 
 
 def sign_in(provider: Provider, home: Path, told: list[str] | None = None) -> None:
-    """Sign in for a.http, in this process, with the logins of its user."""
+    """Sign in for a.http, in this process, with the user's logins."""
     browser = Client()
     settings = Settings(Inputs(directory=home))
     person = Person(lambda _: True, (told if told is not None else []).append, browser.open)

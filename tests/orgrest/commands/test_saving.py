@@ -185,7 +185,7 @@ class TestSaving:
 
     @pytest.fixture
     def folder(self) -> Iterator[Path]:
-        """A folder that everybody may write to; pytest's own are closed to others."""
+        """A folder that everybody may write to. pytest's own folders are private."""
         with tempfile.TemporaryDirectory() as name:
             Path(name).chmod(0o777)
             yield Path(name)
@@ -353,7 +353,7 @@ class TestSaving:
 
 
 class TestWhileEvaluating:
-    """A server that edits the document, or looks at it, while it is evaluated."""
+    """A server that edits or reads the document while it is evaluated."""
 
     def evaluate(self, tmp_path, capsys, edit, *arguments: str, blocks: int = 2):
         path = tmp_path / "notes.org"

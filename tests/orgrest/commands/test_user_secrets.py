@@ -57,7 +57,7 @@ def listed(home: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def program(home: Path) -> Callable[[str, str], Path]:
-    """Make a program of this name, a Python script; its calls are counted in a file beside it."""
+    """Create a program with this name, a Python script. A file beside it counts its calls."""
 
     def make(name: str, code: str) -> Path:
         path = home / "bin" / name
@@ -100,7 +100,7 @@ def evil() -> Iterator[RawServer]:
 
 @pytest.fixture
 def one(listed, program, good) -> Path:
-    """A secret `one` of the program `pass`, for the good server; returns the count of its calls."""
+    """Define a secret `one` from the program `pass`, for the good server. Return a call counter."""
     listed(f'provider = "pass"\n[one]\nhosts = ["{good.url}"]\n')
     return program("pass", f"print({SECRET!r})")
 
@@ -109,7 +109,7 @@ def one(listed, program, good) -> Path:
 
 
 def ask(entry: str, listed: Callable[[str], Path]) -> str:
-    """Return the secret `one` of an entry, in which further lines of the table stand."""
+    """Return the secret `one` whose table has the lines `entry`."""
     listed(f'[one]\nhosts = ["api.example.com"]\n{entry}\n')
     return UserSecrets.of_user().value("one")
 
@@ -139,7 +139,7 @@ def test_no_python_beside_a_document_is_run(listed, monkeypatch, home) -> None:
 
 @pytest.fixture
 def gnupg(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A new key without a passphrase, in a folder whose name is short enough for its sockets."""
+    """A new key without a passphrase, in a folder whose path is short enough for its sockets."""
     folder = tempfile.mkdtemp(prefix="gpg")
     monkeypatch.setenv("GNUPGHOME", folder)
     me = "me@example.org"
@@ -428,7 +428,7 @@ def attack(text: str, good: RawServer, evil: RawServer, home: Path) -> None:
 
 
 def holds(data: bytes) -> bool:
-    """Tell whether data hold the secret, or what somebody could have made of it."""
+    """Return whether data contain the secret or a transformed form of it."""
     letters = data.replace(b"-", b"").replace(b".", b"").lower()
     return any(part in letters for part in (b"hunter", b"retnuh", b"/un ", b"ahvudgvy"))
 

@@ -35,7 +35,7 @@ from orgrest.model import (
 
 
 def written(command: str, bodies: str | None = None) -> Written:
-    """What `orgrest import` writes for a command. Raises ConversionError for what it reports."""
+    """Return what `orgrest import` writes for a command. Raises ConversionError for its errors."""
     whole = read(source.Source("pasted", command))
     found = documents.request_file_of(whole, bodies=bodies)
     for note in [*whole.folder.all_notes(), *found.notes]:
@@ -44,12 +44,12 @@ def written(command: str, bodies: str | None = None) -> Written:
 
 
 def request_of(command: str) -> str:
-    """The request that `orgrest import` writes for a command, without its title."""
+    """Return the request that `orgrest import` writes for a command, without its title."""
     return written(command).text.partition("\n")[2].removesuffix("\n")
 
 
 def completed(command: str, folder: Path) -> Request:
-    """The request that a document sends which `orgrest import -o` makes of a command."""
+    """Return the request that is sent by the document imported from a command."""
     found = written(command, "bodies")
     for name, data in found.files.items():
         write_new(folder / name, data)
@@ -69,7 +69,7 @@ def run_curl(command: str, **options: object) -> None:
 
 
 def told(sent: bytes) -> tuple[bytes, set[bytes], bytes]:
-    """Return the request line, the header lines that are not each tool's own, and the body."""
+    """Return the request line, the headers that both tools should send, and the body."""
     head, _, body = sent.partition(b"\r\n\r\n")
     line, *lines = head.split(b"\r\n")
     own = (b"user-agent:", b"accept-encoding:")

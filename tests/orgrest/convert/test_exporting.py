@@ -38,7 +38,7 @@ def export(path: Path, target: str, *more: str) -> Result:
 
 
 def parts_sent(data: bytes) -> tuple[bytes, list[bytes], bytes]:
-    """Return the request line, the header lines that are not each tool's own, and the body."""
+    """Return the request line, the headers that both tools should send, and the body."""
     head, _, body = data.partition(b"\r\n\r\n")
     line, *lines = head.split(b"\r\n")
     line = re.sub(rb"%[0-9a-f]{2}", lambda match: match[0].upper(), line)
@@ -184,6 +184,6 @@ def test_variables_that_are_kept_send_what_their_values_send(
 
 
 def run_postman(collection: str, folder: Path) -> None:
-    """Send what our own import makes of a collection."""
+    """Send the requests that orgrest imports from a collection."""
     assert imported(folder, collection).exit_code == 0
     run_orgrest(folder / "out.http", processEnv_SECRET="s3cr3t")

@@ -20,7 +20,7 @@ LINK = "[[elisp:(setq owned t)][x]] elisp:(x) <elisp:(x)> src_emacs-lisp{(setq o
 
 
 def collection(text: str, value: str, body: str) -> str:
-    """A Postman collection with a text as every name and description."""
+    """Return a Postman collection that has a text as every name and description."""
     request = {"method": "POST", "url": "http://h/", "description": text,
                "header": [{"key": "X", "value": part} for part in value.split("\n")],
                "body": {"mode": "raw", "raw": body}}  # fmt: skip
@@ -47,7 +47,7 @@ OPENED = """(progn
 
 
 def opened(path: Path) -> str:
-    """Return "owned" if Emacs runs something of a file, "safe" otherwise."""
+    """Return "owned" if Emacs runs code from a file, "safe" otherwise."""
     done = subprocess.run(
         ["emacs", "--batch", "-Q", "--eval", OPENED, str(path)],
         capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, check=False,

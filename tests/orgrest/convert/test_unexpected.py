@@ -137,7 +137,7 @@ tests {
 
 
 def sample(folder: Path, name: str) -> str:
-    """Write the sample of a format; return its name."""
+    """Write the sample of a format, and return its name."""
     if name == "bruno":
         made = folder / "bruno"
         made.mkdir(exist_ok=True)
@@ -151,7 +151,7 @@ def sample(folder: Path, name: str) -> str:
 
 
 def functions(module: Any) -> Iterator[tuple[Any, str]]:
-    """The functions and methods of a module, each as its owner and its name."""
+    """Return the functions and methods of a module as (owner, name) pairs."""
     for name, value in vars(module).items():
         own = getattr(value, "__module__", None) == module.__name__
         if own and inspect.isfunction(value):

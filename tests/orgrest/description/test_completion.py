@@ -25,7 +25,7 @@ POST = "POST {{host}}/orders\nContent-Type: application/json\n\n"
 
 
 def offered(text: str, described: Description | None = KNOWN, kind: str = "http") -> list[str]:
-    """What is offered at the bar in a text, and is of the description."""
+    """Return the candidates at the bar in a text that come from the description."""
     at = text.index("|")
     found = complete(text[:at] + text[at + 1 :], at, document=kind, described=lambda _: described)
     return [one.insert for one in found]
@@ -120,7 +120,7 @@ def test_a_candidate_tells_what_it_is() -> None:
 
 
 def candidates(folder: Path, text: str) -> list[Candidate]:
-    """What an editor is offered at the end of a request file in a folder."""
+    """Return an editor's candidates at the end of a request file in a folder."""
     described, scope = Described(), Context(Inputs(directory=folder))
     return complete(
         text,
@@ -226,7 +226,7 @@ def test_no_description_however_malformed_stops_completion(value) -> None:
 
 
 def told(folder: Path, text: str, kind: str = "http") -> list[tuple[str, str]]:
-    """The problems that a description makes, each with what it is about."""
+    """Return the problems that a description causes, each with the text it refers to."""
     (folder / "api.yaml").write_text(API.replace("HOST", HOST))
     report = Report(Analysis(text, kind, lambda: Inputs(directory=folder)))
     return [

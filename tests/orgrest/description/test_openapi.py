@@ -58,7 +58,7 @@ def orgrest(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
 
 @pytest.fixture
 def checked(orgrest, folder: Path, server: Server) -> Callable[..., list[str]]:
-    """Send a request, have it answered, and return what is not as described."""
+    """Send a request, have it answered, and return the violations of the description."""
 
     def check(request: str, answer: bytes) -> list[str]:
         server.answer = answer

@@ -34,12 +34,12 @@ JSON = "Content-Type: application/json"
 
 
 def problems(text: str, kind: Kind = "http", **scope: object) -> list[tuple[str, str]]:
-    """The codes of the problems in a text, each with the text it is about."""
+    """Return the codes of the problems in a text, each with the text it refers to."""
     return [(d.code, text[d.span.start : d.span.end]) for d in diagnostics(text, kind, **scope)]
 
 
 def fixes(text: str, kind: Kind = "http") -> list[tuple[str, Fix]]:
-    """What would put the problems right, each with the problem's code."""
+    """Return the fixes for the problems in a text, each with the problem's code."""
     report = Report(Analysis(text, kind))
     return [(d.code, fix) for d in report.diagnostics for fix in report.fixes(d)]
 
@@ -50,13 +50,13 @@ def diagnostics(text: str, kind: Kind = "http", **scope: object) -> tuple[Diagno
 
 
 def fixed(text: str, kind: Kind = "http") -> str:
-    """The text after the only fix there is."""
+    """Return the text after its only fix."""
     ((_, fix),) = fixes(text, kind)
     return apply(text, fix.edits)
 
 
 def restclient(text: str) -> str:
-    """A request file that is restclient's by its marks, which are added where it has none."""
+    """Return a request file in restclient's dialect, with its marks added if necessary."""
     return text if is_restclient(text) else f"{text.rstrip()}\n###\n:restclient = 1\n"
 
 
@@ -584,7 +584,7 @@ Inline call_me(z=3).
 
 
 def where(text: str, marked: str) -> int:
-    """The offset of the bar in `marked`, which is else a piece of the text."""
+    """Return the offset of the bar in `marked`, or of `marked` itself in the text."""
     before, _, after = marked.partition("|")
     return text.index(before + after) + len(before)
 

@@ -127,7 +127,7 @@ def server() -> Iterator[RawServer]:
 
 
 class Sending:
-    """A document of which everything was sent."""
+    """A document whose requests were all sent."""
 
     def __init__(self, server: RawServer, folder: Path, text: str, kind: Kind) -> None:
         self.kind = kind
@@ -154,7 +154,7 @@ class Sending:
         return Analysis(text, self.kind, partial(Inputs, directory=self.folder))
 
     def marked(self, text: str | None = None) -> list[tuple[str, str]]:
-        """What is marked in a text, and with what message."""
+        """Return the marked parts of a text, with their messages."""
         text = self.text if text is None else text
         found = self.last.diagnostics(self.analysis(text))
         assert {(one.severity, one.code) for one in found} <= {("error", "failed-assertion")}

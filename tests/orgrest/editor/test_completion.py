@@ -40,14 +40,14 @@ def here(marked: str, document: Kind = "http") -> Context | None:
 
 
 def applied(marked: str, label: str, document: Kind = "http", **more: Any) -> str:
-    """Return the text with the candidate of that name put in."""
+    """Return the text with the named candidate inserted."""
     text = marked.replace("@@", "")
     (one,) = [one for one in offered(marked, document, **more) if one.label == label]
     return text[: one.span.start] + one.insert + text[one.span.end :]
 
 
 def about(marked: str, label: str, document: Kind = "http") -> str:
-    """Return what is told of the candidate of that name."""
+    """Return the explanation of the named candidate."""
     (one,) = [one for one in offered(marked, document) if one.label == label]
     return one.documentation
 
@@ -717,7 +717,7 @@ ENDS = st.sampled_from(["\n", "\r\n"])
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Draw a document out of lines that mean something, and damage it perhaps."""
+    """Draw a document from meaningful lines, and possibly damage it."""
     end = draw(ENDS)
     text = end.join(draw(st.lists(LINES, max_size=20)))
     if draw(st.booleans()) and text:
@@ -762,7 +762,7 @@ def test_nothing_is_offered_in_comments(text: str, data: st.DataObject) -> None:
 
 @given(st.lists(LINES, max_size=20).map("\n".join))
 def test_lines_are_what_the_parser_takes_them_for(text: str) -> None:
-    """Unless lines below say something else, as they do of a comment among headers."""
+    """Unless later lines change the meaning, as for a comment among headers."""
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
 
     def kind(offset: int) -> str | None:

@@ -140,7 +140,7 @@ def changing(text: str) -> str:
 
 
 def both(tmp_path: Path, text: str, *, times: int = 1) -> tuple[str, str, list[object]]:
-    """Evaluate a document in Emacs and with the command; give both, and what Emacs told."""
+    """Evaluate a document in Emacs and by command. Return both results and Emacs's messages."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder in (ours, theirs):
         folder.mkdir(exist_ok=True)
@@ -154,7 +154,7 @@ def both(tmp_path: Path, text: str, *, times: int = 1) -> tuple[str, str, list[o
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[str]:
-    """The URL of a server whose answers are always the same."""
+    """The URL of a server that always gives the same responses."""
     answers = {
         "/json": response(b'{"a": [1, 2], "n": "x"}', "Content-Type: application/json"),
         "/text": response(b"one line\n", "Content-Type: text/plain"),
@@ -900,7 +900,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The code blocks of a page of the documentation."""
+    """Return the code blocks of a documentation page."""
     text = (DOCS / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
@@ -1006,7 +1006,7 @@ def test_with_the_one_line_in_a_new_home_a_request_is_typed_sent_and_its_answer_
 
 
 def load(path: Path) -> ModuleType:
-    """Import a script of the documentation."""
+    """Import a script from the documentation."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -1026,7 +1026,7 @@ def test_the_picture_in_the_documentation_shows_nothing_of_a_machine() -> None:
 
 
 def library(name: str) -> list[str]:
-    """The flags with which Emacs finds a library, which Debian keeps in folders of its own."""
+    """Return the flags with which Emacs finds a library that Debian keeps in a separate folder."""
     folders = sorted(Path("/usr/share/emacs/site-lisp/elpa").glob("*/"))
     flags = [part for folder in folders for part in ("-L", str(folder))]
     form = f"(kill-emacs (if (locate-library {json.dumps(name)}) 0 1))"

@@ -118,7 +118,7 @@ def emacs(folder: Path, script: str, *files: Path) -> str:
 
 @classes.frozen
 class Seen:
-    """What Org sees in a document."""
+    """What Org finds in a document."""
 
     blocks: list[tuple[int, str, bool, str]]
     results: list[int | None]
@@ -126,7 +126,7 @@ class Seen:
 
     @property
     def own(self) -> list[tuple[str, str]]:
-        """The blocks that are no results."""
+        """Return the blocks that are not results."""
         return [(language, value) for _, language, result, value in self.blocks if not result]
 
 
@@ -179,7 +179,7 @@ CONTAINERS = [
 
 
 class Writer:
-    """Writes documents of all that may stand around a block, the same ones for the same seed."""
+    """Writes documents with anything that may surround a block. A seed determines the documents."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -230,7 +230,7 @@ class Writer:
 def place_all(
     text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, result: str = RESULT
 ) -> str:
-    """Evaluate `text` with orgrest, where every response is shown as `result`."""
+    """Evaluate `text` with orgrest, with `result` as every response."""
 
     class Fixed:
         body, head, language, data, extension, notes = result, (), "js", None, "", ()
@@ -267,12 +267,12 @@ def response_of_nothing() -> Response:
 
 
 def differs_on_purpose(text: str) -> bool:
-    """Tell whether Emacs does something to `text` that orgrest does not, knowingly.
+    """Return whether Emacs treats `text` differently, in a way that orgrest deliberately avoids.
 
-    A block below a results keyword, or in a list that runs on from one, is deleted; what was never
-    closed gets closed by a result.
-    Blocks of one name share a result: Emacs rereads parts of the document from a stale cache then.
-    A text below a keyword without a hash is deleted when the block is cached.
+    Emacs deletes a block below a results keyword, or in a list that continues from one. An
+    unclosed element is closed by a result. Blocks with the same name share a result, because Emacs
+    then rereads parts of the document from a stale cache. A text below a keyword without a hash is
+    deleted when the block is cached.
     """
     document = OrgDocument(text)
     names = [block.name for block in document.blocks if block.name]

@@ -28,7 +28,7 @@ RUN = """
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[str]:
-    """A server that answers what is below /slow only once the file `gate` is there."""
+    """A server that answers requests below /slow only when the file `gate` exists."""
     ended = threading.Event()
 
     def slow(connection: Any, _: bytes) -> None:

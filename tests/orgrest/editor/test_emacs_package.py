@@ -21,7 +21,7 @@ pytestmark = needs("emacs")
 
 
 def emacs(home: Path, script: str, status: int = 0) -> str:
-    """Run a script in Emacs, with packages below `home`; return what was printed and said."""
+    """Run a script in Emacs, with packages below `home`. Return its output and messages."""
     start = f"""(progn (require 'package)
       (setq package-user-dir "{home}/elpa" package-archives nil org-confirm-babel-evaluate nil
             make-backup-files nil)

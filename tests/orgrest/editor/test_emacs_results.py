@@ -107,7 +107,7 @@ MARK = "<script>alert(1)</script>"
 
 
 def judged(documents: list[str], folder: Path) -> Iterator[tuple[set[str], str]]:
-    """What Org finds in each document, and the HTML that it makes of it."""
+    """Return what Org finds in each document, and the HTML that it exports."""
     (folder / "cases.json").write_text(json.dumps(documents), "utf-8")
     (folder / "judge.el").write_text(JUDGE)
     subprocess.run(
@@ -123,7 +123,7 @@ def judged(documents: list[str], folder: Path) -> Iterator[tuple[set[str], str]]
 
 
 def bodies(number: int, chance: random.Random) -> list[str]:
-    """Each piece of markup alone, and so many texts made of several."""
+    """Return each piece of markup alone, and `number` texts made of several."""
     found = [*MARKUP, *(f"x {one} y" for one in MARKUP), *(f'"{one}"' for one in MARKUP)]
     for _ in range(number):
         pieces = chance.choices([*MARKUP, *PLAIN], k=chance.randrange(1, 6))
@@ -133,7 +133,7 @@ def bodies(number: int, chance: random.Random) -> list[str]:
 
 
 def written(line: str, body: str) -> str:
-    """A document with a result, as orgrest writes it."""
+    """Return a document with a result, as orgrest writes it."""
     text = f"* H\n#+begin_src restclient {line}\nGET x\n#+end_src\n* after\n"
     document = OrgDocument(text)
     arguments = of_block(document.blocks[0], Inherited(document))

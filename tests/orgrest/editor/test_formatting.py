@@ -41,7 +41,7 @@ _TIMES = re.compile(r"\$\w*(?:time|date)|now", re.IGNORECASE)
 
 
 def planned(text: str, kind: Kind, directory: Path) -> list[Any]:
-    """What a dry run of a document says that it would send, or why not, in order."""
+    """Return the requests of a document in a dry run, or their errors, in order."""
     inputs = Inputs(directory=directory, seed=1, environ={"HOME": "/nowhere"})
     run = Run(
         text,
@@ -60,7 +60,7 @@ def planned(text: str, kind: Kind, directory: Path) -> list[Any]:
 
 
 def same(one: list[Any], other: list[Any], text: str) -> bool:
-    """Compare requests; not the digits of those that are sent with the time."""
+    """Compare requests, except for digits in those that contain the time."""
     if one == other or not _TIMES.search(text):
         return one == other
     return re.sub(r"\d", "0", repr(one)) == re.sub(r"\d", "0", repr(other))
@@ -302,7 +302,7 @@ JSON = st.recursive(
 
 
 def read(text: str) -> Any:
-    """Read JSON, with the spelling of numbers, and with keys that stand twice."""
+    """Parse JSON, keeping the spelling of numbers and duplicate keys."""
     return json.loads(text, object_pairs_hook=tuple, parse_int=str, parse_float=str)
 
 

@@ -79,7 +79,7 @@ ORG = [
 
 
 def _versions(pieces: list[str]) -> st.SearchStrategy[list[str]]:
-    """Texts of pieces, each with a few pieces of the one before replaced."""
+    """Return versions of a text, each with a few pieces of the previous one replaced."""
     some = st.lists(st.sampled_from(pieces), max_size=4)
 
     def edited(first: list[str], edits: list[tuple[int, int, list[str]]]) -> list[str]:
@@ -103,7 +103,7 @@ DOCUMENTS = st.one_of(
 
 
 def _shown(analysis: Analysis, names: Names, report: Report) -> dict[str, Any]:
-    """All that an editor shows of a text."""
+    """Return everything that an editor shows for a text."""
     text = analysis.text
     return {
         "diagnostics": set(report.diagnostics),

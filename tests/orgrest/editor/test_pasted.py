@@ -25,7 +25,7 @@ AROUND = {
 
 
 def turned(text: str, kind: Kind, selection: Span) -> str | None:
-    """Return the text after the action, None if there is none."""
+    """Return the text after the action, or None if there is no action."""
     found = find(text, kind, selection)
     if found is None:
         return None
@@ -66,7 +66,7 @@ def test_what_is_pasted_becomes_the_request_that_it_was(
 
 
 def at(marked: str, kind: Kind) -> tuple[str, str] | None:
-    """Return the title of the action at `|`, or between two of them, and the text after it."""
+    """Return the title of the action at `|`, or between two of them, and the resulting text."""
     before, _, rest = marked.partition("|")
     inside, second, after = rest.partition("|")
     selection = Span(len(before), len(before) + len(inside) if second else len(before))

@@ -17,7 +17,7 @@ TEXT = st.lists(
 
 
 def units(text: str, encoding: Encoding) -> int:
-    """How long a client takes a text to be, counted by hand."""
+    """Return the length of a text in the client's units, counted by hand."""
     if encoding == "utf-32":
         return len(text)
     if encoding == "utf-16":
@@ -26,13 +26,13 @@ def units(text: str, encoding: Encoding) -> int:
 
 
 def position(text: str, offset: int, encoding: Encoding) -> Place:
-    """Where a client sees an offset, found by cutting the text where a line ends."""
+    """Return the client's position of an offset, found by splitting the text at line ends."""
     lines = re.split(r"\r\n|\n|\r", text[:offset])
     return Place(len(lines) - 1, units(lines[-1], encoding))
 
 
 def whole(text: str) -> str:
-    """A text without halves of characters."""
+    """Return a text without unpaired surrogates."""
     return text.replace("\ud83d", "\ufffd")
 
 

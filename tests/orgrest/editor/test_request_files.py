@@ -61,7 +61,7 @@ def analysed(folder: Path, text: str = TEXT, *chosen: str) -> Analysis:
 
 
 def told(analysis: Analysis, word: str) -> str:
-    """What hover says of the first character of a word."""
+    """Return the hover text for the first character of a word."""
     found = hover(analysis, Names(analysis), analysis.text.index(word))
     return found[0] if found else ""
 

@@ -47,7 +47,7 @@ pytestmark = [
 
 
 def document(seed: int, url: str) -> str:
-    """A document of requests as people write them, with what ob-restclient's language has."""
+    """Return a document of typical requests in ob-restclient's language."""
     rng = random.Random(seed)
     blocks = ["#+TITLE: Requests", f'#+PROPERTY: header-args:restclient :var host="{url}"', ""]
     for _ in range(12):
@@ -84,7 +84,7 @@ def document(seed: int, url: str) -> str:
 
 
 def evaluated(text: str, folder: Path, setup: str) -> str:
-    """What Emacs makes of a document, with the lines of an init file."""
+    """Return the document after Emacs has evaluated it with these lines in its init file."""
     folder.mkdir()
     (folder / "notes.org").write_text(text)
     script = f"""(progn (require 'org) (setq make-backup-files nil org-confirm-babel-evaluate nil)
@@ -111,7 +111,7 @@ def evaluated(text: str, folder: Path, setup: str) -> str:
 
 
 def given(request: bytes) -> tuple[str, list[str], bytes]:
-    """A request without what each client says of itself."""
+    """Return a request without the headers in which a client identifies itself."""
     head, _, body = request.partition(b"\r\n\r\n")
     line, *headers = head.decode("utf-8").split("\r\n")
     own = ["user-agent", "accept-encoding", "mime-version", "extension", "connection", "host"]

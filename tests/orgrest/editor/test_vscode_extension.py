@@ -31,7 +31,7 @@ SNIPPETS = read("snippets/http.json")
 
 
 def expanded(body: list[str]) -> str:
-    """A snippet's text with the defaults that it suggests."""
+    """Return a snippet's text with its default values."""
     text = "\n".join(body)
     while (found := re.sub(r"\$\{\d+:((?:[^${}\\]|\\.|\{\{|(?<=\\\})\})*)\}", r"\1", text)) != text:
         text = found

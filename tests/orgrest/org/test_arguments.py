@@ -216,7 +216,7 @@ class TestFlags:
 
 
 class TestHash:
-    """The hashes are those that Org 9.5.5 gives for the same blocks."""
+    """The hashes are those that Org 9.5.5 computes for the same blocks."""
 
     def test_it_is_the_one_that_org_writes(self) -> None:
         found = first(block(":cache yes :noheaders"))
@@ -286,7 +286,7 @@ class TestUnderstanding:
         assert lisp.understand(text, {"s": "S"}) == value
 
     def test_long_texts_take_no_longer_per_character_than_short_ones(self) -> None:
-        """With costs that grow quadratically this would take minutes."""
+        """With quadratic costs, this would take minutes."""
         count = 200_000
         assert lisp.literal(f"({'a ' * count})") == (["a"] * count, 2 * count + 2)
         assert lisp.understand(f"(concat{' s' * count}){' ' * count}", {"s": "S"}) == "S" * count
@@ -302,7 +302,7 @@ class TestUnderstanding:
 
 
 def test_every_argument_that_changes_something_is_known() -> None:
-    """What editors offer, and what diagnostics do not complain of."""
+    """Editors offer these arguments, and diagnostics accept them."""
     heeded: set[str] = set()
     folder = Path(run.__path__[0])
     for path in (Path(arguments.__file__), Path(layout.__file__), *folder.rglob("*.py")):

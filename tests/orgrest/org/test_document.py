@@ -22,7 +22,7 @@ def languages(text: str) -> list[str]:
 
 
 def placed(text: str, result: str, **options: object) -> str:
-    """Place `result` for the first block."""
+    """Return the document with `result` for the first block."""
     document = OrgDocument(text)
     return apply(text, [place(document, document.blocks[0], result, **options)])  # type: ignore[arg-type]  # options of several types
 
@@ -510,7 +510,7 @@ BLOCK = "#+begin_src restclient\nGET http://x/\n#+end_src\n"
 
 
 def rerun(text: str, result: str, **options: object) -> str:
-    """Place a result below each request block, one after the other."""
+    """Insert a result below each request block in turn."""
     for number in range(text.count("#+begin_src restclient")):
         document = OrgDocument(text)
         blocks = [block for block in document.blocks if block.language == "restclient"]
@@ -519,7 +519,7 @@ def rerun(text: str, result: str, **options: object) -> str:
 
 
 class TestNamesakes:
-    """Blocks with one name, as a copy has them."""
+    """Blocks with the same name, as copying a block creates them."""
 
     def test_each_has_a_result_of_its_own(self) -> None:
         once = rerun(f"#+NAME: n\n{BLOCK}\n" * 3, ": r")

@@ -54,7 +54,7 @@ def edited(text: str, edit: tuple[int, int, str]) -> str:
 
 
 def everything(document: org.OrgDocument) -> object:
-    """What there is in a document, as values that can be compared."""
+    """Return the contents of a document as values that can be compared."""
 
     def of_heading(heading: Heading) -> list[object]:
         return [(one.level, one.line, one.comment, one.properties) for one in heading.path()]

@@ -39,7 +39,7 @@ def server() -> Iterator[RawServer]:
 
 @pytest.fixture
 def ask(server: RawServer, tmp_path: Path) -> Ask:
-    """Run a text; return the outcomes, and the requests as the server got them."""
+    """Run a text. Return the outcomes, and the requests that the server received."""
 
     def run(text: str, *environments: str, **files: Any) -> tuple[list[Outcome], list[str]]:
         for name, content in files.items():

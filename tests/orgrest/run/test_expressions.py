@@ -50,7 +50,7 @@ def server() -> Iterator[RawServer]:
 def outcomes(
     folder: Path, text: str, inputs: Inputs | None = None, **options: Any
 ) -> Iterator[Outcome]:
-    """Evaluate a file's requests; without a server, in a dry run."""
+    """Evaluate a file's requests. Without a server, this is a dry run."""
     given = Settings(**{"dry_run": True, **options})
     inputs = inputs or Inputs(directory=folder)
     with Client() as client:

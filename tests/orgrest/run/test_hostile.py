@@ -25,7 +25,7 @@ N = 100_000
 
 
 def outcomes(text: str, folder: Path) -> list[str]:
-    """The errors of a dry run."""
+    """Return the errors of a dry run."""
     inputs = Inputs(directory=folder)
     options = Settings(dry_run=True)
     evaluation = Run(

@@ -50,7 +50,7 @@ def server() -> Iterator[RawServer]:
 
 
 def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[str, list[Outcome]]:
-    """Evaluate a document, write its files, and give its new text and the outcomes."""
+    """Evaluate a document and write its files. Return the new text and the outcomes."""
     with Client() as client:
         evaluation = Run(
             text.replace("HOST", server.url),

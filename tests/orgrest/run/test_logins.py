@@ -53,7 +53,7 @@ def evil() -> Iterator[RawServer]:
 
 
 class Someone:
-    """A person with a browser; `says` answers questions, which are in `questions`."""
+    """A person with a browser. `says` answers the prompts, which are recorded in `questions`."""
 
     def __init__(self, answer: str | None = "allow", *, says: bool = True) -> None:
         self.browser = Browser(answer)
@@ -78,7 +78,7 @@ DEVICE = CODE.replace("authorization_code", "device_code")
 
 
 class Documents:
-    """Runs documents of a folder with the logins in another one."""
+    """Runs documents in one folder, with the logins stored in another."""
 
     def __init__(self, folder: Path, provider: Provider) -> None:
         self.folder = folder / "docs"
@@ -88,7 +88,7 @@ class Documents:
         self.folder.mkdir()
 
     def new_logins(self) -> Logins:
-        """Logins as another run has them."""
+        """Return the logins as another run would load them."""
         self.logins = Logins(lambda: LoginStore(self.kept, None))
         return self.logins
 
@@ -182,7 +182,7 @@ def test_a_real_browser_comes_back_and_shows_a_page_without_a_complaint(
 
 
 def until(chromium: Any, condition: str) -> None:
-    """Wait until a condition holds, in whatever page is there by then."""
+    """Wait until a condition holds for the current page."""
 
     def holds() -> bool:
         with contextlib.suppress(AssertionError):  # between two pages

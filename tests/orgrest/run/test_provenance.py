@@ -66,7 +66,7 @@ SCRIPTS = {
 
 
 def forms(secret: str) -> set[bytes]:
-    """A secret in common encodings."""
+    """Return a secret in common encodings."""
     data = secret.encode()
     texts = {
         secret,
@@ -84,7 +84,7 @@ def forms(secret: str) -> set[bytes]:
 
 
 def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
-    """Send a document to a server that redirects; return what leaked, and the errors."""
+    """Send a document to a server that redirects. Return what leaked, and the errors."""
     with RawServer(response(b"{}")) as evil:
 
         def answer(connection, request: bytes) -> None:  # type: ignore[no-untyped-def]  # a socket
@@ -211,7 +211,7 @@ def test_what_a_script_makes_of_a_secret_is_in_no_report(status: str, tmp_path: 
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return what runs and exports of all these documents leave, by place."""
+    """Return what runs and exports of all these documents leave behind, by place."""
     folder = tmp_path_factory.mktemp("left")
     texts = {"a.http": HEAD + "###\n".join(BODIES.values())}
     texts["b.http"] = HEAD + "###\n".join(SCRIPTS.values())

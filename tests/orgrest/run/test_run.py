@@ -57,7 +57,7 @@ def server() -> Iterator[RawServer]:
 
 
 class Evaluated:
-    """A document evaluated: its new text, and the outcomes."""
+    """An evaluated document: its new text, and the outcomes."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Evaluated:
             self.notices = evaluation.plan.warnings
 
     def results(self) -> list[str]:
-        """The texts below the results keywords."""
+        """Return the texts below the results keywords."""
         return [part.partition("\n")[2] for part in self.text.split("#+RESULTS")[1:]]
 
     def reasons(self) -> list[str]:
@@ -461,7 +461,7 @@ class TestNoweb:
 
 
 class TestWhatTheUserWrote:
-    """Text of the user's near a result stays, whatever the server answers."""
+    """The user's text near a result is kept, whatever the server answers."""
 
     def test_text_below_a_result_that_became_empty_is_kept(self, run, server) -> None:
         old = "\n#+RESULTS:\n#+BEGIN_SRC js\n1\n#+END_SRC\nMine.\n"
@@ -765,7 +765,7 @@ class TestErrors:
 
 
 class TestHostileDocuments:
-    """Whatever a document holds, it ends with a reason, and soon."""
+    """Every document ends soon, with a reason."""
 
     @pytest.mark.parametrize(
         ("text", "reason"),

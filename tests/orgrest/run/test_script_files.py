@@ -27,7 +27,7 @@ Preview: TypeAlias = "Callable[..., str]"
 
 @pytest.fixture
 def preview(capsys: pytest.CaptureFixture[str]) -> Preview:
-    """Return what a dry run of a document in `folder` prints, its script having this `value`."""
+    """Return the output of a dry run of a document in `folder` whose script has this `value`."""
 
     def run(folder: Path, value: str, script: str = "") -> str:
         document = folder / "a.http"
@@ -44,7 +44,7 @@ def preview(capsys: pytest.CaptureFixture[str]) -> Preview:
 
 
 def write(folder: Path, **files: str) -> Path:
-    """Write scripts, by name with `__` for `/`, and return the folder."""
+    """Write scripts, named with `__` for `/`, and return the folder."""
     for name, text in files.items():
         path = folder / f"{name.replace('__', '/')}.js"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ def recorder() -> Iterator[RawServer]:
 
 
 class Ran:
-    """The outcomes of a request file, and what arrived: method, path, headers, body."""
+    """The outcomes of a request file, and the received requests: method, path, headers, body."""
 
     def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
         server.requests.clear()

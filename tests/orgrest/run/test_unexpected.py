@@ -37,7 +37,7 @@ def server() -> Iterator[RawServer]:
 
 
 class Ran:
-    """What `orgrest test`, as a process of its own, reports, and what arrived at the server."""
+    """The report of `orgrest test` in its own process, and the requests that arrived."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ GOOD: dict[str, Any] = {
 
 @st.composite
 def forged(draw: st.DrawFn) -> object:
-    """A script's results with something else at one place."""
+    """Return a script's results with one value replaced."""
     made = json.loads(json.dumps(GOOD))
     at: Any = made
     while True:
@@ -179,7 +179,7 @@ def engine() -> Iterator[Engine]:
 
 
 def conforms(result: Result) -> None:
-    """Assert that all that is read of a result is what its types say."""
+    """Assert that every part of a result that is read has its declared type."""
     for text in (*result.log, *result.removed, *result.variables, *result.globals_):
         assert isinstance(text, str)
         text.encode()

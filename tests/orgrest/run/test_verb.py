@@ -90,7 +90,7 @@ def server() -> Iterator[RawServer]:
 
 
 class Sent:
-    """A document evaluated on a real server: its text, outcomes, and the request lines."""
+    """A document evaluated with a real server: its text, outcomes, and the request lines."""
 
     def __init__(self, server: RawServer, text: str, **options: Any) -> None:
         before = len(server.requests)
@@ -369,7 +369,7 @@ post HOST/b
 
 
 def test_thousands_of_headings_take_no_longer_each_than_a_few() -> None:
-    """With costs that grow quadratically this would take minutes."""
+    """With quadratic costs, this would take minutes."""
     text = "* A :verb:\ntemplate https://a.example\n\n" + "body\n" * 1000
     text += "".join(f"** {n}\nget /{n}\n" for n in range(3000))
     _, outcomes = evaluate(text)

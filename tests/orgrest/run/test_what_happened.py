@@ -67,11 +67,11 @@ EXAMPLES = settings(
 
 @classes.frozen(eq=False)
 class Request:
-    """A request of the model: `need` is a directive's name, `uses` are names in its URL.
+    """A request of the model. `need` is the name in a directive, `uses` are names in its URL.
 
-    `via` is what the server does first: it is busy, redirects, or asks for credentials. `captures`
-    is a variable that is set to its path, `captured` one that its URL has. `before` and `after` are
-    its scripts, `arguments` those of its block.
+    `via` is what the server does first: it is busy, redirects, or demands credentials. `captures`
+    is a variable that is set to its path, `captured` a variable in its URL. `before` and `after`
+    are its scripts, `arguments` those of its block.
     """
 
     path: str
@@ -93,7 +93,7 @@ class Request:
 
 @classes.frozen(eq=False)
 class Document:
-    """A document of the model, and the one that it imports."""
+    """A document of the model, and the document that it imports."""
 
     kind: str
     requests: tuple[Request, ...]
@@ -157,7 +157,7 @@ VIA = {
 
 
 def _possible(kind: str, request: Request) -> Request:
-    """Return a request without what its language, or what it has besides, does not allow."""
+    """Return a request without features that its language or its other features exclude."""
     if kind == "verb":
         return classes.evolve(request, holds=None)
     if request.trouble == "language":
@@ -253,7 +253,7 @@ def _target(request: Request, url: str) -> str:
 
 @classes.define
 class Model:
-    """The few rules by which requests are sent; `log` is what the server gets."""
+    """The few rules by which requests are sent. `log` is what the server receives."""
 
     document: Document
     log: list[str] = classes.field(factory=list)
@@ -265,7 +265,7 @@ class Model:
     _open: list[int] = classes.field(factory=list)
 
     def run(self) -> list[tuple[Request, list[str]]]:
-        """Send everything; return each request of the document with what its turns came to."""
+        """Send everything. Return each request of the document with its iterations' results."""
         done: list[tuple[Request, list[str]]] = []
         parts: dict[str, list[Request]] = {"setup": [], "request": [], "teardown": []}
         for request in self.document.requests:
@@ -301,7 +301,7 @@ class Model:
         return words or ["skipped"]
 
     def send(self, request: Request, *, own: bool = False, again: bool = False) -> list[str]:
-        """Send a request unless it was; return what each of its turns came to."""
+        """Send a request unless it was sent. Return the result of each of its iterations."""
         if id(request) in self._open:
             return ["error"]
         anew = id(request) in self.came_to
@@ -361,15 +361,15 @@ class Model:
         return "failed" if request.holds is False or request.after == "fails" else "passed"
 
     def _is_misspelt(self, request: Request) -> bool:
-        """Return whether a request is an error before its first turn."""
+        """Return whether a request is an error before its first iteration."""
         return self.document.kind == "http" and request.trouble in MISSPELT
 
     def _is_disabled(self, other: Request) -> bool:
-        """Return whether a request is not sent for another one either."""
+        """Return whether a request is not even sent when another one needs it."""
         return other.trouble == "disabled"
 
     def _meant(self, name: str, using: Request) -> Request | None:
-        """Return the request that a name means in another one."""
+        """Return the request that a name refers to in another request."""
         document = self.document
         if document.kind != "http":
             return next((request for request in document.requests if request.name == name), None)
@@ -392,7 +392,7 @@ class Model:
 
 
 def counting() -> RawServer:
-    """Return a server that answers with the path, after what a prefix of the path asks for."""
+    """Return a server that answers with the path, after doing what the path's prefix demands."""
     seen: set[str] = set()
 
     def answer(connection: socket.socket, request: bytes) -> None:
@@ -463,7 +463,7 @@ def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
 
 
 def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return all that went over the wire for a request."""
+    """Return everything that was sent for a request."""
     return [
         {**one, **(one["sent"] or {})}
         for last in record["exchanges"]
@@ -500,7 +500,7 @@ def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None
 
 
 def _tried(log: list[str]) -> list[str]:
-    """Return a log with what is tried again and again once."""
+    """Return a log in which repeated attempts occur once."""
     return [
         one
         for before, one in pairwise(["", *log])
@@ -515,7 +515,7 @@ def _check_records(
     file: str,
     thrown: set[str],
 ) -> None:
-    """Each step has one record, with the outcome that its own response makes it."""
+    """Each step has one record, with the outcome that its response implies."""
     words = Counter((one.path, word) for one, every in expected for word in every)
     words += Counter((one.path, word) for word, one in model.extra)
     by_line = _by_line(file)
@@ -539,7 +539,7 @@ def _check_records(
 
 
 def _by_line(file: str) -> dict[int, str]:
-    """Return the path of each request by its line: that of the block in Org."""
+    """Return the path of each request by its line, or by the block's line in Org."""
     lines = Path(file).read_text().split("\n")
     found: dict[int, str] = {}
     heading = 0
@@ -557,7 +557,7 @@ def _by_line(file: str) -> dict[int, str]:
 
 
 def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) -> None:
-    """Each exchange stands for one on the wire; by their numbers they are the server's log."""
+    """Each exchange was sent once. In the order of their numbers, they are the server's log."""
     every = [attempt for record in records for attempt in attempts(record)]
     every.sort(key=lambda one: one["number"])
     assert [one["number"] for one in every] == list(range(1, len(every) + 1))
@@ -606,7 +606,7 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
 
 
 def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document: Document) -> None:
-    """A dry run and the lenses of an editor name the steps that the run has."""
+    """A dry run and the lenses of an editor list the steps of the run."""
     dry = [(outcome.line, outcome.name) for outcome in evaluated(path, text, dry_run=True)]
     done = [(outcome.line, outcome.name) for outcome in evaluated(path, text)]
     by_line = _by_line(str(path))
@@ -692,7 +692,7 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
 
 @classes.frozen
 class Placed:
-    """A request for tests of positions: `above` and `below` are blank lines around its text."""
+    """A request for tests of positions. `above` and `below` are the blank lines around its text."""
 
     above: int
     below: int
@@ -749,7 +749,7 @@ def test_the_request_at_a_line_is_the_one_above_it_up_to_the_next_separator(
 
 
 def _sent_at(path: Path, line: int) -> list[str]:
-    """Send the request at a line; return the states of the outcomes, or why there is none."""
+    """Send the request at a line. Return the states of the outcomes, or the error."""
     try:
         return [outcome.state for outcome in evaluated(path, File.read(path).text, lines=(line,))]
     except EvaluationError as error:
@@ -766,7 +766,7 @@ def _sent_at(path: Path, line: int) -> list[str]:
 def test_with_bail_nothing_is_sent_after_a_failure_in_any_row_of_data_but_teardowns(
     held: list[bool | None], rows: int, setup: bool, teardown: bool
 ) -> None:
-    """`held` tells of each request whether its assertion holds, None for one that is an error."""
+    """`held` says for each request whether its assertion holds, or is None for an error."""
     with tempfile.TemporaryDirectory() as folder, counting() as server:
         path = Path(folder) / "a.http"
         texts = [
@@ -798,7 +798,7 @@ def test_with_bail_nothing_is_sent_after_a_failure_in_any_row_of_data_but_teardo
 
 
 def _with_rows(path: Path, rows: int) -> list[dict[str, Any]]:
-    """Run a document for several rows of data with --bail; return the records in order."""
+    """Run a document with --bail for several rows of data. Return the records in order."""
     records: list[dict[str, Any]] = []
     control = Control(Client)
     try:

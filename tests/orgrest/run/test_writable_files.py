@@ -30,7 +30,7 @@ def server() -> Iterator[RawServer]:
 
 
 class Calls:
-    """The command line in a folder, with a state of its own."""
+    """The command line in a folder, with its own state."""
 
     def __init__(self, folder: Path, server: RawServer) -> None:
         self.folder, self.server = folder / "work", server

@@ -24,7 +24,7 @@ from scriptschema.messages import ModuleSet
 
 
 def said(*arguments: object, status: int = 0, stdin: bytes = b"") -> str:
-    """What a command says on standard error; it prints nothing else."""
+    """Return a command's standard error. It must print nothing else."""
     done = run("corpus", *arguments, stdin=stdin)
     assert (done.returncode, done.stdout) == (status, b"")
     return done.stderr.decode()
@@ -43,7 +43,7 @@ def trees_in(folder: Path) -> set[bytes]:
 
 
 def make(folder: Path, seeds: range, size: int = 30) -> Path:
-    """A folder of trees, which remembers nothing of how it was made."""
+    """Create a folder of trees without a record of how it was made."""
     for seed in seeds:
         files.write(folder / f"{seed}.pb", wire.encode(generate(seed=seed, size=size)))
     return folder
@@ -58,7 +58,7 @@ def features_in(folder: Path) -> int:
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """A fuzzer's folder: trees in all formats without endings, sources, a stream."""
+    """A fuzzer's folder: trees in all formats without file endings, sources, a stream."""
     folder = tmp_path / "mixed"
     for seed in range(9):
         form = files.FORMATS[seed % 2]
@@ -171,7 +171,7 @@ def test_a_folder_that_cannot_be_written_is_told(command: str, tmp_path: Path) -
 
 
 def interrupted(*arguments: object, until: Path, files_there: int = 0) -> subprocess.Popen[bytes]:
-    """Start a command, and send it Ctrl-C when a file is there, or so many are in a folder."""
+    """Start a command, and interrupt it when a file, or a number of files in a folder, exists."""
     process = subprocess.Popen(
         [sys.executable, "-m", "scriptschema", "corpus", *map(str, arguments)],
         stderr=subprocess.PIPE,
@@ -557,7 +557,7 @@ k //= 2
 
 @pytest.fixture
 def newer(tmp_path: Path) -> Path:
-    """A folder with a source of today's Luau, and its tree in text format."""
+    """A folder with a source in today's Luau, and its tree in text format."""
     folder = tmp_path / "newer"
     files.write(folder / "a.luau", TODAY.encode())
     tree = parse("return integer.add(1i, 2i)", luau="today").tree

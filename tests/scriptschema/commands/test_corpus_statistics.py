@@ -67,7 +67,7 @@ def test_percentiles_are_by_nearest_rank() -> None:
 
 
 def by_protobuf(trees: list[Message]) -> Counter[str]:
-    """What occurs in the trees, counted by protobuf's own runtime."""
+    """Return the counts for the trees, computed by protobuf's own runtime."""
     counts: Counter[str] = Counter()
     for tree in trees:
         cls = spec.runtime_classes()[type(tree).__name__]

@@ -139,9 +139,9 @@ def test_order_and_content_do_not_depend_on_the_number_of_processes(size: int) -
 
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:
-    """Start a command that is to be interrupted.
+    """Start a command that will be interrupted.
 
-    Its coverage is not measured: an interrupt inside the measuring leaves a lock of its own held.
+    Its coverage is not measured, because an interrupt during measurement leaves a lock held.
     """
     return subprocess.Popen(
         [sys.executable, "-m", "scriptschema", "generate", *map(str, arguments)],
@@ -153,7 +153,7 @@ def start(*arguments: object) -> subprocess.Popen[bytes]:
 
 
 def in_group(group: int) -> Iterator[int]:
-    """The processes of a group, as Linux tells."""
+    """Return the processes of a process group (Linux)."""
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             fields = (path / "stat").read_text().rpartition(")")[2].split()

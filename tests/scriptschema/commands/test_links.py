@@ -66,7 +66,7 @@ COMMANDS: dict[str, list[list[str]]] = {
 
 
 def writing(group: click.Group, name: str = "") -> Iterator[str]:
-    """The commands with an option for something to write, and those that write without."""
+    """Return the commands with an option for an output file, and those that write without one."""
     context = click.Context(group)
     for each in group.list_commands(context):
         command = group.get_command(context, each)

@@ -24,7 +24,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def received(tmp_path: Path, state: Path) -> Path:
-    """A campaign made by somebody else, whose command leaves a mark, with a find."""
+    """A campaign from somebody else, with a find, whose command leaves a mark."""
     made = tmp_path / "made"
     script = tmp_path / "target.sh"
     script.write_text("if grep -q end $1; then kill -SEGV $$; fi\n")

@@ -22,7 +22,7 @@ CONFIG = Config(targets=(CAT,), engine="afl")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of a campaign, with inputs of two instances."""
+    """The folder of a campaign, with inputs from two instances."""
     out = tmp_path / "afl" / "out"
     for name, source in {
         "main/queue/id:000000,orig:a": "print(1)\n",

@@ -53,7 +53,7 @@ def rounding(campaign: Path) -> Path:
 
 
 def build(folder: Path, name: str, breaks: bool) -> str:
-    """A build: a script that says when it was run."""
+    """A build: a script that records its runs."""
     script = folder / f"{name}.sh"
     crash = "grep -q print $1 && kill -SEGV $$" if breaks else "true"
     script.write_text(f"echo {name} >> {folder / 'log'}\n{crash}\n")

@@ -109,7 +109,7 @@ case $source in *"error("*|*a.b*) echo "an error of the program" >&2; exit 2;; e
 
 @attrs.frozen
 class Kind:
-    """A kind of command: its language, what it does with `if`, and how that is reported."""
+    """A kind of command: its language, its reaction to `if`, and the expected report."""
 
     language: str
     error: str
@@ -146,7 +146,7 @@ COMMANDS = {  # the file, the program, how it is built, and how it is run
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], Description]:
-    """A function that returns a command of a kind, built once; it skips the test if it cannot."""
+    """A function that returns a command of a kind, built once. It skips the test if it cannot."""
 
     @cache
     def built(kind: Kind) -> Description | str:

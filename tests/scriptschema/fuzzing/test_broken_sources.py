@@ -28,7 +28,7 @@ CONFIG = Config(targets=(TARGET,), size=40, seed=1, broken=0.7)
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, finds.Find]]:
-    """The finds of a campaign that has ended."""
+    """Return the finds of a finished campaign."""
     folder = tmp_path_factory.mktemp("campaign") / "one"
     with Campaign(folder, CONFIG) as campaign:
         Session(campaign, jobs=1, programs=500, finishing=600).run()

@@ -56,7 +56,7 @@ def new_campaign(folder: Path, **options: Any) -> list[str]:
 
 
 def check_folder(folder: Path) -> list[finds.Find]:
-    """All that a campaign has written can be read and is what it says; return the finds."""
+    """Check that all files of a campaign can be read and are consistent. Return the finds."""
     for path in (folder / CORPUS).rglob("*.pb"):
         data = path.read_bytes()
         assert name_of(data) == path.name
@@ -77,7 +77,7 @@ def check_folder(folder: Path) -> list[finds.Find]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
-    """A campaign that has ended, and its events."""
+    """Return a finished campaign and its events."""
     folder = tmp_path_factory.mktemp("campaign") / "one"
     events: list[dict[str, Any]] = []
     with Campaign(folder, CONFIG) as campaign:
@@ -134,7 +134,7 @@ def test_programs_that_are_only_compiled_are_a_corpus_of_their_own(
 
 
 def test_a_find_that_must_not_run_is_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither when it is found, nor when it is reduced."""
+    """Neither when it is found nor when it is reduced."""
     ran: list[str] = []
     fuzzer = Fuzzer(attrs.evolve(CONFIG, compiled=1.0), seed=2)
     submit = fuzzer.runner.submit
@@ -158,7 +158,7 @@ def test_a_find_that_must_not_run_is_never_run(monkeypatch: pytest.MonkeyPatch) 
 
 
 def reproduced(folder: Path, command: str, hash_seed: int) -> dict[str, Any]:
-    """Run a campaign of a number of programs; return what the same seed must give again."""
+    """Run a campaign with a number of programs. Return what the same seed must reproduce."""
     words = ["-t", f"persistent:{command}", "--variant=-O0", "--variant=-O2", "--size", 60]
     environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
     whole = fuzz(*words, "-o", folder, "--count", 150, "--seed", 4, "--jobs", 1)
@@ -253,7 +253,7 @@ def test_a_campaign_goes_on_and_reports_nothing_twice(
 
 
 def a_slow_target(folder: Path, seconds: float, body: str = 'grep -q "for" $1') -> str:
-    """A command that takes its time, and crashes where `body` says so."""
+    """Return a slow command, which crashes where `body` says so."""
     script = folder / "slow.sh"
     script.write_text(f"sleep {seconds}\nif {body}; then kill -SEGV $$; fi\n")
     return f"command:sh {script} {{file}}"
@@ -281,7 +281,7 @@ def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> N
 
 
 def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> None:
-    """Once the campaign reports the find, before its reduction ends, all is killed."""
+    """All processes are killed when the campaign reports the find, before its reduction ends."""
     folder = tmp_path / "campaign"
     target = a_slow_target(tmp_path, 0.3, "grep -q for $1")
     command = fuzz("-t", target, "--size", 1500, "-o", folder, "--json")
@@ -413,7 +413,7 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
 
 
 def check_after_kill(folder: Path, reported: set[str], corpus: set[str]) -> set[str]:
-    """Nothing is missing that was there or reported; return the names in the corpus."""
+    """Check that nothing reported or written before is missing. Return the names in the corpus."""
     assert {find.name for find in check_folder(folder)} >= reported
     now = {path.name for path in (folder / CORPUS).rglob("[!.]*.pb")}
     assert now >= corpus
@@ -421,7 +421,7 @@ def check_after_kill(folder: Path, reported: set[str], corpus: set[str]) -> set[
 
 
 def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -> None:
-    """What a campaign writes in a minute is written at once, and killed again and again."""
+    """A campaign writes without a pause, and is killed again and again."""
     folder, log = tmp_path / "campaign", tmp_path / "log"
     script = Path(__file__).with_name("killed.py")
     rounds = 500 if long_mode else 30
@@ -539,7 +539,7 @@ def test_repaired_trees_are_another_source_of_programs() -> None:
 
 
 class Reported:
-    """The state of a campaign, the finds that it told of, and suspects made by hand."""
+    """A campaign's state, the finds that it reported, and suspects made by hand."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.events: list[dict[str, Any]] = []

@@ -128,7 +128,7 @@ def test_trees_of_one_shape_have_the_same_features(tree: ModuleSet) -> None:
 
 
 def read_all(path: Path, reader: Reader | None = None) -> tuple[dict[str, bytes], list[str]]:
-    """The trees below a folder by file, and the errors."""
+    """Return the trees in a folder by file, and the errors."""
     trees: dict[str, bytes] = {}
     errors = []
     for item in corpus_files([path]):

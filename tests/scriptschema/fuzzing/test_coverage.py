@@ -32,7 +32,7 @@ CONFIG = Config(targets=(TARGET,), size=40, seed=3, oracles=("broken",))
 
 
 def covered_by(trees: list[bytes]) -> set[tuple[int, int]]:
-    """What the trees cover, asked of a fuzzer that starts with them and makes nothing else."""
+    """Return what the trees cover, according to a fuzzer that runs nothing else."""
     fuzzer = Fuzzer(CONFIG, seed=9, corpus=trees)
     try:
         return fuzzer.work(seconds=600, programs=len(trees)).covered

@@ -24,7 +24,7 @@ from scriptschema.messages import (
 
 
 def parts(tree: Message) -> set[int]:
-    """What may be changed in a tree: its messages and its lists."""
+    """Return the parts of a tree that can be changed: its messages and its lists."""
     found = set()
     for node, _ in walk(tree):
         found.add(id(node))

@@ -63,7 +63,7 @@ def test_in_a_chain_each_parent_stays_as_it_was_and_the_mutants_index_is_that_of
 
 
 class ComparingMutator(Mutator):
-    """Compares each repaired mutant with the mutant that is repaired as a whole."""
+    """Compares each repaired mutant with the result of repairing the whole mutant."""
 
     def _repaired(self, mutation: Mutation) -> tuple[ModuleSet, int | None] | None:
         tree = mutation.index.tree

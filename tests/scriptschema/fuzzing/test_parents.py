@@ -14,7 +14,7 @@ TREE = Index(ModuleSet(program=StatBlock()))
 
 
 def drawn_among(found: Parents, times: int = 2000) -> dict[str, int]:
-    """How often each parent is drawn, if mutants of those named `bad` fail and others do not."""
+    """Return how often each parent is drawn if only the mutants of those named `bad` fail."""
     counts: dict[str, int] = {}
     for _ in range(times):
         parent = found.draw()

@@ -41,7 +41,7 @@ from scriptschema.messages import (
 
 
 def has(*classes: type) -> Callable[[ModuleSet], bool]:
-    """Whether a message of the last class is in one of the class before it, and so on."""
+    """Return whether a message of the last class is in one of the class before it, and so on."""
 
     def interesting(tree: ModuleSet) -> bool:
         index = Index(tree)
@@ -63,7 +63,7 @@ CALL_IN_WHILE = has(ExprFunction, StatWhile, StatCall)
 
 
 def subject(size: int, seed: int = 1) -> ModuleSet:
-    """A program of about `size` nodes with a call in a while in a function somewhere within it."""
+    """Return a program of about `size` nodes that contains a call in a while in a function."""
     tree = repair(generate(seed=seed, size=size))
     index = Index(tree)
     deepest = max(index.of(StatBlock), key=index.depth)

@@ -61,7 +61,7 @@ def test_what_is_stripped_is_all_that_goes() -> None:
 
 
 def test_a_version_of_lua_that_reads_less_is_known(tmp_path: Path) -> None:
-    """The target reads no `//` and no backticks, and knows `print` alone."""
+    """The target accepts no `//` and no backticks, and has only the global `print`."""
     script = tmp_path / "old.sh"
     script.write_text(
         "grep -q '//' $1 && exit 1\n"

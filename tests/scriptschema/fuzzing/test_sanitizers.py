@@ -41,7 +41,7 @@ def build(folder: Path) -> Description:
 
 @pytest.fixture(scope="module")
 def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Description, Description]:
-    """Two builds of the same source, in folders with other names."""
+    """Two builds of the same source, in folders with different names."""
     folder = tmp_path_factory.mktemp("builds")
     return build(folder / "mine"), build(folder / "another-folder")
 

@@ -40,7 +40,7 @@ def of(text: str, found: list[tuple[Path, finds.Find]]) -> tuple[Path, finds.Fin
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, finds.Find]]:
-    """The finds of a campaign that has ended."""
+    """Return the finds of a finished campaign."""
     folder = tmp_path_factory.mktemp("campaign") / "one"
     with Campaign(folder, CONFIG) as campaign:
         Session(campaign, jobs=1, programs=300, finishing=600).run()

@@ -16,7 +16,7 @@ from scriptschema.versions import TODAY
 
 
 def measured() -> str:
-    """Compile all templates; return the file's text."""
+    """Compile all templates, and return the file's text."""
     rows().clear()
     for types in ("random", "sound"):
         exports(types == "sound")

@@ -182,7 +182,7 @@ def test_weights_turn_idioms_and_libraries_off() -> None:
 
 
 def occurring(tree: ModuleSet) -> set[tuple[str, str]]:
-    """The messages, alternatives, operators and flags that a program has."""
+    """Return the messages, alternatives, operators and flags in a program."""
     found = set()
     for node, _ in walk(tree):
         cls = type(node)

@@ -35,7 +35,7 @@ def programs() -> list[m.ModuleSet]:
 
 
 def calls(callee: str, trees: Iterable[m.ModuleSet]) -> Iterator[m.ExprCall]:
-    """The calls of a global."""
+    """Return the calls of a global."""
     for tree in trees:
         for node, _ in walk(tree):
             if isinstance(node, m.ExprCall) and node.func.which == "global_":
@@ -45,7 +45,7 @@ def calls(callee: str, trees: Iterable[m.ModuleSet]) -> Iterator[m.ExprCall]:
 
 
 def constant(expression: m.Expr) -> type | None:
-    """The class of a constant, None for anything else."""
+    """Return the class of a constant, or None for anything else."""
     which = expression.which
     return type(expression.alternative) if which in ("number", "string", "bool") else None
 

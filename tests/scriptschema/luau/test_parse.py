@@ -55,7 +55,7 @@ SOURCES = {path.stem: path.read_bytes() for path in sorted(EXAMPLES.glob("*.luau
 
 
 def again(source: str) -> str:
-    """The source after a way through a tree, in one line."""
+    """Return the source after a round trip through a tree, in one line."""
     result = parse(source)
     return " ".join(render(result.tree.program, names=result.names).split())
 
@@ -71,12 +71,12 @@ def error_of(source: str | bytes) -> str:
 
 
 def found(source: str, cls: type[Message]) -> list[Message]:
-    """The messages of a class in the source's tree."""
+    """Return the messages of a class in the source's tree."""
     return [message for message, _ in walk(parse(source).tree) if type(message) is cls]
 
 
 def value_of(expr: Expr) -> float:
-    """What an expression of numbers comes to."""
+    """Return the value of an expression of numbers."""
     node = expr.alternative
     if isinstance(node, ExprConstantNumber):
         return float(node.val)
@@ -313,7 +313,7 @@ def test_a_module_is_read_into_the_same_tree_with_the_same_names() -> None:
 
 
 def test_the_examples_have_every_message_every_field_and_every_operator() -> None:
-    """So what is tested with them is tested with the whole language."""
+    """So tests with them cover the whole language."""
     seen = set()
     for name, source in SOURCES.items():
         module = SOURCES["module0"] if name == "program" else None
@@ -764,7 +764,7 @@ WORDS = (
 
 
 def problem_of(source: str | bytes) -> ParseError | None:
-    """The error that reading ends with; any other one fails the test."""
+    """Return the error that parsing raises. Any other error fails the test."""
     try:
         result = parse(source)
     except ParseError as error:
@@ -838,7 +838,7 @@ LANGUAGE = tree_sitter.Language(tree_sitter_luau.language())
 
 
 def kinds(source: str) -> Counter[str]:
-    """What tree-sitter finds in a source; None where it finds an error."""
+    """Return what tree-sitter finds in a source, or None if it reports an error."""
     tree = tree_sitter.Parser(LANGUAGE).parse(source.encode())
     assert not tree.root_node.has_error, source
     count: Counter[str] = Counter()

@@ -64,7 +64,7 @@ CANONICAL = [
 
 
 def again(source: str, luau: str = "today") -> str:
-    """The source after a way through a tree and its bytes, in one line."""
+    """Return the source after a round trip through a tree and its bytes, in one line."""
     result = parse(source, luau=luau)
     data = wire.encode(result.tree, luau=luau)
     tree = wire.decode(m.ModuleSet, data, luau=luau)

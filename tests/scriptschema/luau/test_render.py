@@ -65,7 +65,7 @@ local v1 = require("./module0")
 
 
 def unfolded(source: str) -> str:
-    """The source with every statement of a line in one line."""
+    """Return the source with each statement on one line."""
     return " ".join(source.split())
 
 
@@ -144,7 +144,7 @@ def test_a_statement_that_begins_with_a_parenthesis_is_no_call_of_the_one_before
     ],
 )
 def test_an_indexer_whose_key_begins_with_a_string_is_no_property(key: str, source: str) -> None:
-    """Luau 0.677 takes `["` for a property's name whatever follows the string."""
+    """Luau 0.677 reads `["` as the start of a property's name, whatever follows the string."""
     text = f"type T = {{[({key})]: T}}\n"
     tree = parse(text)
     assert tree.losses == ()
@@ -193,7 +193,7 @@ LANGUAGE = tree_sitter.Language(tree_sitter_luau.language())
 
 
 def test_repaired_programs_are_luau_to_another_grammar_too() -> None:
-    """But for statements that begin with the global `type`, and types: there it has faults."""
+    """Except for statements that begin with the global `type`, and types, where it has bugs."""
     names = Names(globals=tuple(name for name in DEFAULT.globals if name != "type"))
     parser = tree_sitter.Parser(LANGUAGE)
     for seed in range(150):

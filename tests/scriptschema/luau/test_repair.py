@@ -48,7 +48,7 @@ def unfolded(tree: Message, **options: object) -> str:
 
 
 def fill(text: str, *parts: str) -> str:
-    """The text with its `%s` filled; braces mean something else here."""
+    """Replace the `%s` in a text, in which braces have another meaning."""
     for part in parts:
         text = text.replace("%s", part, 1)
     return text
@@ -573,7 +573,7 @@ def deepest(tree: Message) -> int:
 
 
 def chain(depth: int, end: Stat) -> StatBlock:
-    """A tree of this many levels above the statement."""
+    """Return a tree with this many levels above the statement."""
     block = StatBlock(body=[end])
     for _ in range((depth - 2) // 3):
         cond = Expr(nil=ExprConstantNil())

@@ -31,7 +31,7 @@ from scriptschema.messages import (
 
 
 def nameless(tree: ModuleSet) -> ModuleSet:
-    """The tree, in which all names now have the index 0."""
+    """Return the tree with index 0 for all names."""
     for message, _ in walk(tree):
         match message:
             case Local():
@@ -63,7 +63,7 @@ def test_a_repaired_tree_comes_back_from_its_source(size: int, count: int, swarm
 
 
 def damaged(tree: ModuleSet, rng: random.Random) -> ModuleSet:
-    """The tree after some of its subtrees were replaced, swapped and doubled."""
+    """Return the tree with some of its subtrees replaced, swapped and duplicated."""
     for _ in range(rng.randrange(1, 8)):
         holders = [
             message
@@ -104,7 +104,7 @@ def test_sources_can_be_without_types(source: str) -> None:
 
 
 def test_reading_what_was_read_changes_nothing() -> None:
-    """Also for sources that are not canonical: one way through a tree makes them so."""
+    """Also for sources that are not canonical: one round trip makes them canonical."""
     for seed in range(20):
         tree: Message = generate(ModuleSet, seed=seed, size=100)
         assert isinstance(tree, ModuleSet)

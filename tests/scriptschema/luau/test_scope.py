@@ -76,7 +76,7 @@ CASES = {
 
 
 def here(tree: Message, names: Names) -> m.ExprCall:
-    """The call of `here`."""
+    """Return the call of `here`."""
     [call] = (
         node
         for node, _ in walk(tree)
@@ -88,7 +88,7 @@ def here(tree: Message, names: Names) -> m.ExprCall:
 
 
 def rules_broken_by(tree: Message, call: m.ExprCall, argument: m.Expr, names: Names) -> set[str]:
-    """The rules that the tree breaks where `argument` stands in the call; it is taken out again."""
+    """Return the rules that the tree breaks with `argument` in the call. The tree is restored."""
     call.args.append(argument)
     problems = check(tree, names=names)
     call.args.pop()
@@ -172,7 +172,7 @@ LOCALS = [*range(5), DEFAULT.locals.index("self")]
 
 
 def changed(tree: Message, path: Path, **alternative: Any) -> set[str]:
-    """The rules that the tree breaks with something else at this path; it is left as it was."""
+    """Return the rules that the tree breaks with another value at this path. It is restored."""
     node: Any = tree
     for name, index in path.steps():
         node = getattr(node, name) if index is None else getattr(node, name)[index]

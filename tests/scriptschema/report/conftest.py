@@ -90,7 +90,7 @@ def campaign(tmp_path: Path) -> Path:
 
 
 def add(folder: Path, find: Find, source: str, reduced: str | None = None) -> None:
-    """Put a find in, its sources as they are; trees do not keep all that they say."""
+    """Add a find with its exact sources, because trees do not preserve everything in them."""
     small = parse("print(1)").tree
     path = finds.add(folder, find, small, None if reduced is None else small)
     data = source.encode("utf-8", "surrogateescape")

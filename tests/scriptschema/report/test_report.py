@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(campaign: Path, tmp_path: Path, browser: Browser) -> Browser:
-    """The campaign's report, opened."""
+    """The campaign's report in a browser."""
     target = tmp_path / "report.html"
     ok_here("report", campaign, "-o", target)
     browser.open(target)
@@ -31,7 +31,7 @@ def page(campaign: Path, tmp_path: Path, browser: Browser) -> Browser:
 
 
 def shown(page: Browser) -> list[str]:
-    """The kinds of the finds that are to be seen."""
+    """Return the kinds of the visible finds."""
     visible = "[...document.querySelectorAll('.find')].filter((f) => f.checkVisibility())"
     kinds: list[str] = json.loads(
         page.ask(f"JSON.stringify({visible}.map((f) => f.querySelector('.kind').textContent))")

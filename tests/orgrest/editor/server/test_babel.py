@@ -29,7 +29,7 @@ def api() -> Iterator[str]:
 
 
 def ask(editor: Editor, folder: Path, body: str, **changes: Any) -> Any:
-    """Ask for the evaluation of a block as orgrest.el does, but for some changes."""
+    """Request the evaluation of a block as orgrest.el does, with some changes."""
     document = changes.pop("document", f"* A\n#+begin_src restclient\n{body}\n#+end_src\n")
     buffer = editor.open(folder / "notes.org", document, "org")
     params = {

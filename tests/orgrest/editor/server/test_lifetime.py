@@ -119,7 +119,7 @@ INITIALIZE = (
     ],
 )
 def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
-    """Even after messages that are none, and with a request under way."""
+    """Also after invalid messages, and with a request under way."""
     with RawServer(silent) as server:
         opened = (
             '{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument":'
@@ -149,7 +149,7 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
 
 
 def answer_to(number: int, stream: Any) -> dict[str, Any]:
-    """Read messages up to the answer with this number."""
+    """Read messages until the answer with this id."""
     while True:
         size = int(stream.readline().partition(b":")[2])
         while stream.readline().strip():

@@ -43,7 +43,7 @@ def editor(provider: Provider, tmp_path: Path) -> Iterator[Editor]:
 
 
 def opened(editor: Editor) -> str:
-    """The page that the editor was asked to open in the browser."""
+    """Return the page that the editor was asked to open in the browser."""
     [page] = editor.wait_for(
         lambda: [document for document in editor.client.shown_documents if document.external]
     )

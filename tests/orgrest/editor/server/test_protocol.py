@@ -17,7 +17,7 @@ TEXT = "#+begin_src http\nGET http://127.0.0.1:9/\n#+end_src\n"
 
 
 class Client:
-    """A client that sends what it likes; `folder` is the server's for temporary files."""
+    """A client that sends any message. `folder` is the server's folder for temporary files."""
 
     def __init__(self, folder: Path, *start: str) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Client:
         self.raw(header.format(len(body)).encode() + body)
 
     def answer(self) -> dict[str, Any]:
-        """The next response; what the server says by itself is passed over."""
+        """Return the next response. Notifications are skipped."""
         while True:
             length = 0
             while line := self._out.readline().strip():
@@ -69,7 +69,7 @@ class Client:
         self.send(method="initialized", params={})
 
     def is_there(self) -> bool:
-        """Whether the server answers as ever."""
+        """Return whether the server still answers."""
         self.send(id="there", method="no/such", params={})
         found = self.answer()
         return (found["id"], found["error"]["code"]) == ("there", -32601)
@@ -83,14 +83,14 @@ def client(tmp_path: Path):  # type: ignore[no-untyped-def]  # a generator
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    """A server for many questions, which nobody has initialized."""
+    """A server for many messages, which no client has initialized."""
     with Client(tmp_path_factory.mktemp("waiting")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    """A server for many questions, which has to survive each."""
+    """A server for many messages, which must survive each of them."""
     with Client(tmp_path_factory.mktemp("serving")) as running:
         running.initialize()
         yield running
@@ -167,7 +167,7 @@ def scratch(client: Client) -> list[Path]:
 
 
 def opened(client: Client) -> None:
-    """Have the server make a folder for temporary files: the document is in no file."""
+    """Make the server create a folder for temporary files: the document is not in a file."""
     item = {"uri": "untitled:a.org", "languageId": "org", "version": 1, "text": TEXT}
     client.send(method="textDocument/didOpen", params={"textDocument": item})
     assert client.is_there()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Mutual:
-    """A TLS server that takes clients with a certificate of its authority only, and their files."""
+    """A TLS server that accepts only clients with a certificate from its authority."""
 
     def __init__(self, folder: Path, *, required: bool = True) -> None:
         authority = trustme.CA()

@@ -39,9 +39,9 @@ DOCUMENT = auth.DocumentLookups(lambda _: None, lambda _: "")
 
 
 class NtlmServer(RawServer):
-    """Serves a connection on which somebody proved to know a password; 401 for all others.
+    """Serves connections that have proved knowledge of a password. Others get status 401.
 
-    A connection that was proved for is open to whatever comes over it, as with IIS.
+    An authenticated connection may be used for any request, as with IIS.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class NtlmServer(RawServer):
 
 @pytest.fixture(autouse=True)
 def _accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The accounts that the server knows, as pyspnego reads them."""
+    """Return the accounts that the server knows, in pyspnego's format."""
     accounts = tmp_path / "accounts"
     accounts.write_text(f"OFFICE:me:{PASSWORD}\n:you:other\n", encoding="utf-8")
     monkeypatch.setenv("NTLM_USER_FILE", str(accounts))
@@ -253,7 +253,7 @@ _NEGOTIATED = spnego.client("a", "b", protocol="ntlm", options=spnego.NegotiateO
 
 @pytest.fixture(scope="module")
 def challenge() -> bytes:
-    """A challenge that a server gives."""
+    """Return a server's challenge."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NTLM_USER_FILE", __file__)
         server = spnego.server(protocol="ntlm", options=spnego.NegotiateOptions.use_ntlm)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """Issues tokens, numbered; `answers` go out before, one for each request of a token."""
+    """Issues numbered tokens. Before these, each request for a token gets one of `answers`."""
 
     def __init__(self) -> None:
         self.forms: list[dict[str, str]] = []

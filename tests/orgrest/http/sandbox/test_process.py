@@ -33,7 +33,7 @@ def test_an_xpath_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system counts no CPU time")
 def test_the_worker_ends_itself_after_its_cpu_time() -> None:
-    """Its parent would wait for much longer, since a busy machine is slow."""
+    """Its parent would wait much longer, because a busy machine is slow."""
     worker = Path(process.__file__).with_name("worker.py")
     job = {"find": "XPath", "path": "//a//a", "text": "<a>" * 8000 + "</a>" * 8000, "prefixes": {}}
     ended = subprocess.run(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LateServer(RawServer):
-    """Takes up a connection, and TLS, only when it is told to."""
+    """Accepts a connection, and starts TLS, only on demand."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__(response(b"late"), context=context)
@@ -37,7 +37,7 @@ class LateServer(RawServer):
 
 
 def sending(client: Client, url: str) -> tuple[threading.Thread, list[str]]:
-    """Send in a thread; gives it and what goes wrong there."""
+    """Send in a thread. Return the thread and a list of its errors."""
     reasons: list[str] = []
     thread = threading.Thread(target=lambda: reasons.append(failure(client, Request("GET", url))))
     thread.start()
@@ -63,7 +63,7 @@ def test_a_client_that_is_aborted_waits_no_longer(authority: trustme.CA, tls: bo
 
 @contextlib.contextmanager
 def nobody_accepts() -> Iterator[int]:
-    """A port whose queue of connections is full: who connects waits."""
+    """A port whose connection queue is full, so that clients wait."""
     with socket.socket() as listener, contextlib.ExitStack() as stack:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)

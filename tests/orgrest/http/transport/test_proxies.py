@@ -38,7 +38,7 @@ PASSWORD = "s3cret"
 
 @classes.frozen
 class Running:
-    """A proxy.py that asks for a password, and the lines that it writes of what it did."""
+    """A proxy.py that requires a password, and the lines of its log."""
 
     port: int
     log: Path
@@ -48,7 +48,7 @@ class Running:
         return f"http://me:{PASSWORD}@127.0.0.1:{self.port}"
 
     def lines_of(self, wanted: str) -> list[str]:
-        """What it did for an address; it writes that when a connection has ended."""
+        """Return the log lines for an address. They are written when a connection ends."""
         return wait_until(
             lambda: [line for line in self.log.read_text().splitlines() if wanted in line]
         )

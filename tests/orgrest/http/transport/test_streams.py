@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Talker:
-    """A WebSocket server; `log` is what came, as (message, how many were sent before)."""
+    """A WebSocket server. `log` has (received message, number of messages sent before it) pairs."""
 
     def __init__(self, handler: Callable[[ServerConnection], None], **options: Any) -> None:
         self._server = serve(handler, "127.0.0.1", 0, **options)

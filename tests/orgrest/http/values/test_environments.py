@@ -245,10 +245,10 @@ PROVIDED = {"provider": "AspnetUserSecrets", "secretName": "config:Key"}
 
 
 class TestVisualStudio:
-    """Its files for one user, and the providers of secrets."""
+    """Visual Studio's files for one user, and its secret providers."""
 
     def folder(self, tmp_path: Path, **variables: Any) -> Path:
-        """Return a project's folder with an environment, and put its secrets below `home`."""
+        """Return a project folder with an environment, and store its secrets below `home`."""
         folder = tmp_path / "project"
         put(folder / "http-client.env.json", {"dev": {"key": PROVIDED} | variables})
         put(folder / "App.csproj", "<Project><UserSecretsId> my-app </UserSecretsId></Project>")

@@ -35,7 +35,7 @@ SOURCES = (
 
 
 class _Names(RequestNames):
-    """An import and a request, where they are given."""
+    """Lookups with an import and a request, if there are any."""
 
     def __init__(self, name: str, given: dict[str, str]) -> None:
         self._name, self._given = name, given
@@ -50,7 +50,7 @@ class _Names(RequestNames):
 
 
 def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
-    """What a name stands for, and what is told of its origin, where these sources know it."""
+    """Return the value of a name and the description of its origin, or None if it is unknown."""
     given = {source: f"of {source}" for source in SOURCES if source in sources}
     settings = {"e": {name: given["environment"]} if "environment" in given else {}}
     (folder / "http-client.env.json").write_text(json.dumps(settings))

@@ -416,7 +416,7 @@ def test_answers_are_asked_for_once_a_request_and_passwords_are_hidden() -> None
 
 
 class _Names(RequestNames):
-    """The name of one request."""
+    """Lookups with one named request."""
 
     def __init__(self, known: str) -> None:
         self._known = known
@@ -427,7 +427,7 @@ class _Names(RequestNames):
 
 
 def around(known: str, got: tuple[Request, Response] | None = None) -> Context:
-    """The context of a request beside another one, whose exchange is `got`, if it has one."""
+    """Return the context of a request. `got` is another request's exchange, if there is one."""
     context = Context(names=_Names(known))
     if got is not None:
         context.answers.exchanges[known] = got

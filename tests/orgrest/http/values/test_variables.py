@@ -676,7 +676,7 @@ def test_a_literal_value_is_sent_as_it_is(value: str, other: str) -> None:
 
 
 class Scanned(str):
-    """A text that counts the characters in which something is looked for."""
+    """A text that counts the characters in which a search takes place."""
 
     __slots__ = ("count",)
 

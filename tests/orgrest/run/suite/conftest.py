@@ -48,7 +48,7 @@ def server() -> Iterator[RawServer]:
 
 @pytest.fixture
 def paths(server: RawServer) -> Callable[[], list[str]]:
-    """The methods and paths that the server was asked for."""
+    """Return the methods and paths of the requests that the server received."""
 
     def asked() -> list[str]:
         return [b" ".join(request.split(b" ", 2)[:2]).decode() for request in server.requests]
@@ -57,7 +57,7 @@ def paths(server: RawServer) -> Callable[[], list[str]]:
 
 
 class Ran:
-    """What a run gave: its exit status, what it told, and its report as JSON."""
+    """The result of a run: its exit status, its output, and its report as JSON."""
 
     def __init__(self, status: int, out: str, err: str, report: dict[str, Any]) -> None:
         self.status, self.out, self.err, self.report = status, out, err, report
@@ -74,7 +74,7 @@ class Ran:
 
 @pytest.fixture
 def run(server: RawServer, folder: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Call `orgrest test`; in documents, HOST is the server."""
+    """Call `orgrest test`. In documents, HOST stands for the server."""
 
     def call(*arguments: str, **documents: str) -> Ran:
         for name, text in documents.items():

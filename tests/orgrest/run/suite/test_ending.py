@@ -67,7 +67,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def busy(run: subprocess.Popen[str]) -> list[int]:
-    """Return the processes that work for a run, once they have begun to, or it has ended."""
+    """Return the processes of a run when they have started to work, or when the run has ended."""
     seen: set[int] = set()
 
     def working() -> bool:
@@ -80,7 +80,7 @@ def busy(run: subprocess.Popen[str]) -> list[int]:
 
 
 def spent(process: int) -> int:
-    """Return the hundredths of a second that a process has computed."""
+    """Return a process's CPU time in hundredths of a second."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:
@@ -89,7 +89,7 @@ def spent(process: int) -> int:
 
 
 def ended(run: subprocess.Popen[str], working: list[int]) -> None:
-    """Wait for the end of a run; nothing that worked for it is left, once the kill arrived."""
+    """Wait for the end of a run, and check that its processes ended after the kill."""
     try:
         run.communicate(timeout=100)
     finally:

@@ -47,7 +47,7 @@ def page(run, browser: Browser, folder: Path) -> Browser:
 
 @pytest.fixture
 def many(run, browser: Browser, folder: Path) -> Browser:
-    """The page of a run of many requests, of which two failed."""
+    """The page of a run with many requests, two of which failed."""
     once = run("a.http", a_http=DOCUMENT)
     passed, failed, _ = once.requests
     failing = (70, 2345)

@@ -48,7 +48,7 @@ GET HOST/json
 
 @pytest.fixture
 def collected(server, folder: Path) -> Callable[..., tuple[int, str]]:
-    """Call pytest over the two documents; give its status and what it said."""
+    """Call pytest for the two documents. Return its exit status and output."""
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     (folder / "docs").mkdir()
     (folder / "docs/api.http").write_text(HTTP.replace("HOST", server.url))

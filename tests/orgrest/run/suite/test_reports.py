@@ -105,11 +105,11 @@ class TestJUnit:
 
 
 def _shown_by_gitlab(text: str) -> dict[tuple[str, str], tuple[float, str, str]]:
-    """Read a report by the rules that GitLab publishes: seconds, outcome and output of each case.
+    """Read a report by GitLab's published rules: seconds, outcome and output of each case.
 
-    A case is known by `classname` and `name`; of several, only the first is used. Of `failure`,
-    `error` and `skipped` the first in this order is its outcome, and the element's content is the
-    output. Source: docs.gitlab.com, Unit test reports, "JUnit XML format specification".
+    A case is identified by `classname` and `name`; of several, only the first counts. The first of
+    `failure`, `error` and `skipped`, in this order, is its outcome, and that element's content is
+    the output. Source: docs.gitlab.com, Unit test reports, "JUnit XML format specification".
     """
     found: dict[tuple[str, str], tuple[float, str, str]] = {}
     for case in ElementTree.fromstring(text).findall("./testsuite/testcase"):
@@ -278,7 +278,7 @@ class TestData:
 
 
 def _fields(value: Any, prefix: str = "") -> set[str]:
-    """The names of all fields in a report, as the documentation writes them."""
+    """Return the names of all fields in a report, as the documentation writes them."""
     if isinstance(value, list):
         return {name for one in value for name in _fields(one, f"{prefix}[]")}
     if not isinstance(value, dict):

@@ -19,7 +19,7 @@ RETRY = ("--retry", "2", "--retry-delay", "0.01")
 
 
 def in_turn(*answers: bytes) -> RawServer:
-    """A server that gives one answer after the other, the last one for ever."""
+    """Return a server that gives one response after the other, and then repeats the last."""
     left: Iterator[bytes] = iter(answers[:-1])
 
     def answer(connection, request: bytes) -> None:
