@@ -36,7 +36,7 @@ class Place:
 
 
 def damage(tree: Message, seed: int, times: int = 8) -> None:
-    """Damage a tree `times` times, in place. The result is valid by the schema, and often very deep."""
+    """Damage a tree `times` times, in place. It stays valid by the schema, and often gets deep."""
     choose = random.Random(seed)
     for _ in range(times):
         places = list(places_of(tree))
