@@ -28,7 +28,7 @@ def test_an_empty_folder_is_taken(package: str, status: int, tmp_path: Path) -> 
 
 
 @PROGRAMS
-def test_what_is_in_a_folder_stays_and_the_reason_is_told(
+def test_what_is_in_a_folder_stays_and_the_reason_is_reported(
     package: str, status: int, tmp_path: Path
 ) -> None:
     for name in ("minify.py", "tasks.py"):

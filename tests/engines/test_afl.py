@@ -91,7 +91,7 @@ def test_a_bug_behind_nested_constructs_is_found_which_byte_havoc_does_not_reach
     assert havoc["saved_crashes"] == "0"
 
 
-def test_a_killed_run_goes_on_and_its_folder_tells_what_the_operators_did(
+def test_a_killed_run_continues_and_its_folder_tells_what_the_operators_did(
     afl_toy: Path, seeds: Path, tmp_path: Path
 ) -> None:
     (seeds / "no Luau").write_bytes(b"\xff\x00 end ((")

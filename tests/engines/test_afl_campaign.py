@@ -86,7 +86,7 @@ def test_a_bug_is_found_by_afl_reduced_here_and_reported_once_also_after_a_kill(
     assert running(folder) == []
 
 
-def test_a_program_that_was_not_built_for_afl_is_told(build: Any, tmp_path: Path) -> None:
+def test_a_program_that_was_not_built_for_afl_is_reported(build: Any, tmp_path: Path) -> None:
     plain = build("plain", "cc")
     require("afl-fuzz")
     done = subprocess.run(
@@ -102,7 +102,7 @@ def test_a_program_that_was_not_built_for_afl_is_told(build: Any, tmp_path: Path
     assert running(tmp_path) == []
 
 
-def test_ctrl_c_ends_all_instances_and_says_how_to_go_on(harness: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_all_instances_and_says_how_to_continue(harness: Path, tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     process = subprocess.Popen(
         command("--engine", "afl", "-t", harness, "-o", folder, "--jobs", 2),

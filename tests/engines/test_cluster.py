@@ -115,7 +115,7 @@ def test_finds_come_as_they_happen_and_a_killed_worker_costs_its_task_only(
         assert total.programs == session.programs_done > killed[0]
 
 
-def test_a_target_that_works_on_no_worker_is_said_at_once(
+def test_a_target_that_works_on_no_worker_is_reported_at_once(
     machines: Machines, tmp_path: Path
 ) -> None:
     done = run_here(
@@ -144,7 +144,7 @@ def test_a_scheduler_that_goes_away_ends_the_campaign_which_has_what_came_before
         assert statistics.total(statistics.read(campaign.path)).programs > 0
 
 
-def test_without_dask_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_way_to_install_it_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ClusterError, match=r"pip install .*distributed"), Cluster("local:1"):
         pass
@@ -192,7 +192,7 @@ def test_what_is_no_cluster_is_refused(address: str, tmp_path: Path) -> None:
     assert b"expected tcp://HOST:PORT or local:N" in done.stderr
 
 
-def test_a_scheduler_that_is_not_there_is_told(
+def test_a_scheduler_that_is_not_there_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scriptschema.fuzzing.campaign.cluster.PATIENCE", 0.5)

@@ -136,7 +136,7 @@ PROMISES: dict[str, list[str]] = {
         "test_the_process_that_becomes_jq_starts_without_the_users_environment",
         "test_a_jq_program_that_does_not_end_is_stopped",
         "test_a_jq_program_that_takes_too_much_memory_is_stopped",
-        "test_a_jq_program_that_prints_without_end_is_stopped",
+        "test_a_jq_program_that_prints_endlessly_is_stopped",
     ],
     "JavaScript in request files": [
         "test_a_script_sees_nothing_of_the_machine",
@@ -167,7 +167,7 @@ PROMISES: dict[str, list[str]] = {
     ],
     "A script can change its own request": [
         "test_a_request_is_sent_as_the_script_above_it_left_it",
-        "test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent",
+        "test_a_change_that_cannot_be_sent_is_reported_and_nothing_is_sent",
         "test_a_script_cannot_make_a_run_sleep_for_hours",
         "test_nor_by_many_short_sleeps",
         "test_naps_without_end_are_ended",
@@ -176,7 +176,7 @@ PROMISES: dict[str, list[str]] = {
     ],
     "Credentials are not sent to another server": [
         "test_a_request_is_sent_as_the_script_above_it_left_it",
-        "test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent",
+        "test_a_change_that_cannot_be_sent_is_reported_and_nothing_is_sent",
         "test_a_script_cannot_make_a_run_sleep_for_hours",
         "test_nor_by_many_short_sleeps",
         "test_naps_without_end_are_ended",
@@ -224,8 +224,8 @@ PROMISES: dict[str, list[str]] = {
     ],
     "`html` and `latex` produce": ["test_each_word_has_its_form"],
     "A result that would end the Org structure": [
-        "test_a_result_that_would_close_what_stands_open_above_is_told",
-        "test_a_result_that_would_close_what_its_block_is_in_is_told",
+        "test_a_result_that_would_close_what_stands_open_above_is_reported",
+        "test_a_result_that_would_close_what_its_block_is_in_is_reported",
     ],
     "A response is never evaluated": [
         "test_no_answer_is_ever_sent_as_a_request",

@@ -8,11 +8,11 @@ from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
 
 
-def test_syntax_errors_are_told_with_their_line(luau: RealLuau) -> None:
+def test_syntax_errors_are_reported_with_their_line(luau: RealLuau) -> None:
     assert "source:2: Expected identifier" in str(luau.compile("local x = 1\nx = = 2"))
 
 
-def test_limits_of_the_compiler_are_told_and_the_next_source_compiles(luau: RealLuau) -> None:
+def test_limits_of_the_compiler_are_reported_and_the_next_source_compiles(luau: RealLuau) -> None:
     too_many = "\n".join(f"local x{number} = y" for number in range(201))
     assert luau.compile(too_many) is not None
     assert luau.compile("local x = 1") is None
@@ -27,7 +27,7 @@ def test_answers_come_in_the_order_of_the_sources(luau: RealLuau) -> None:
     ]
 
 
-def test_output_is_told_byte_by_byte_and_errors_with_what_came_before(luau: RealLuau) -> None:
+def test_output_is_reported_byte_by_byte_and_errors_with_what_came_before(luau: RealLuau) -> None:
     assert luau.run('print("\\xff", 1.5, nil)\nprint(2)') == Answer(None, "\\xff\t1.5\tnil\n2")
     answer = luau.run("print(1) local x = nil\nx.y = 1")
     assert answer.output == "1"

@@ -359,12 +359,12 @@ def test_json_needs_no_runtime_of_protobuf() -> None:
     assert done.stdout == "Local(name=1)\n"
 
 
-def test_unknown_values_of_enums_are_dropped_where_that_is_asked_for() -> None:
+def test_unknown_values_of_enums_are_dropped_where_that_is_requested() -> None:
     with pytest.raises(interop.FormatError, match=r"ExprUnary\.op is required"):
         interop.from_json(ExprUnary, '{"op": "Plus", "expr": {}}', unknown="drop")
 
 
-def test_unknown_fields_are_dropped_where_that_is_asked_for() -> None:
+def test_unknown_fields_are_dropped_where_that_is_requested() -> None:
     assert interop.from_text(Local, "name: 1 nmae { x: 2 }", unknown="drop") == Local(name=1)
     assert interop.from_json(Local, '{"name": 1, "nmae": {}}', unknown="drop") == Local(name=1)
 

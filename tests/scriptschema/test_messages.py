@@ -225,7 +225,7 @@ def test_a_number_that_python_does_not_print_is_refused_in_words() -> None:
         Local(name=10**5000)
 
 
-def test_unknown_names_are_refused_and_known_ones_told() -> None:
+def test_unknown_names_are_refused_and_known_ones_listed() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nmae'"):
         Local(nmae=1)
     with pytest.raises(AttributeError, match="Local has no field 'nmae'; available: name"):

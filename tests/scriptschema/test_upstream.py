@@ -123,7 +123,9 @@ def random_message(cls: Any, rng: random.Random, left: int) -> Any:
 
 
 @given(st.sampled_from(EXCHANGED), st.integers(0, 2**32))
-def test_a_tree_of_upstreams_comes_back_whole_or_what_is_not_is_told(name: str, seed: int) -> None:
+def test_a_tree_of_upstreams_comes_back_whole_or_what_is_not_is_reported(
+    name: str, seed: int
+) -> None:
     theirs = random_message(upstream_schema.classes(strings=False)[name], random.Random(seed), 9)
     data = theirs.SerializeToString(deterministic=True)
     cls = m.schema("today").messages[name]
@@ -135,7 +137,9 @@ def test_a_tree_of_upstreams_comes_back_whole_or_what_is_not_is_told(name: str, 
 
 
 @given(extended_trees(), FORMS)
-def test_an_extended_tree_is_exchanged_or_what_is_lost_is_told(tree: Message, form: str) -> None:
+def test_an_extended_tree_is_exchanged_or_what_is_lost_is_reported(
+    tree: Message, form: str
+) -> None:
     if type(tree).__name__ not in EXCHANGED:
         with pytest.raises(interop.FormatError, match="has no message"):
             upstream.to_upstream(tree, form)
@@ -154,7 +158,7 @@ export local y = f() :: T
 """
 
 
-def test_what_upstream_cannot_say_is_told_with_its_place() -> None:
+def test_what_upstream_cannot_say_is_reported_with_its_place() -> None:
     tree = parse(SOURCE, luau="today").tree.program
     data, told = upstream.to_upstream(tree, "text")
     assign = "body[5].local_function.func.body.body[0].compound_assign"
@@ -197,7 +201,7 @@ def test_a_class_is_exchanged_with_what_the_two_schemas_share() -> None:
     assert upstream.to_upstream(again) == (data, [])
 
 
-def test_what_upstream_leaves_open_is_told() -> None:
+def test_what_upstream_leaves_open_is_reported() -> None:
     theirs = upstream_schema.classes(strings=False)
     call = theirs["ExprCall"]()
     call.parenless.func.SetInParent()

@@ -284,7 +284,7 @@ def test_the_depth_limit_is_that_of_protobufs_runtimes() -> None:
 
 
 @pytest.mark.parametrize("groups", [400, 20_000])
-def test_any_depth_works_where_it_is_asked_for(groups: int) -> None:
+def test_any_depth_works_where_it_is_requested(groups: int) -> None:
     data = wire.encode(nested(groups), max_depth=2 * groups)
     assert wire.decode(Expr, data, max_depth=2 * groups) == nested(groups)
     with pytest.raises(wire.EncodeError) as caught:

@@ -67,7 +67,7 @@ def test_an_editor_formats_through_standard_input(
     assert found.out == "#+begin_src restclient\nGET http://x/\n#+end_src\n"
 
 
-def test_a_file_that_is_not_there_is_said(orgrest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(orgrest: Callable[..., Any], tmp_path: Path) -> None:
     found = orgrest("format", str(tmp_path / "none.http"))
     assert found.status == 2
     assert "none.http: no such file" in found.err

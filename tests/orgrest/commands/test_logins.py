@@ -151,7 +151,7 @@ def test_ctrl_c_ends_the_wait_for_the_browser(provider: Provider) -> None:
     assert "Traceback" not in terminal.shown
 
 
-def test_ci_opens_no_browser_even_at_a_terminal_and_is_told_what_to_use(
+def test_ci_opens_no_browser_even_at_a_terminal_and_is_reported_what_to_use(
     provider: Provider,
 ) -> None:
     terminal = Terminal("a.http", BROWSER=BROWSER, CI="true")
@@ -216,7 +216,7 @@ def test_tokens_are_in_the_keychain_and_in_no_file_of_ours(
 
 
 @pytest.mark.usefixtures("keychain")
-def test_a_keychain_that_fails_costs_no_run_and_is_said(
+def test_a_keychain_that_fails_costs_no_run_and_is_reported(
     provider: Provider, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from keyrings.alt.file import PlaintextKeyring

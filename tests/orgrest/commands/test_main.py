@@ -71,7 +71,7 @@ def notes(tmp_path: Path, server: RawServer) -> Callable[[str], Path]:
 
 
 class TestOrgFiles:
-    def test_the_answer_stands_below_the_block(self, orgrest, notes, server) -> None:
+    def test_the_answer_is_below_the_block(self, orgrest, notes, server) -> None:
         path = notes(BLOCK)
         called = orgrest("notes.org")
         assert path.read_text() == BLOCK.replace("HOST", server.url) + RESULT
@@ -228,7 +228,7 @@ class TestOrgFiles:
         assert (tmp_path / "logo.png").read_bytes() == b"\x89PNG\r\n\x1a\n\0"
         assert "[[file:logo.png]]" in path.read_text()
 
-    def test_characters_that_the_files_encoding_lacks_are_told(
+    def test_characters_that_the_files_encoding_lacks_are_reported(
         self, orgrest, notes, server
     ) -> None:
         path = notes(BLOCK.replace("/json", "/snow"))
@@ -264,7 +264,7 @@ class TestSecrets:
 
 
 class TestBeforeAnythingIsSent:
-    def test_a_read_only_document_is_told(self, orgrest, notes, server, monkeypatch) -> None:
+    def test_a_read_only_document_is_reported(self, orgrest, notes, server, monkeypatch) -> None:
         path = notes(BLOCK)
         monkeypatch.setattr("os.access", lambda *_: False)
         server.requests.clear()
@@ -284,10 +284,10 @@ class TestBeforeAnythingIsSent:
             (BLOCK.replace("GET", "@a = 1\nGET"), "restclient's language, write :a = 1"),
         ],
     )
-    def test_what_is_not_sent_is_told(self, orgrest, notes, text: str, notice: str) -> None:
+    def test_what_is_not_sent_is_reported(self, orgrest, notes, text: str, notice: str) -> None:
         assert notice in orgrest(str(notes(text))).err
 
-    def test_a_url_without_a_method_in_a_request_file_is_told(
+    def test_a_url_without_a_method_in_a_request_file_is_reported(
         self, orgrest, notes, tmp_path: Path
     ) -> None:
         path = tmp_path / "a.http"
@@ -355,7 +355,7 @@ class TestCheck:
 
         assert without_volatile(" " * 200_000 + "x", ()) == " " * 200_000 + "x"
 
-    def test_a_result_that_would_change_is_told(self, orgrest, notes) -> None:
+    def test_a_result_that_would_change_is_reported(self, orgrest, notes) -> None:
         notes(BLOCK.replace("/json", "/number"))
         orgrest("notes.org")
         called = orgrest("notes.org", "--check")
@@ -413,7 +413,7 @@ class TestRequestFiles:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(text))
             assert '"a": 1' in orgrest(*arguments).out
 
-    def test_binary_bodies_are_told_of(self, orgrest, notes) -> None:
+    def test_binary_bodies_are_reported(self, orgrest, notes) -> None:
         notes("GET HOST/png\n", "a.http")
         assert orgrest("a.http").out.startswith("[9 bytes of binary data]\n")
 

@@ -105,7 +105,7 @@ class TestReading:
             ("a\0", "embedded null byte"),
         ],
     )
-    def test_what_cannot_be_read_is_told(self, tmp_path: Path, name: str, reason: str) -> None:
+    def test_what_cannot_be_read_is_reported(self, tmp_path: Path, name: str, reason: str) -> None:
         with pytest.raises(FileError) as caught:
             File.read(tmp_path / name)
         assert caught.value.reason == f"could not read the file: {reason}"
@@ -347,7 +347,7 @@ class TestSaving:
             os.umask(old)
         assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o640
 
-    def test_a_folder_that_is_not_there_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_that_is_not_there_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(FileError, match="could not write the file: No such file or directory"):
             files.write(tmp_path / "no" / "b", b"x")
 
@@ -402,7 +402,7 @@ class TestWhileEvaluating:
         _, _, _, seen = self.evaluate(tmp_path, capsys, lambda *_: None)
         assert [data.count(b"#+RESULTS") for data in seen] == [0, 1]
 
-    def test_a_read_only_document_is_told_once(
+    def test_a_read_only_document_is_reported_once(
         self, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def edit(path: Path, _: int) -> None:
@@ -413,7 +413,7 @@ class TestWhileEvaluating:
         assert err.count(f"{path}: the file is read-only") == 1
         assert path.read_bytes() == seen[0]
 
-    def test_a_file_for_a_result_that_cannot_be_written_is_told(
+    def test_a_file_for_a_result_that_cannot_be_written_is_reported(
         self, tmp_path: Path, capsys
     ) -> None:
         def edit(path: Path, _: int) -> None:

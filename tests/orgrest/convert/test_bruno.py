@@ -193,7 +193,9 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
         ({"bruno.json": '{"name": "A", "proxy": {"on": true}}'}, 'proxy: {"on": true}'),
     ],
 )  # fmt: skip
-def test_what_is_not_translated_is_told(files: dict[str, str], told: str, tmp_path: Path) -> None:
+def test_what_is_not_translated_is_reported(
+    files: dict[str, str], told: str, tmp_path: Path
+) -> None:
     collection(tmp_path, **files)
     done = run(tmp_path, "--strict")
     assert done.exit_code == 1, done.output

@@ -268,7 +268,7 @@ class TestFromCurl:
             ("-E c.pem --pass pw", "X-ClientCert: cert: c.pem passphrase: pw"),
         ],
     )
-    def test_how_curl_sends_is_said_where_a_document_can_say_it(
+    def test_how_curl_sends_is_reported_where_a_document_can_say_it(
         self, options: str, line: str
     ) -> None:
         text = request_of(f"curl {options} http://x/ -d a=b")
@@ -339,7 +339,7 @@ class TestFromCurl:
             request_of(f"curl {options} http://x/")
 
     @pytest.mark.parametrize("option", ["-d", "--data", "--data-ascii"])
-    def test_that_curl_strips_the_line_ends_of_a_file_is_told(self, option: str) -> None:
+    def test_that_curl_strips_the_line_ends_of_a_file_is_reported(self, option: str) -> None:
         with pytest.raises(ConversionError, match=r"curl -d sends dir/a\.txt without line breaks"):
             request_of(f"curl http://x/ {option} @dir/a.txt")
         for other in ("--data-binary", "--json"):
@@ -479,7 +479,7 @@ class TestFromCurl:
             ("curl http://x/ --form-string 'a=< b'", "the body would be sent differently"),
         ],
     )
-    def test_what_is_not_understood_is_told(self, command: str, message: str) -> None:
+    def test_what_is_not_understood_is_reported(self, command: str, message: str) -> None:
         with pytest.raises(ConversionError, match=message):
             request_of(command)
 

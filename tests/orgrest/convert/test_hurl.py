@@ -141,7 +141,9 @@ def test_what_an_assertion_can_say_becomes_one(
         ("hex,xy;", "not valid hex"),
     ],
 )  # fmt: skip
-def test_what_is_not_translated_is_told_with_its_line(rest: str, told: str, tmp_path: Path) -> None:
+def test_what_is_not_translated_is_reported_with_its_line(
+    rest: str, told: str, tmp_path: Path
+) -> None:
     done = imported(tmp_path, f"GET http://h.example/\n{rest}\n", "--strict")
     assert done.exit_code == 1, done.output
     assert told in done.stderr

@@ -152,7 +152,7 @@ def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> No
         ({"_id": "g", "_type": "grpc_request", "name": "G", "parentId": "wrk_1"}, "grpc_request G"),
     ],
 )  # fmt: skip
-def test_what_is_not_translated_is_told(resource: Json, told: str, tmp_path: Path) -> None:
+def test_what_is_not_translated_is_reported(resource: Json, told: str, tmp_path: Path) -> None:
     done = imported(tmp_path, export(resource), "--strict")
     assert done.exit_code == 1
     assert told in done.stderr

@@ -165,7 +165,7 @@ def test_a_body_is_that_of_its_type(media: Json, kind: str, body: bytes, tmp_pat
         ({"servers": [{"url": "/v1"}, {"url": "http://b"}]}, "/v1 has no host"),
     ],
 )  # fmt: skip
-def test_what_is_not_translated_is_told(operation: Json, told: str, tmp_path: Path) -> None:
+def test_what_is_not_translated_is_reported(operation: Json, told: str, tmp_path: Path) -> None:
     done = imported(tmp_path, small(**operation), "--strict")
     assert done.exit_code == 1
     assert told in done.stderr

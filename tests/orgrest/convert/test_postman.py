@@ -270,7 +270,7 @@ class TestEnvironments:
         (found,) = sent(tmp_path, "out.http", token="t")
         assert found.url == "http://own.example/t"
 
-    def test_secrets_are_kept_apart_and_told_of(self, tmp_path: Path) -> None:
+    def test_secrets_are_kept_apart_and_reported(self, tmp_path: Path) -> None:
         done = self.both(tmp_path)
         public = json.loads((tmp_path / "http-client.env.json").read_text())
         private = tmp_path / "http-client.private.env.json"
@@ -335,7 +335,7 @@ class TestWhatIsNotTranslated:
             ),
         ],
     )
-    def test_is_told_with_its_place(self, more: Json, told: str, tmp_path: Path) -> None:
+    def test_is_reported_with_its_place(self, more: Json, told: str, tmp_path: Path) -> None:
         done = imported(tmp_path, collection(item(**more), item("Two")), "--strict")
         assert done.exit_code == 1, done.output
         assert told in done.stderr
@@ -343,7 +343,7 @@ class TestWhatIsNotTranslated:
         assert "### Two\nGET http://h.example/\n" in (tmp_path / "out.http").read_text()
 
     @given(st.text("abc", min_size=1), st.sampled_from(["", "request", "body", "url"]))
-    def test_a_field_that_nobody_reads_is_told_wherever_it_stands(
+    def test_a_field_that_nobody_reads_is_reported_wherever_it_stands(
         self, name: str, where: str
     ) -> None:
         import tempfile
@@ -364,7 +364,7 @@ class TestWhatIsNotTranslated:
             done = imported(Path(folder), collection(one))
         assert f'new {name}: "lost?"' in done.stderr
 
-    def test_a_disabled_variable_is_told(self, tmp_path: Path) -> None:
+    def test_a_disabled_variable_is_reported(self, tmp_path: Path) -> None:
         variable = [{"key": "a", "value": "b", "disabled": True}, {"value": "x"}]
         done = imported(tmp_path, collection(item(), variable=variable))
         assert "a is disabled" in done.stderr
@@ -489,7 +489,7 @@ class TestTests:
         )
 
     @pytest.mark.parametrize("word", ["catch (e) { f() }", "finally { f() }", "else { f() }"])
-    def test_a_statement_that_goes_on_in_the_next_line_stays_one(self, word: str) -> None:
+    def test_a_statement_that_continues_in_the_next_line_stays_one(self, word: str) -> None:
         begin = "if (a) { f() }" if word.startswith("else") else "try { f() }"
         script = f'tests["ok"] = responseCode.code === 200;\n{begin}\n{word}\ng()'
         found = translated(script)
@@ -502,7 +502,7 @@ class TestTests:
         assert as_pm(sends) == sends
         assert foreign("use(res.getUrl())")
 
-    def test_a_script_that_cannot_run_is_told(self, tmp_path: Path) -> None:
+    def test_a_script_that_cannot_run_is_reported(self, tmp_path: Path) -> None:
         event = [
             {"listen": "test", "script": "pm.visualizer.set('x')"},
             {"listen": "new", "script": "a"},
@@ -647,7 +647,7 @@ def test_a_test_keeps_its_name(tmp_path: Path) -> None:
         ("prerequest", "const a = _.get(b, 'c'); CryptoJS.MD5('a')", "_.get, CryptoJS"),
     ],
 )
-def test_a_function_that_is_not_known_is_told_by_its_name(
+def test_a_function_that_is_not_known_is_reported_by_its_name(
     listen: str, code: str, name: str, tmp_path: Path
 ) -> None:
     event = {"listen": listen, "script": {"exec": [code]}}

@@ -72,7 +72,7 @@ def test_an_assertion_comes_to_the_same_as_a_script(said: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("said", UNSAID)
-def test_an_assertion_that_is_no_script_is_told(said: str, tmp_path: Path) -> None:
+def test_an_assertion_that_is_no_script_is_reported(said: str, tmp_path: Path) -> None:
     path = tmp_path / "a.http"
     path.write_text(f"@n = 7\nGET http://h/\n\n?? {said}\n")
     done = CliRunner().invoke(program, ["export", "--to", "postman", str(path), "--strict"])
@@ -80,7 +80,7 @@ def test_an_assertion_that_is_no_script_is_told(said: str, tmp_path: Path) -> No
     assert f"not exported: ?? {said}" in done.stderr
 
 
-def test_scripts_for_pm_stay_and_others_are_told(tmp_path: Path) -> None:
+def test_scripts_for_pm_stay_and_others_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.http"
     path.write_text(
         "< {%\npm.variables.set('a', 1);\n%}\nGET http://h/\n\n> {%\n"

@@ -42,7 +42,7 @@ GET http://h/two
 
 
 @pytest.mark.parametrize("target", EVERY)
-def test_what_no_format_says_is_told_with_its_line(target: str, tmp_path: Path) -> None:
+def test_what_no_format_says_is_reported_with_its_line(target: str, tmp_path: Path) -> None:
     path = written(tmp_path, EVERYTHING)
     done = export(path, target)
     told = [line.removeprefix(f"orgrest: {path}:6: not exported: ")
@@ -60,7 +60,7 @@ def test_what_no_format_says_is_told_with_its_line(target: str, tmp_path: Path) 
     assert export(path, target, "--strict", "--name", "two").exit_code == 0
 
 
-def test_blocks_that_are_left_out_are_told(tmp_path: Path) -> None:
+def test_blocks_that_are_left_out_are_reported(tmp_path: Path) -> None:
     block = "#+begin_src {}\nGET http://h/\n#+end_src\n"
     path = written(
         tmp_path, "".join(map(block.format, ("restclient", "http", "restlcient"))), "a.org"
@@ -217,7 +217,7 @@ CREDENTIALS = "GET http://h/\nAuthorization: {}\n"
         ("har", "Digest me pass", None),
     ],
 )
-def test_credentials_are_said_in_the_other_tools_words_or_told(
+def test_credentials_are_reported_in_the_other_tools_words_or_told(
     target: str, credentials: str, shown: str | None, tmp_path: Path
 ) -> None:
     done = export(written(tmp_path, CREDENTIALS.format(credentials)), target)
@@ -228,7 +228,7 @@ def test_credentials_are_said_in_the_other_tools_words_or_told(
 
 
 @pytest.mark.parametrize("target", EVERY)
-def test_a_websocket_is_told(target: str, tmp_path: Path) -> None:
+def test_a_websocket_is_reported(target: str, tmp_path: Path) -> None:
     done = export(written(tmp_path, "WEBSOCKET ws://h/\n\n{}\n"), target, "--strict")
     assert done.exit_code == 1
     assert "WebSocket" in done.stderr

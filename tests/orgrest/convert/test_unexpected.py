@@ -203,7 +203,7 @@ def every_fault(
 
 @pytest.mark.parametrize("only", [0, 1])
 @pytest.mark.parametrize("name", [format_.name for format_ in FORMATS if format_.read is not None])
-def test_a_bug_in_an_importer_costs_one_request_and_is_told(
+def test_a_bug_in_an_importer_costs_one_request_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, only: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -262,7 +262,7 @@ a={{a}}
 @pytest.mark.parametrize(
     "target", [format_.name for format_ in FORMATS if format_.write is not None]
 )
-def test_a_bug_in_an_exporter_costs_one_request_and_is_told(
+def test_a_bug_in_an_exporter_costs_one_request_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, only: int
 ) -> None:
     monkeypatch.chdir(tmp_path)

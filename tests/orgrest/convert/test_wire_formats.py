@@ -106,7 +106,7 @@ curl "$HOST/$(date)"
         assert found[1].header("Authorization") == "Basic bWU6cHc="
         assert found[2].header("Cookie") == "a=b"
 
-    def test_what_is_not_translated_is_told_with_its_line(self, tmp_path: Path) -> None:
+    def test_what_is_not_translated_is_reported_with_its_line(self, tmp_path: Path) -> None:
         done = imported(tmp_path, self.COMMANDS, "--strict")
         assert done.exit_code == 1
         told = [line.split("source:")[1] for line in done.stderr.splitlines()]
@@ -201,7 +201,7 @@ class TestHar:
         ]
         assert headings == ["* First", "** GET /a", "** GET /a (2)", "* Second", "** GET /a (3)"]
 
-    def test_a_field_that_nobody_reads_is_told(self, tmp_path: Path) -> None:
+    def test_a_field_that_nobody_reads_is_reported(self, tmp_path: Path) -> None:
         done = imported(tmp_path, self.entry(newField={"a": 1}), "--strict")
         assert done.exit_code == 1
         assert 'source: request: not translated: newField: {"a": 1}' in done.stderr
@@ -263,7 +263,7 @@ class TestRaw:
         assert reason in done.stderr
 
 
-def test_a_body_that_needs_a_file_is_told_where_there_is_none() -> None:
+def test_a_body_that_needs_a_file_is_reported_where_there_is_none() -> None:
     command = "curl http://x/ -d '### a'"
     done = CliRunner().invoke(program, ["import", "-"], input=command)
     assert done.exit_code == 0

@@ -260,7 +260,7 @@ def told(folder: Path, text: str, kind: str = "http") -> list[tuple[str, str]]:
         (f"POST {HOST}/v1/orders\nContent-Type: application/json\n\n{{}}", []),
     ],
 )
-def test_what_the_description_forbids_is_told_while_it_is_written(
+def test_what_the_description_forbids_is_reported_while_it_is_written(
     tmp_path: Path, request_, expected
 ) -> None:
     found = told(tmp_path, LINE + request_ + "\n")
@@ -271,7 +271,7 @@ def test_what_the_description_forbids_is_told_while_it_is_written(
     assert told(tmp_path, "# @openapi no\n" + request_ + "\n") == []
 
 
-def test_a_description_that_cannot_be_read_is_told_at_its_line(tmp_path: Path) -> None:
+def test_a_description_that_cannot_be_read_is_reported_at_its_line(tmp_path: Path) -> None:
     for name, why in (
         ("none.yaml", "No such file"),
         ("../api.yaml", "outside"),
@@ -334,7 +334,7 @@ def test_an_editor_finds_the_description_beside_a_document(tmp_path: Path) -> No
     assert len(candidates(folder, text)) == 2
 
 
-def test_what_one_beside_the_document_forbids_is_told_with_its_name(tmp_path: Path) -> None:
+def test_what_one_beside_the_document_forbids_is_reported_with_its_name(tmp_path: Path) -> None:
     url = f"{HOST}/v1/orders"
     ((_, message),) = told(tmp_path, f"GET {url}?page=x\nX-Client: c\n")
     assert message.endswith("is not of type 'integer' (api.yaml)")

@@ -157,7 +157,7 @@ def test_a_description_on_its_own_refers_to_no_files() -> None:
     assert "cannot refer to other files" in description.unreadable[0]
 
 
-def test_a_schema_that_is_too_large_is_told_and_not_passed(monkeypatch) -> None:
+def test_a_schema_that_is_too_large_is_reported_and_not_passed(monkeypatch) -> None:
     monkeypatch.setattr("orgrest.description.schemas._MOST_PARTS", 10)
     schema = {"properties": {f"p{n}": {"type": "string"} for n in range(20)}}
     text = json.dumps({"openapi": "3.1.0", "x": schema}).encode()
@@ -189,7 +189,7 @@ def test_an_editor_notices_a_change_of_any_of_the_files(folder: Path) -> None:
     assert len(fourth.operations) == 2
 
 
-def test_a_file_that_is_no_description_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_file_that_is_no_description_is_reported_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "api.yaml").write_text("a: 1")
     with pytest.raises(OrgrestError, match=r"api\.yaml"):
         opened(tmp_path / "api.yaml")

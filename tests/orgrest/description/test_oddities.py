@@ -131,7 +131,7 @@ def test_requests_that_came_or_went_are_a_difference() -> None:
     assert str(found) == 'body: "x" -> 3 bytes, sha256 0'
 
 
-def test_a_very_long_difference_is_told_in_part() -> None:
+def test_a_very_long_difference_is_reported_in_part() -> None:
     old, new = (json.dumps([number] * 3000) for number in (1, 2))
     found = compare({"exchanges": [exchange("u", old)]}, {"exchanges": [exchange("u", new)]})
     assert len(found) == 1001

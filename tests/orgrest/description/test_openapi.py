@@ -198,7 +198,7 @@ def test_what_is_not_described_at_all_fails(orgrest, folder, server) -> None:
     assert "ok      a.http:5" in err  # another server is not what the description is about
 
 
-def test_the_operations_that_nobody_exercised_are_told(orgrest, folder, server) -> None:
+def test_the_operations_that_nobody_exercised_are_reported(orgrest, folder, server) -> None:
     pytest.importorskip("jinja2")
     server.answer = answer([ORDER])
     (folder / "a.http").write_text(
@@ -423,7 +423,9 @@ paths:
 """
 
 
-def test_the_fields_of_a_form_are_checked_and_what_is_not_is_told(orgrest, folder, server) -> None:
+def test_the_fields_of_a_form_are_checked_and_what_is_not_is_reported(
+    orgrest, folder, server
+) -> None:
     (folder / "api.yaml").write_text(FORM_API.replace("HOST", server.url))
     server.answer = response()
     form = f"POST {server.url}/form\nContent-Type: application/x-www-form-urlencoded\n\n"
@@ -443,7 +445,7 @@ def test_the_fields_of_a_form_are_checked_and_what_is_not_is_told(orgrest, folde
     ]
 
 
-def test_a_description_beside_the_document_counts_only_where_it_is_asked_for(
+def test_a_description_beside_the_document_counts_only_where_it_is_requested(
     orgrest, folder, server
 ) -> None:
     server.answer = answer({})

@@ -201,7 +201,7 @@ def test_the_parts_of_a_form_are_validated(end) -> None:
     assert values == [{"id": 7, "tags": ["a", "b"], "color": {"R": 1}, "file": file}]
 
 
-def test_parts_that_are_not_as_described_are_told() -> None:
+def test_parts_that_are_not_as_described_are_reported() -> None:
     data = PARTS.encode("latin-1")
     encoding = {"file": {"contentType": "image/jpeg, text/*"}}
     (problem,) = body(MULTIPART, data, FORM, encoding=encoding)[1]
@@ -237,7 +237,7 @@ def test_a_body_that_is_not_read_is_never_passed_in_silence(
     assert [unchecked in one for one in left] == ([True] if unchecked else [])
 
 
-def test_a_sequence_of_items_is_told_as_not_checked() -> None:
+def test_a_sequence_of_items_is_reported_as_not_checked() -> None:
     content = {"application/jsonl": {"itemSchema": RGB}}
     request = Request("POST", "http://h/x", (("Content-Type", "application/jsonl"),), b"{}\n{}")
     (left,) = told({"requestBody": {"content": content}}, request)[2]

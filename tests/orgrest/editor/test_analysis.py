@@ -115,7 +115,7 @@ def block(body: str, arguments: str = "") -> str:
         ("POST http://x/\nContent-Type: multipart/form-data\n\nx\n", [("bad-boundary", "x")]),
     ],
 )
-def test_what_is_wrong_is_said_where_it_is(text: str, found: list[tuple[str, str]]) -> None:
+def test_what_is_wrong_is_reported_where_it_is(text: str, found: list[tuple[str, str]]) -> None:
     assert problems(restclient(text)) == found
     in_org = problems(block(text.rstrip("\n").replace("\n", "\n  ")), "org")
     assert in_org == found
@@ -206,7 +206,7 @@ def test_a_fix_in_a_block_keeps_its_indentation() -> None:
         (' :jq "x', "bad-argument", '#+begin_src restclient :jq "x'),
     ],
 )
-def test_what_is_wrong_above_a_block_is_said(arguments: str, code: str, about: str) -> None:
+def test_what_is_wrong_above_a_block_is_reported(arguments: str, code: str, about: str) -> None:
     assert problems(block("GET http://x/", arguments), "org") == [(code, about)]
 
 
@@ -218,7 +218,7 @@ def test_no_common_header_argument_of_org_is_called_unknown() -> None:
         assert problems(block("GET http://x/", f" :{name}"), "org") == []
 
 
-def test_what_is_wrong_in_properties_is_said() -> None:
+def test_what_is_wrong_in_properties_is_reported() -> None:
     lines = "#+PROPERTY: header-args{0} :nohaeders :timeout 1\n"
     drawer = "* A\n:PROPERTIES:\n:header-args{0}+: :odd 1\n:END:\n"
     example = "#+begin_example\n#+PROPERTY: header-args:restclient :even\n#+end_example\n"
@@ -279,7 +279,7 @@ def test_many_captures_take_memory_in_proportion() -> None:
     assert peak(800) < 3 * peak(400)  # it was four times as much when each block kept all names
 
 
-def test_a_call_of_no_block_is_said() -> None:
+def test_a_call_of_no_block_is_reported() -> None:
     text = "#+NAME: here\n" + block("GET http://x/").removeprefix("text\n") + "#+CALL: hree()\n"
     assert problems(text, "org") == [("unknown-name", "hree")]
     assert "#+CALL: here()" in fixed(text, "org")
@@ -417,7 +417,7 @@ def test_of_all_analyses_only_the_last_keeps_what_it_read() -> None:
     assert report.diagnostics == ()
 
 
-def test_a_name_that_stands_twice_is_told_and_can_be_made_one_of_its_own() -> None:
+def test_a_name_that_stands_twice_is_reported_and_can_be_made_one_of_its_own() -> None:
     one = "#+NAME: {}\n#+begin_src http\nGET http://x/\n#+end_src\n\n"
     text = one.format("Login") + one.format("login") + "#+RESULTS: login\n: old\n"
     report = Report(Analysis(text, "org"))
@@ -456,7 +456,7 @@ def test_no_message_shows_a_secret() -> None:
     assert "hunter2" not in repr(found)
 
 
-def test_values_that_grow_without_end_are_not_computed() -> None:
+def test_values_that_grow_endlessly_are_not_computed() -> None:
     lines = [":a0 = xxxxxxxxxx"]
     lines += [f":a{i} = {f':a{i - 1}' * 10}" for i in range(1, 40)]
     assert problems("\n".join([*lines, "GET http://x/", "A: :a39", "", ""])) == []
@@ -524,7 +524,7 @@ def test_nothing_an_editor_asks_breaks_on_any_text(text: str, kind: Kind, at: in
 
 
 @given(DOCUMENT, DOCUMENT, st.sampled_from(["org", "http"]))
-def test_an_analysis_that_goes_on_from_another_says_the_same(
+def test_an_analysis_that_continues_from_another_says_the_same(
     old: str, new: str, kind: Kind
 ) -> None:
     before = Report(Analysis(old, kind))
@@ -767,7 +767,7 @@ def test_what_properties_say_is_explained() -> None:
     assert told("#+PROPERTY: header-args :var h=1\n", ":var |h=", "org") is None
 
 
-def test_a_captured_value_is_told_once_it_is_known() -> None:
+def test_a_captured_value_is_reported_once_it_is_known() -> None:
     found = told(HTTP, "{{tok|en}}", remembered={"token": "abc"})
     assert found is not None
     assert "abc" in found
@@ -776,14 +776,14 @@ def test_a_captured_value_is_told_once_it_is_known() -> None:
     ) or ("abc" in (told(HTTP, "/:token|\n", remembered={"token": "abc"}) or ""))
 
 
-def test_a_variable_of_a_block_is_told_with_its_value() -> None:
+def test_a_variable_of_a_block_is_reported_with_its_value() -> None:
     assert "x.org" in (told(ORG, ':var |h="x.org"', "org") or "")
     assert "not defined here" in (told("GET http://x/{{a}}\n", "{{a|}}") or "")
     late = "GET http://x/\n#\n:late = 1\n"
     assert "set in line 3" in (told(late, ":la|te") or "")
 
 
-def test_a_variable_that_can_have_no_value_is_told_with_the_reason() -> None:
+def test_a_variable_that_can_have_no_value_is_reported_with_the_reason() -> None:
     text = block("GET http://x/:t", ' :var t=(getenv "HOME")')
     for marked in (":var |t=", "x/:|t"):
         found = told(text, marked, "org") or ""
@@ -793,7 +793,7 @@ def test_a_variable_that_can_have_no_value_is_told_with_the_reason() -> None:
     assert "requests are sent" in (told(captured, ":|t .a", "org") or "")
 
 
-def test_secrets_are_masked_wherever_they_are_told() -> None:
+def test_secrets_are_masked_wherever_they_are_reported() -> None:
     text = ':s := env("S")\n:t = a:s\nGET http://x/:t?b=:s\nA: :t\n'
     for marked in (":|s :=", ":|t = ", "http://|x", "A: :|t"):
         found = told(text, marked, environ={"S": "hunter2"})

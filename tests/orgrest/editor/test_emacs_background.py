@@ -144,7 +144,7 @@ def test_cancelling_leaves_the_old_result(tmp_path: Path, api: str) -> None:
     assert (same, said) == (True, "orgrest: cancelled")
 
 
-def test_a_failure_is_said_with_its_place(tmp_path: Path, api: str) -> None:
+def test_a_failure_is_reported_with_its_place(tmp_path: Path, api: str) -> None:
     write(tmp_path, "GET http://x/{{nothing}}")
     (said,) = emacs(tmp_path, f'{RUN}(at "GET") (org-ctrl-c-ctrl-c) (finished) (tell (car said))')
     assert said == "orgrest: notes.org:3:14: the variable nothing is not defined"

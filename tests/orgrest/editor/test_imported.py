@@ -85,7 +85,7 @@ def test_what_imported_files_define_and_name_is_no_problem(folder: Path) -> None
         ),
     ],
 )
-def test_what_is_wrong_with_imports_is_told_at_their_line(
+def test_what_is_wrong_with_imports_is_reported_at_their_line(
     folder: Path, text: str, found: list[str]
 ) -> None:
     (folder / "bad.http").write_text("import none.http\n")
@@ -244,7 +244,7 @@ def test_no_path_is_offered_in_a_body() -> None:
         ("### a\nGET http://x/\n\n?? body id == {{a.id}}\n### b\nGET http://x/{{a.id}}\n", []),
     ],
 )
-def test_names_that_stand_twice_and_real_circles_are_told_while_typing(
+def test_names_that_stand_twice_and_real_circles_are_reported_while_typing(
     folder: Path, text: str, found: list[str]
 ) -> None:
     (folder / "back.http").write_text("### far\n# @ref a\nGET http://x/\n")

@@ -185,7 +185,7 @@ def test_health_names_the_program_and_what_is_missing(neovim: Run, tmp_path: Pat
     assert "ERROR" not in report
 
 
-def test_a_missing_program_is_said_with_what_to_do(neovim: Run, tmp_path: Path) -> None:
+def test_a_missing_program_is_reported_with_what_to_do(neovim: Run, tmp_path: Path) -> None:
     (tmp_path / "a.http").write_text("GET http://x/\n")
     found = neovim("missing", orgrest=False)
     assert "orgrest is not on the PATH; see :checkhealth orgrest" in str(found["notified"])

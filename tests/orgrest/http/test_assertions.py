@@ -204,7 +204,7 @@ def test_an_assertion_that_is_not_understood_keeps_its_request_from_being_sent(t
     assert request.assertions == ()
 
 
-def test_an_assertion_without_a_request_is_told_of() -> None:
+def test_an_assertion_without_a_request_is_reported() -> None:
     assert parse("?? status == 200\n###\nGET http://example.org/\n").problems
 
 

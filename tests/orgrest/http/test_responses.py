@@ -159,6 +159,6 @@ def test_a_pattern_in_a_path_never_blows_up(form: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["$[?search(@.a, '(')]", "$[?@.a =~ /(/]"])
-def test_a_pattern_in_a_path_that_is_none_is_told(path: str) -> None:
+def test_a_pattern_in_a_path_that_is_invalid_is_reported(path: str) -> None:
     with pytest.raises(OrgrestError, match=r"invalid regular expression|is not a valid JSONPath"):
         all_found('[{"a": "a"}]', path)

@@ -248,7 +248,7 @@ def test_a_function_that_fails_says_what_failed(code: str, said: str) -> None:
         assert said in jetbrains(engine, given.replace("CODE", code)).log[0]  # it can be caught
 
 
-def test_an_engine_that_died_is_told_of_and_started_again() -> None:
+def test_an_engine_that_died_is_reported_and_started_again() -> None:
     with Engine() as engine:
         engine._sandbox._started().kill()
         with pytest.raises(ScriptError, match="the script exceeded its"):

@@ -88,7 +88,7 @@ class TestBlocksThatRun:
     def test_a_block_without_a_language_has_none(self) -> None:
         assert languages("#+begin_src\nx\n#+end_src\n#+begin_srcfoo\n#+end_srcfoo\n") == [""]
 
-    def test_a_comment_tree_is_told(self) -> None:
+    def test_a_comment_tree_is_reported(self) -> None:
         text = f"* TODO [#A] COMMENT a\n** b\n{BLOCK}* c COMMENT\n{BLOCK}"
         assert [block.heading.comment for block in OrgDocument(text).blocks] == [True, False]
 
@@ -170,7 +170,7 @@ class TestBody:
 
 
 class TestNewResult:
-    def test_it_stands_below_the_block_after_a_blank_line(self) -> None:
+    def test_it_is_below_the_block_after_a_blank_line(self) -> None:
         assert placed(BLOCK, "R\n") == BLOCK + "\n#+RESULTS:\nR\n"
 
     def test_text_directly_below_is_kept_apart(self) -> None:
@@ -411,7 +411,7 @@ class TestEscapes:
         ("#+begin: d\n", "#+end:\n"),
     ],
 )
-def test_a_result_that_would_close_what_stands_open_above_is_told(
+def test_a_result_that_would_close_what_stands_open_above_is_reported(
     opening: str, result: str
 ) -> None:
     text = f"* H\n{opening}* I\ntext\n{opening}\n#+RESULTS: n\n* J\n#+NAME: n\n{BLOCK}"
@@ -425,7 +425,7 @@ def test_a_result_that_would_close_what_stands_open_above_is_told(
 @pytest.mark.parametrize(
     ("opening", "end"), [("#+begin_quote\n", "#+end_quote\n"), (":d:\n", ":end:\n")]
 )
-def test_a_result_that_would_close_what_its_block_is_in_is_told(opening: str, end: str) -> None:
+def test_a_result_that_would_close_what_its_block_is_in_is_reported(opening: str, end: str) -> None:
     document = OrgDocument(f"* H\n{opening}{BLOCK}{end}")
     (block,) = document.blocks
     assert closes(document, place(document, block, f"R\n{end}"), block) == 2

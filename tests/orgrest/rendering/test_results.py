@@ -416,7 +416,7 @@ def test_a_text_is_decoded_as_its_sender_says(body: bytes, kind: str, shown: str
 @pytest.mark.parametrize(
     "charset", ["no-such", "rot13", "zlib", "idna", "punycode", "unicode_escape", "undefined", "\\"]
 )
-def test_a_charset_that_is_none_is_told_and_utf_8_taken(charset: str) -> None:
+def test_a_charset_that_is_invalid_is_reported_and_utf_8_taken(charset: str) -> None:
     rendered = show("café \\u0041", f"text/plain; charset={charset}")
     assert rendered.body == "café \\u0041"
     assert rendered.notes == (f"unknown charset {charset}: read as UTF-8",)
@@ -823,7 +823,7 @@ def test_the_beginning_of_a_secret_at_the_cut_is_masked() -> None:
     assert rendered.body == "body ***"
 
 
-def test_a_binary_body_with_a_secret_is_told() -> None:
+def test_a_binary_body_with_a_secret_is_reported() -> None:
     rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
     assert rendered.notes == ("the body contains a secret, and is written to a file unchanged",)
     assert render(hiding("other"), answer(b"\x00s3cret", "image/png")).notes == ()
@@ -957,7 +957,7 @@ def test_a_jq_program_that_takes_too_much_memory_is_stopped(
 
 
 @pytest.mark.usefixtures("way")
-def test_a_jq_program_that_prints_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jq_program_that_prints_endlessly_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jq, "MAX_OUTPUT", 2**16)
     with pytest.raises(CaptureError, match=r"jq printed more than 0 MiB"):
         jq.run("range(1e9)", "1")
@@ -1078,7 +1078,7 @@ def test_the_process_that_becomes_jq_starts_without_the_users_environment(
         (".", "--arg x 'a\0'", "invalid jq program or arguments: embedded null byte"),
     ],
 )
-def test_a_huge_or_broken_jq_program_is_told_in_words(
+def test_a_huge_or_broken_jq_program_is_reported_in_words(
     program: str, args: str, message: str, way: str
 ) -> None:
     if way == "package" and "null" in message:
@@ -1090,7 +1090,7 @@ def test_a_huge_or_broken_jq_program_is_told_in_words(
 
 
 @pytest.mark.skipif(not PACKAGE, reason="pip install jq: the package jq is missing")
-def test_a_result_nested_too_deep_is_told_in_words() -> None:
+def test_a_result_nested_too_deep_is_reported_in_words() -> None:
     # From 3.13 on, CPython writes JSON of this depth, which is too long then: indented 3,000 times.
     deep = sys.version_info < (3, 13)
     reason = "jq: the result is nested too deep" if deep else "jq printed more than 16 MiB"
@@ -1098,7 +1098,7 @@ def test_a_result_nested_too_deep_is_told_in_words() -> None:
         jq.run("reduce range(3000) as $i (0; [.])", "1")
 
 
-def test_jq_that_cannot_be_started_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jq_that_cannot_be_started_is_reported_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(CaptureError, match=r"^could not start jq: No such file or directory$"):
         jq.run(".", "1")

@@ -337,7 +337,7 @@ def test_results_without_headers_show_assertions_too(server: RawServer, tmp_path
     assert "</r>\n<!-- ok  status == 200 -->\n#+END_SRC" in in_org(server, tmp_path, text).text
 
 
-def test_an_assertion_among_headers_or_above_all_requests_is_told_of(
+def test_an_assertion_among_headers_or_above_all_requests_is_reported(
     server: RawServer, tmp_path: Path
 ) -> None:
     among = block("GET HOST/user", "# ?? status == 200", "Accept: */*")
@@ -408,7 +408,7 @@ def test_tests_of_scripts_say_where_their_script_stands(server: RawServer, tmp_p
     assert (verdict.file, verdict.line) == ("a.http", 3)
 
 
-def test_an_expectation_that_is_none_sends_nothing(server: RawServer, tmp_path: Path) -> None:
+def test_an_expectation_that_is_invalid_sends_nothing(server: RawServer, tmp_path: Path) -> None:
     before = len(server.requests)
     done = in_org(server, tmp_path, block("GET HOST/user", arguments=":expect fine"))
     assert ":expect requires statuses such as 200 or 2xx, or same; found fine" in done.reasons[0]
@@ -481,7 +481,7 @@ def test_what_may_differ_is_named_once_for_a_document(
 @pytest.mark.parametrize(
     ("volatile", "reason"), [(".a[", "jq"), ("/(/", "invalid regular expression (")]
 )
-def test_a_volatile_part_that_cannot_be_read_is_told(
+def test_a_volatile_part_that_cannot_be_read_is_reported(
     changing: tuple[RawServer, dict[str, Any]], tmp_path: Path, volatile: str, reason: str
 ) -> None:
     server, state = changing

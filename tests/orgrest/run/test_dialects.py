@@ -72,7 +72,7 @@ def paths(requests: list[str]) -> list[str]:
         ("GET HOST\n    /x\n    /y\n    ?a=1\nX: y\n", "/x/y?a=1"),
     ],
 )
-def test_jetbrains_url_goes_on_in_indented_lines(ask: Ask, text: str, path: str) -> None:
+def test_jetbrains_url_continues_in_indented_lines(ask: Ask, text: str, path: str) -> None:
     _, sent = ask(text)
     assert paths(sent) == [path]
     assert "X: y\r\n" in sent[0]
@@ -154,7 +154,7 @@ class TestHttpyac:
         (one,), _ = ask(text)
         assert [test.held for test in one.tests] == [True, False]
 
-    def test_a_loop_goes_on_while_an_expression_is_true(self, ask: Ask) -> None:
+    def test_a_loop_continues_while_an_expression_is_true(self, ask: Ask) -> None:
         count = "{{\n$global.i = 0\n}}\n###\n# @loop while $global.i < 3\n"
         text = f"{count}GET HOST/{{{{$index}}}}\n{{{{\n$global.i = $global.i + 1\n}}}}\n"
         _, sent = ask(text)

@@ -60,7 +60,7 @@ def outcomes(text: str, folder: Path) -> list[str]:
     ],
     ids=lambda text: repr(text[:24]),
 )
-def test_a_long_document_is_read_in_one_go(text: str) -> None:
+def test_a_long_document_is_read_at_once(text: str) -> None:
     document = OrgDocument(text)
     assert "\n".join(document.lines) == text
     for block in document.blocks[:3]:
@@ -72,12 +72,12 @@ def test_a_long_document_is_read_in_one_go(text: str) -> None:
     [":a " + "(" * N, ":a " + "[(" * N, ':a "' + '\\"' * N, ":a " * N, ":var " + "a=1 " * 10_000],
     ids=lambda text: repr(text[:12]),
 )
-def test_long_header_arguments_are_read_in_one_go(text: str) -> None:
+def test_long_header_arguments_are_read_at_once(text: str) -> None:
     with contextlib.suppress(ArgumentError):
         assert parse(text)
 
 
-def test_lisp_lists_nested_without_end_are_an_error() -> None:
+def test_lisp_lists_nested_endlessly_are_an_error() -> None:
     with pytest.raises(ArgumentError, match="nested deeper than 50"):
         value("a='" + "(" * N)
 
@@ -89,7 +89,7 @@ def test_many_unclosed_openings_do_not_slow_results_down() -> None:
         assert closes(document, place(document, block, ":results:\n:end:\n"), block) is None
 
 
-def test_noweb_cannot_grow_without_end(tmp_path: Path) -> None:
+def test_noweb_cannot_grow_endlessly(tmp_path: Path) -> None:
     text = "#+NAME: n0\n#+begin_src sh\nlaughs and laughs\n#+end_src\n"
     for level in range(1, 12):
         inner = f"<<n{level - 1}>>" * 10
@@ -99,7 +99,7 @@ def test_noweb_cannot_grow_without_end(tmp_path: Path) -> None:
     assert "the block is longer than 4194304 characters after <<...>> are expanded" in reason
 
 
-def test_noweb_cannot_be_nested_without_end(tmp_path: Path) -> None:
+def test_noweb_cannot_be_nested_endlessly(tmp_path: Path) -> None:
     text = "".join(
         f"#+NAME: n{level}\n#+begin_src sh\n<<n{level + 1}>>\n#+end_src\n" for level in range(999)
     )
@@ -108,7 +108,7 @@ def test_noweb_cannot_be_nested_without_end(tmp_path: Path) -> None:
     assert "<<n50>> is nested too deeply" in reason
 
 
-def test_references_cannot_be_chained_without_end(tmp_path: Path) -> None:
+def test_references_cannot_be_chained_endlessly(tmp_path: Path) -> None:
     text = "".join(
         f"#+NAME: n{level}\n#+begin_src http :var a=n{level + 1}\nGET http://x/:a\n#+end_src\n"
         for level in range(200)

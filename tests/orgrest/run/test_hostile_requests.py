@@ -130,7 +130,7 @@ def test_a_very_deep_environment_file_is_an_error(tmp_path: Path) -> None:
     "mark",
     ["{{", "{{a", "> {%", "{{\n", "@a = {{", "?? body ", "/*", "< ", "# @", "###", "{{$datetime '"],
 )
-def test_very_many_openings_are_read_in_one_go(tmp_path: Path, mark: str) -> None:
+def test_very_many_openings_are_read_at_once(tmp_path: Path, mark: str) -> None:
     evaluated(f"GET http://example.org/\n\n{mark * 50_000}\n", tmp_path)
     evaluated(f"GET http://example.org/\n\n{f'{mark}{chr(10)}' * 20_000}", tmp_path)
 

@@ -145,7 +145,7 @@ def test_a_text_beside_a_link_cannot_become_structure(server: RawServer, tmp_pat
 
 
 @pytest.mark.parametrize("size", ["0", "x", "-1", "1g", ""])
-def test_a_limit_that_is_none_is_an_error(server: RawServer, tmp_path: Path, size: str) -> None:
+def test_a_limit_that_is_invalid_is_an_error(server: RawServer, tmp_path: Path, size: str) -> None:
     text, (outcome,) = run(server, tmp_path, block("/lines", f":limit {size}"))
     if not size:
         assert outcome.state == "done"

@@ -590,7 +590,7 @@ def test_a_file_whose_parts_are_of_other_types_counts_as_no_login(documents: Doc
         assert "a person can sign in" in reason(documents.run())
 
 
-def test_where_nothing_can_be_kept_the_run_goes_on_and_says_so_once(
+def test_where_nothing_can_be_kept_the_run_continues_and_says_so_once(
     documents: Documents, provider: Provider
 ) -> None:
     documents.kept.write_text("a file, no folder")
@@ -818,7 +818,7 @@ def test_a_server_that_is_away_while_a_device_waits_is_asked_again(
     assert waited[:2] == [0.2, 0.4]
 
 
-def test_a_login_that_nobody_answers_ends_and_listens_no_more(
+def test_a_login_that_nobody_answers_ends_and_listens_no_longer(
     documents: Documents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flows, "LONGEST_LOGIN", 0.3)

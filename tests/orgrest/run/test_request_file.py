@@ -114,7 +114,7 @@ def test_requests_that_wait_for_each_other_are_an_error_that_shows_them(run) -> 
     ] or all("refers to itself" in reason for reason in done.reasons)
 
 
-def test_what_waits_for_a_failed_request_fails_and_the_others_go_on(run) -> None:
+def test_what_waits_for_a_failed_request_fails_and_the_others_continue(run) -> None:
     done = run("# @ref bad\nGET HOST/a\n###\nGET HOST/b\n### bad\nGET HOST/{{nope}}\n")
     assert done.states == ["failed", "done", "failed"]
     assert done.sent == ["/b"]
@@ -249,7 +249,7 @@ def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
         assert Evaluated(server, tmp_path, text).states == [state]
 
 
-def test_a_time_that_is_none_is_an_error(run) -> None:
+def test_a_time_that_is_invalid_is_an_error(run) -> None:
     assert run("# @timeout soon\nGET HOST/a\n").reasons == [
         "a.http:2: @timeout requires a time such as 500 ms, 30 s or 2 m, found 'soon'"
     ]
@@ -315,14 +315,14 @@ def test_files_that_run_each_other_end_in_an_error(run, tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_run_and_not_there_is_told_where_it_is_run(run, tmp_path: Path) -> None:
+def test_a_file_that_is_run_and_not_there_is_reported_where_it_is_run(run, tmp_path: Path) -> None:
     (tmp_path / "b.http").write_text("import no.http\nrun none.http\n")
     done = run("run b.http\nrun nothing.http\n")
     places = [reason.partition(": could not read")[0] for reason in done.reasons]
     assert places == ["b.http:1:8", "b.http:2:5", "a.http:2:5"]
 
 
-def test_requests_of_one_name_in_two_files_are_told_apart(
+def test_requests_of_one_name_in_two_files_are_distinguished(
     run, tmp_path: Path, server: RawServer
 ) -> None:
     (tmp_path / "b.http").write_text(
@@ -578,7 +578,7 @@ def test_a_name_means_the_last_request_above_else_the_first_below(run) -> None:
     ]
 
 
-def test_a_name_that_stands_twice_is_told_of(run) -> None:
+def test_a_name_that_stands_twice_is_reported(run) -> None:
     text = "### one\nGET HOST/a\n### one\nGET HOST/b\n###\nGET HOST/c\n"
     done = run(text)
     (notice,) = done.notices
@@ -595,7 +595,7 @@ def test_what_failed_once_is_not_tried_again_for_another(run, server: RawServer)
     assert done.states == ["failed"] * 3
 
 
-def test_a_request_of_another_file_that_was_needed_is_told_of_under_that_file(
+def test_a_request_of_another_file_that_was_needed_is_reported_under_that_file(
     run, tmp_path: Path, server: RawServer
 ) -> None:
     (tmp_path / "lib.http").write_text(f"### login\nPOST {server.url}/login\n?? body path == /no\n")
@@ -613,7 +613,7 @@ def test_a_loop_that_is_referred_to_is_sent_once_and_its_last_turn_counts(run) -
     assert [outcome.name for outcome in done.outcomes] == [None, "many", "many"]
 
 
-def test_what_is_odd_in_a_file_and_around_it_is_told(run: Any, tmp_path: Path) -> None:
+def test_what_is_odd_in_a_file_and_around_it_is_reported(run: Any, tmp_path: Path) -> None:
     (tmp_path / "http-client.env.json").write_text('{"dev": {}, // ours\n}')
     done = run("GET HOST/a HTTP/2\n###\nPOST HOST/b\n\nquery { a }\n")
     assert done.states == ["done", "done"]
@@ -636,7 +636,7 @@ def test_a_dry_run_shows_what_scripts_before_a_request_set(run) -> None:
 
 
 @needs_engine
-def test_a_script_that_needs_a_response_is_told_of_in_a_dry_run_and_hides_nothing(run) -> None:
+def test_a_script_that_needs_a_response_is_reported_in_a_dry_run_and_hides_nothing(run) -> None:
     text = "{{\nexports.id = response.parsedBody.id;\n}}\nGET HOST/{{id}}\n"
     done = run(text, dry_run=True)
     assert done.states == ["done"]

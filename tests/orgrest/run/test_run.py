@@ -132,7 +132,7 @@ class TestResults:
             (":results value :jq .a", "1\n"),
         ],
     )
-    def test_only_what_is_asked_for_is_shown(self, run, line: str, result: str) -> None:
+    def test_only_what_is_requested_is_shown(self, run, line: str, result: str) -> None:
         assert run(block("/json", line)).results() == [result]
 
     def test_noheaders_no_shows_the_headers_and_only_shows_nothing_else(self, run) -> None:
@@ -152,7 +152,7 @@ class TestResults:
         assert done.results() == ["no\n"]
         assert done.outcomes[0].exchanges[0].response.status == 404
 
-    def test_a_response_that_looks_like_org_is_put_into_an_example_and_told(self, run) -> None:
+    def test_a_response_that_looks_like_org_is_put_into_an_example_and_reported(self, run) -> None:
         done = run(block("/orgish"))
         assert done.results()[0].startswith("#+begin_example\n,* h\n,#+begin_src restclient\n")
         assert done.outcomes[0].notes == (
@@ -348,7 +348,7 @@ class TestVariables:
             ("(+ 1 2)", "Emacs Lisp is not run: (+ 1 2)"),
         ],
     )
-    def test_what_cannot_be_referred_to_is_told_and_nothing_is_sent(
+    def test_what_cannot_be_referred_to_is_reported_and_nothing_is_sent(
         self, run, server, value: str, reason: str
     ) -> None:
         text = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n#+NAME: tbl\n| a |\n\n" + block(
@@ -456,7 +456,7 @@ class TestNoweb:
             ("<<me>>", "notes.org:5: <<me>> contains itself"),
         ],
     )
-    def test_what_cannot_be_put_in_is_told(self, run, text: str, reason: str) -> None:
+    def test_what_cannot_be_put_in_is_reported(self, run, text: str, reason: str) -> None:
         assert run(block("/json", ":noweb yes", "", text, name="me")).reasons() == [reason]
 
 
@@ -598,7 +598,7 @@ class TestWhatRuns:
         assert asked[1:] == ["Evaluate the block at notes.org:1?"]
         assert run(text, ask=lambda _: True).outcomes[0].state == "done"
 
-    def test_nothing_is_told_of_what_stands_in_an_old_result(self, run, server) -> None:
+    def test_nothing_is_reported_what_stands_in_an_old_result(self, run, server) -> None:
         inside = "#+begin_src restclient\nnothing\n#+end_src\n#+CALL: nobody()\n"
         done = run(block("/json") + f"\n#+RESULTS:\n:results:\n{inside}:end:\n", dry_run=True)
         assert (len(done.outcomes), done.notices) == (1, ())
@@ -725,7 +725,7 @@ class TestErrors:
         assert done.reasons()[0].startswith(("notes.org:1:", "notes.org:2:1:"))
         assert done.text == done.before
 
-    def test_a_failed_request_keeps_its_old_result_and_the_others_go_on(self, run) -> None:
+    def test_a_failed_request_keeps_its_old_result_and_the_others_continue(self, run) -> None:
         old = "\n#+RESULTS:\n: OLD\n\n"
         dead = block("/json").replace("HOST", "http://127.0.0.1:1") + old
         done = run(dead + block("/json"))
@@ -868,7 +868,7 @@ class TestRequestFiles:
             outcome.line for outcome in run(self.TEXT, plain=True, names=("one",)).outcomes
         ] == [2]
 
-    def test_what_is_wrong_between_requests_is_told_and_the_others_go_on(self, run) -> None:
+    def test_what_is_wrong_between_requests_is_reported_and_the_others_continue(self, run) -> None:
         done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
         assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert done.reasons()[0].startswith("notes.org:4:6: this << is never closed: missing")

@@ -228,7 +228,7 @@ def test_a_body_that_is_no_text_is_sent_as_it_is_where_a_script_leaves_it(
         ),
     ],
 )
-def test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent(
+def test_a_change_that_cannot_be_sent_is_reported_and_nothing_is_sent(
     run, moment: str, code: str, said: str
 ) -> None:
     done = run(f"@key = secret\n{{{{{moment}\n{code}\n}}}}\nPOST HOST/\n\nbody\n")
@@ -588,7 +588,7 @@ def test_a_script_waits_for_its_answers_one_after_the_other(run) -> None:
     assert done.sent == ["GET /1", "GET /2t/1", "GET /2t/1"]
 
 
-def test_a_script_below_sends_too_and_what_fails_there_is_told(run) -> None:
+def test_a_script_below_sends_too_and_what_fails_there_is_reported(run) -> None:
     failing = "pm.test('gone', () => { throw new Error('no: ' + answer.json().path) });"
     done = run(f"GET HOST/a\n> {{%\n{SEND.format(repr('HOST/b'), failing)}\n%}}\n")
     assert done.sent == ["GET /a", "GET /b"]
@@ -888,7 +888,7 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
         ),
     ],
 )
-def test_a_list_that_cannot_be_gone_over_is_told_and_nothing_is_sent(
+def test_a_list_that_cannot_be_gone_over_is_reported_and_nothing_is_sent(
     run, text: str, told: str
 ) -> None:
     done = run(text)
@@ -922,7 +922,7 @@ def test_the_values_of_environments_keep_their_json_types_in_scripts(run, tmp_pa
     assert done.log == [f"{types} 1", f"{types} 1 null", "string"]
 
 
-def test_for_an_empty_list_nothing_is_sent_and_that_is_told(run) -> None:
+def test_for_an_empty_list_nothing_is_sent_and_that_is_reported(run) -> None:
     done = run("@a = []\nGET HOST/{{$.a[*].id}}\n")
     assert not done.sent
     (one,) = done.outcomes

@@ -265,7 +265,7 @@ X-Book: {{(verb-headers-get (verb-stored-response "book") "x-id")}}
 """
 
 
-def test_a_stored_response_is_asked_for_once_whoever_needs_it(server: RawServer) -> None:
+def test_a_stored_response_is_requested_once_whoever_needs_it(server: RawServer) -> None:
     assert Sent(server, STORED).lines == ["GET /book", "GET /7"]
     assert Sent(server, STORED, names=("Cover",)).lines == ["GET /book", "GET /7"]
     assert b"\r\nX-Book: 9\r\n" in server.requests[-1]

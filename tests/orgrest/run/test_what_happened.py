@@ -479,7 +479,7 @@ def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
 @example(Document("http", (Request("/r0", turns=0, trouble="assertion"),)))
 @example(Document("http", (Request("/r0", turns=3, trouble="comment"),)))
 @given(documents())
-def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None:
+def test_what_is_reported_a_document_is_what_happened(document: Document) -> None:
     with tempfile.TemporaryDirectory() as folder, counting() as server:
         path = Path(folder) / ("d.http" if document.kind == "http" else "d.org")
         text, library = written(document, server.url)

@@ -168,7 +168,7 @@ def test_a_server_does_not_choose_an_ending_that_is_run(orgrest: Calls) -> None:
     assert orgrest.names() == {"a-1.bin"}
 
 
-def test_what_is_remembered_does_not_grow_without_end(
+def test_what_is_remembered_does_not_grow_endlessly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from orgrest.run import writable_files

@@ -96,7 +96,7 @@ def test_import_again_reads_only_what_is_new_or_changed(mixed: Path, tmp_path: P
     assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
-def test_import_tells_what_cannot_be_read_goes_on_and_tells_it_again(
+def test_import_tells_what_cannot_be_read_continues_and_tells_it_again(
     mixed: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -141,7 +141,7 @@ def test_no_command_writes_into_what_it_reads(command: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("command", ["import", "export", "distill", "merge"])
 @pytest.mark.parametrize("out", ["out", "out.pbstream"])
-def test_what_cannot_be_read_is_told_and_the_rest_is_done(
+def test_what_cannot_be_read_is_reported_and_the_rest_is_done(
     command: str, out: str, tmp_path: Path
 ) -> None:
     corpus = make(tmp_path / "corpus", range(2))
@@ -157,7 +157,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_done(
 
 
 @pytest.mark.parametrize("command", ["import", "export", "distill", "merge"])
-def test_a_folder_that_cannot_be_written_is_told(command: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(command: str, tmp_path: Path) -> None:
     make(tmp_path / "corpus", range(2))
     (tmp_path / "file").write_bytes(b"")
     for out, reason in (
@@ -185,7 +185,7 @@ def interrupted(*arguments: object, until: Path, files_there: int = 0) -> subpro
     return process
 
 
-def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_import_continues_where_it_was(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     for seed in range(1500):
@@ -438,7 +438,7 @@ def test_a_command_that_cannot_be_run_is_wrong_use(
     assert reason in " ".join(done.stderr.decode().split())
 
 
-def test_a_command_that_takes_too_long_is_told_and_ended(tmp_path: Path) -> None:
+def test_a_command_that_takes_too_long_is_reported_and_ended(tmp_path: Path) -> None:
     corpus = make(tmp_path / "corpus", range(1))
     options = ("--coverage", "sleep 60", "--timeout", "0.2")
     told = said("distill", corpus, "-o", tmp_path / "out", *options, status=1)
@@ -604,7 +604,7 @@ def test_a_corpus_of_todays_luau_loses_nothing_on_its_way(newer: Path, tmp_path:
     assert "2 trees, 2 shapes" in covered
 
 
-def test_what_the_schema_lacks_is_told_and_never_lost_in_silence(
+def test_what_the_schema_lacks_is_reported_and_never_lost_in_silence(
     newer: Path, tmp_path: Path
 ) -> None:
     (newer / "c.luau").write_text("local x = 0.5")
@@ -617,7 +617,7 @@ def test_what_the_schema_lacks_is_told_and_never_lost_in_silence(
     assert "0.711" in older
 
 
-def test_a_message_of_a_newer_luau_is_found_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_message_of_a_newer_luau_is_found_where_it_is_requested(tmp_path: Path) -> None:
     (tmp_path / "a.textproto").write_text("val: 5")
     cast = ("stats", tmp_path, "--message", "ExprConstantInteger")
     told = said(*cast, status=2)

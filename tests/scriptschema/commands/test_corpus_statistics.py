@@ -226,7 +226,7 @@ def test_another_ending_of_a_drawing_is_wrong_use(corpus: Path, name: str) -> No
     assert f"{name}: charts are SVG files: the name must end in .svg".encode() in done.stderr
 
 
-def test_a_drawing_that_cannot_be_written_is_told(corpus: Path, tmp_path: Path) -> None:
+def test_a_drawing_that_cannot_be_written_is_reported(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("corpus", "stats", corpus, "--plot", tmp_path / "file" / "a.svg")
     assert done.returncode == 1
@@ -238,7 +238,7 @@ def test_a_drawing_that_cannot_be_written_is_told(corpus: Path, tmp_path: Path) 
 # Broken input
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_is_counted(corpus: Path) -> None:
+def test_what_cannot_be_read_is_reported_and_the_rest_is_counted(corpus: Path) -> None:
     (corpus / "broken.pb").write_bytes(b"\x12\x05ab")
     (corpus / "broken.textproto").write_text("program {\n  body {")
     (corpus / "readme.md").write_text("hello")
@@ -251,7 +251,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_counted(corpus: Path) -> No
     ]
 
 
-def test_a_stream_s_broken_tree_is_told_with_its_place_and_the_others_are_counted() -> None:
+def test_a_stream_s_broken_tree_is_reported_with_its_place_and_the_others_are_counted() -> None:
     good = files.delimited(wire.encode(generate(seed=1)))
     data = good + files.delimited(b"\x12\x05ab") + good
     done = run("corpus", "stats", "--delimited", "-", "--json", stdin=data)
@@ -275,7 +275,7 @@ def test_a_stream_s_broken_tree_is_told_with_its_place_and_the_others_are_counte
         ),
     ],
 )
-def test_a_stream_that_is_cut_off_is_told(end: bytes, error: str) -> None:
+def test_a_stream_that_is_cut_off_is_reported(end: bytes, error: str) -> None:
     done = run("corpus", "stats", "--delimited", "-", "--json", stdin=b"\x02\x12\x00" + end)
     assert done.returncode == 1
     assert json.loads(done.stdout)["trees"] == 1

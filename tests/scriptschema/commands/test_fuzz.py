@@ -61,7 +61,7 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
     ],
     ids=str,
 )
-def test_what_cannot_be_asked_for_is_said(
+def test_what_cannot_be_requested_is_reported(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -83,7 +83,7 @@ def test_what_cannot_be_asked_for_is_said(
         ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_file_is_reported(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(text)
     done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "out")
@@ -104,7 +104,7 @@ def test_targets_and_options_stand_in_a_file(tmp_path: Path) -> None:
     assert statistics.total(statistics.read(tmp_path / "out")).programs == 5
 
 
-def test_a_campaign_goes_on_with_the_options_that_it_has(tmp_path: Path) -> None:
+def test_a_campaign_continues_with_the_options_that_it_has(tmp_path: Path) -> None:
     word = ["-t", "command:cat", "--timeout", 2, "--memory", 100, "--known", tmp_path / "known"]
     (tmp_path / "known").touch()
     done = run_here("fuzz", "-j", 1, *word, "-o", tmp_path / "out", "-n", 2, "--json")
@@ -151,7 +151,7 @@ def test_the_words_of_the_options_are_those_of_the_oracles() -> None:
     assert [*options["compare"].choices] == [*COMPARED]  # type: ignore[attr-defined]
 
 
-def test_a_target_that_does_not_work_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_a_target_that_does_not_work_is_reported_before_anything_runs(tmp_path: Path) -> None:
     done = run_here("fuzz", "-j", 1, "-t", "command:false {file}", "-o", tmp_path / "out")
     assert done.returncode == 1
     assert b"does not work" in done.stderr
@@ -263,7 +263,7 @@ def test_a_difference_is_shown_again(tmp_path: Path) -> None:
     assert shown.splitlines()[-1] == f"{difference}: reproduced"
 
 
-def test_what_is_no_find_is_told(tmp_path: Path) -> None:
+def test_what_is_no_find_is_reported(tmp_path: Path) -> None:
     done = run_here("reproduce", "--trust", tmp_path)
     assert done.returncode == 1
     assert b"is not a find" in done.stderr

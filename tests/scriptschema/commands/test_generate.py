@@ -57,7 +57,7 @@ def test_without_n_one_tree_goes_to_the_file_in_the_format_of_its_ending(tmp_pat
     assert list(content(tmp_path / "new")) == ["3.pb"]
 
 
-def test_standard_output_gets_a_stream_in_the_format_that_is_asked_for() -> None:
+def test_standard_output_gets_a_stream_in_the_format_that_is_requested() -> None:
     wanted = [generate(seed=seed, size=40) for seed in range(4)]
     assert stream(ok("generate", "-n", 4, "--size", 40)) == list(map(wire.encode, wanted))
     texts = stream(ok("generate", "-n", 4, "--size", 40, "--format", "text", "-o", "-"))
@@ -105,7 +105,7 @@ def test_json_has_every_tree_though_it_cannot_hold_all_strings(tmp_path: Path) -
     assert replaced
 
 
-def test_run_again_it_goes_on_and_keeps_what_is_there(tmp_path: Path) -> None:
+def test_run_again_it_continues_and_keeps_what_is_there(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     ok("generate", "-n", 10, "-o", folder)
     whole = content(folder)
@@ -163,7 +163,7 @@ def in_group(group: int) -> Iterator[int]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_leaves_whole_files_and_the_next_run_goes_on(
+def test_an_interruption_leaves_whole_files_and_the_next_run_continues(
     tmp_path: Path, jobs: int, stop: signal.Signals
 ) -> None:
     process = start("-n", 100_000, "--size", 50, "--jobs", jobs, "-o", tmp_path)
@@ -293,7 +293,7 @@ def test_sources_that_are_not_luau_come_in_a_folder_a_file_or_alone(tmp_path: Pa
         (["--repaired", "--wrong", "0"], "require --programs or --broken"),
     ],
 )
-def test_wrong_use_is_told_with_status_2(
+def test_wrong_use_is_reported_with_status_2(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     weights = tmp_path / "weights.toml"
@@ -304,7 +304,7 @@ def test_wrong_use_is_told_with_status_2(
 
 
 @pytest.mark.parametrize("text", ["[Expr", "Expr = 1", '[Expr]\nnil = "x"', "[Expr]\nnil = -1"])
-def test_broken_weights_are_told_with_their_file(tmp_path: Path, text: str) -> None:
+def test_broken_weights_are_reported_with_their_file(tmp_path: Path, text: str) -> None:
     weights = tmp_path / "weights.toml"
     weights.write_text(text)
     done = run("generate", "--weights", weights)
@@ -313,7 +313,7 @@ def test_broken_weights_are_told_with_their_file(tmp_path: Path, text: str) -> N
     assert b"Traceback" not in done.stderr
 
 
-def test_weights_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+def test_weights_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     weights = tmp_path / "weights.toml"
     weights.write_bytes(b"\xff\xfe")
     done = run("generate", "--weights", weights)
@@ -322,13 +322,13 @@ def test_weights_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that fails is Linux's")
-def test_weights_whose_reading_fails_are_told() -> None:
+def test_weights_whose_reading_fails_are_reported() -> None:
     done = run("generate", "--weights", "/proc/self/mem")
     assert done.returncode == 2
     assert b"/proc/self/mem: Input/output error" in done.stderr
 
 
-def test_a_folder_in_a_tree_s_place_is_told(tmp_path: Path) -> None:
+def test_a_folder_in_a_tree_s_place_is_reported(tmp_path: Path) -> None:
     (tmp_path / "1.pb").mkdir()
     done = run("generate", "-n", 2, "-o", tmp_path)
     assert done.returncode == 1
@@ -336,7 +336,7 @@ def test_a_folder_in_a_tree_s_place_is_told(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["1.pb"]
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("generate", "-n", 2, "-o", tmp_path / "file" / "folder")
     assert done.returncode == 1

@@ -111,7 +111,7 @@ def test_repair_makes_trees_that_check_accepts_in_the_format_they_had() -> None:
     assert check(repaired) == []
 
 
-def test_repair_writes_the_format_that_is_asked_for() -> None:
+def test_repair_writes_the_format_that_is_requested() -> None:
     write("a.pb", wire.encode(tree("break")))
     assert json.loads(run("repair", "a.pb", "--to", "json").stdout)
     run("repair", "a.pb", "-o", "b.pb")
@@ -148,7 +148,7 @@ def test_parse_and_render_go_through_a_folder_and_back() -> None:
         assert (Path("trees") / name).read_bytes() == (Path("again") / name).read_bytes()
 
 
-def test_parse_and_render_lose_nothing_of_the_version_that_is_asked_for() -> None:
+def test_parse_and_render_lose_nothing_of_the_version_that_is_requested() -> None:
     write("new.luau", "const x: number = 0.5 :: any\nexport local y = integer.add(5i, 6i)\n")
     luau = ("--luau", "today")
     parsed = run("parse", "new.luau", *luau, "-o", "new.pb", "--save-names", "names.json")
@@ -224,7 +224,7 @@ def test_generate_writes_sources_of_programs_one_or_two_for_each(kind: str) -> N
 
 
 @KINDS
-def test_generate_goes_on_with_sources_where_it_stopped(kind: str) -> None:
+def test_generate_continues_with_sources_where_it_stopped(kind: str) -> None:
     options = ("generate", kind, "--format", "luau", "--size", 80, "-o", "out", "-n")
     run(*options, 8)
     before = {name: (Path("out") / name).read_bytes() for name in written("out")}
@@ -257,7 +257,7 @@ def test_one_source_goes_to_standard_output_with_n_as_well() -> None:
         parse(run(*args, "-n", 1, "--seed", seed).stdout)
 
 
-def test_sources_are_written_in_the_style_that_is_asked_for() -> None:
+def test_sources_are_written_in_the_style_that_is_requested() -> None:
     args = ("generate", "--programs", "--size", 40, "--format", "luau")
     run(*args, "-n", 6, "-o", "plain")
     run(*args, "-n", 6, "-o", "plain", "--style", "plain")  # what is there is what this makes

@@ -105,7 +105,7 @@ def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
         (("program.luau", "--test", "true", "-o", "small.txt"), b"unknown suffix (known:"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], words: bytes) -> None:
+def test_what_cannot_be_done_is_reported(arguments: tuple[str, ...], words: bytes) -> None:
     Path("broken.luau").write_text("local = 3")
     done = run_here("reduce", *arguments)
     assert done.returncode in (1, 2)
@@ -113,7 +113,7 @@ def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], words: bytes) -
     assert b"Traceback" not in done.stderr
 
 
-def test_a_test_that_wavers_is_said_and_ends_with_status_1() -> None:
+def test_a_test_that_wavers_is_reported_and_ends_with_status_1() -> None:
     Path("test.sh").write_text("test -e mark && rm mark || { touch mark; false; }")
     Path("mark").touch()
     done = run_here("reduce", "program.luau", "--test", "sh test.sh", "-o", "small.luau")

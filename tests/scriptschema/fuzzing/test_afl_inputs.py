@@ -89,7 +89,7 @@ def test_a_crash_that_does_not_come_again_is_a_find_of_its_own(folder: Path) -> 
     assert batch.interval.unconfirmed == 1  # the hang
 
 
-def test_a_crash_that_is_no_luau_is_told_with_its_file_and_once(folder: Path) -> None:
+def test_a_crash_that_is_no_luau_is_reported_with_its_file_and_once(folder: Path) -> None:
     events: list[dict[str, Any]] = []
     with Campaign(folder / "campaign", CONFIG) as campaign:
         (folder / "afl").rename(folder / "campaign" / "afl")
@@ -128,7 +128,7 @@ def test_what_afl_cannot_run_is_refused(target: Description, tmp_path: Path) -> 
         AflEngine(campaign)
 
 
-def test_afl_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_afl_that_is_not_there_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     campaign = Campaign(tmp_path / "campaign", CONFIG)
     with campaign, pytest.raises(EngineError, match=r"apt install afl\+\+"):

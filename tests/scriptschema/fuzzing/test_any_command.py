@@ -192,7 +192,7 @@ def run(description: Description, *sources: str) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_crashes_are_told_from_errors_of_programs_in_each_kind_of_command(
+def test_crashes_are_reported_from_errors_of_programs_in_each_kind_of_command(
     target: Callable[[Kind], Description], name: str
 ) -> None:
     kind = KINDS[name]
@@ -209,7 +209,7 @@ def test_crashes_are_told_from_errors_of_programs_in_each_kind_of_command(
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_target_that_fails_on_each_if_is_told_before_the_campaign(
+def test_a_target_that_fails_on_each_if_is_reported_before_the_campaign(
     target: Callable[[Kind], Description], name: str
 ) -> None:
     kind = KINDS[name]

@@ -40,7 +40,7 @@ def of(kind: str, found: list[tuple[Path, finds.Find]]) -> tuple[Path, finds.Fin
     return one
 
 
-def test_what_a_broken_source_shows_is_found_and_made_small(
+def test_what_a_broken_source_shows_is_found_and_reduced(
     finished: list[tuple[Path, finds.Find]],
 ) -> None:
     assert {find.signature.kind for _, find in finished} == {"assertion", "accepted"}
@@ -54,7 +54,7 @@ def test_what_a_broken_source_shows_is_found_and_made_small(
             parse(finds.source_of(folder, finds.PROGRAM))
 
 
-def test_such_a_find_is_reproduced_and_told_like_any_other(
+def test_such_a_find_is_reproduced_and_reported_like_any_other(
     finished: list[tuple[Path, finds.Find]],
 ) -> None:
     for folder, find in finished:

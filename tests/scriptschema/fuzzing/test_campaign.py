@@ -87,7 +87,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[
     return folder, events
 
 
-def test_each_bug_is_found_once_and_made_small(
+def test_each_bug_is_found_once_and_reduced(
     finished: tuple[Path, list[dict[str, Any]]],
 ) -> None:
     folder, _ = finished
@@ -230,7 +230,7 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
     assert "not reproduced" in done.stdout
 
 
-def test_a_campaign_goes_on_and_reports_nothing_twice(
+def test_a_campaign_continues_and_reports_nothing_twice(
     finished: tuple[Path, list[dict[str, Any]]],
 ) -> None:
     folder, _ = finished
@@ -353,7 +353,7 @@ def test_a_hang_that_does_not_come_again_makes_room_for_what_waited(tmp_path: Pa
         assert [*finds.load_all(campaign.path)] == [(campaign.path / "finds" / find.name, find)]
 
 
-def test_a_reduction_that_came_to_no_end_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_reduction_that_came_to_no_end_continues_where_it_was(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)
         suspect = it.suspect("math.floor(1) string.rep('a', 2) print(1)", HANG)
@@ -459,7 +459,7 @@ def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path
     assert "1 program: nothing new was found" in third.stderr
 
 
-def test_a_campaign_goes_on_after_a_kill_while_a_target_starts(
+def test_a_campaign_continues_after_a_kill_while_a_target_starts(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "campaign"
@@ -579,7 +579,7 @@ def test_a_bug_that_needs_nothing_is_a_find_beside_one_with_its_signature(tmp_pa
     assert all(path == name for path, name in kept)
 
 
-def test_bugs_with_one_signature_are_told_apart_by_what_they_use(tmp_path: Path) -> None:
+def test_bugs_with_one_signature_are_distinguished_by_what_they_use(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)
         both = "math.floor(1) string.rep('a', 2)"
@@ -823,7 +823,7 @@ def test_a_reduction_makes_only_the_run_that_breaks() -> None:
     runner.close()
 
 
-def test_a_corpus_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_corpus_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG):
         pass

@@ -49,7 +49,7 @@ def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"verdict": 3}', '{"format": 1}'])
-def test_files_that_are_none_of_a_campaign_are_told(text: str, tmp_path: Path) -> None:
+def test_files_that_are_none_of_a_campaign_are_reported(text: str, tmp_path: Path) -> None:
     (tmp_path / "find.json").write_text(text)
     (tmp_path / "campaign.json").write_text(text)
     with pytest.raises(FileError, match=r"find\.json"):
@@ -64,7 +64,7 @@ def test_a_source_of_programs_that_there_is_not_is_an_error_and_not_the_default(
         Config.from_json({**found, "source": "repair"})
 
 
-def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_the_files_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is not a find"):
         finds.load(tmp_path)
     with pytest.raises(FileError, match=r"program\.luau"):
@@ -93,7 +93,7 @@ def test_statistics_add_up_and_survive_a_line_that_was_cut_off(tmp_path: Path) -
     assert whole.operators == {"wrap": [3, 2, 1], "splice": [1, 0, 0]}
 
 
-def test_a_campaign_goes_on_with_what_it_was_asked_to_do(tmp_path: Path) -> None:
+def test_a_campaign_continues_with_what_it_was_asked_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG) as campaign:
         campaign.log("two\nlines")
@@ -152,12 +152,12 @@ def test_targets_have_short_forms_and_tables() -> None:
         {"kind": "command", "command": "x", "colour": 2},
     ],
 )
-def test_a_table_that_describes_no_target_is_told(table: dict[str, object]) -> None:
+def test_a_table_that_describes_no_target_is_reported(table: dict[str, object]) -> None:
     with pytest.raises(TargetError):
         from_table(table)
 
 
 @pytest.mark.parametrize("word", ["luau", "pluau:x", "command:", ""])
-def test_a_word_that_is_no_target_is_told(word: str) -> None:
+def test_a_word_that_is_no_target_is_reported(word: str) -> None:
     with pytest.raises(TargetError):
         from_word(word)

@@ -145,7 +145,7 @@ TREE = generate(seed=3, size=20)
 DATA = wire.encode(TREE)
 
 
-def test_files_without_an_ending_are_told_by_what_they_hold(tmp_path: Path) -> None:
+def test_files_without_an_ending_are_reported_by_what_they_hold(tmp_path: Path) -> None:
     source = b"local x = 1\nreturn x"
     for name, data in (
         ("da39a3ee", DATA),
@@ -162,7 +162,7 @@ def test_files_without_an_ending_are_told_by_what_they_hold(tmp_path: Path) -> N
     assert errors == []
 
 
-def test_what_is_nothing_known_is_told_with_all_reasons(tmp_path: Path) -> None:
+def test_what_is_nothing_known_is_reported_with_all_reasons(tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(b"\xff\x00(")
     _, [error] = read_all(tmp_path)
     assert error.startswith("noise: unknown format: not a binary tree (byte ")
@@ -246,7 +246,7 @@ def test_a_program_is_read_with_its_module_and_that_only_once(tmp_path: Path) ->
     assert wire.decode(ModuleSet, trees["program.luau"]).module is not None
 
 
-def test_a_folder_that_cannot_be_read_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.pb").write_bytes(DATA)
     name = "d" * 250
     above = os.open(tmp_path, os.O_RDONLY)
@@ -282,7 +282,7 @@ def test_a_corpus_holds_no_tree_twice_and_keeps_what_is_there(tmp_path: Path) ->
     assert path.read_bytes() == DATA
 
 
-def test_a_corpus_that_cannot_be_is_told(tmp_path: Path) -> None:
+def test_a_corpus_that_cannot_be_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(FileError, match="file: File exists"):
         CorpusFolder(tmp_path / "file")

@@ -60,7 +60,7 @@ def test_more_is_kept_than_without_counters() -> None:
     assert len(kept[1]) < len(kept[0])
 
 
-def test_a_campaign_that_goes_on_runs_its_corpus_first_and_keeps_nothing_of_it_twice(
+def test_a_campaign_that_continues_runs_its_corpus_first_and_keeps_nothing_of_it_twice(
     tmp_path: Path,
 ) -> None:
     events: list[dict[str, Any]] = []
@@ -90,7 +90,7 @@ def test_a_list_and_a_bitmap_say_the_same(counters: frozenset[int], bitmap: bool
 
 
 @pytest.mark.parametrize("coverage", [[-1], [True], [1 << 40], ["1"], [0.5], {}, 7, "%%", "abc"])
-def test_a_coverage_that_means_nothing_is_told_and_not_believed(coverage: object) -> None:
+def test_a_coverage_that_means_nothing_is_reported_and_not_believed(coverage: object) -> None:
     found = outcome_with(coverage)
     assert found.kind == "internal error"
     assert "wrong coverage" in found.error

@@ -83,7 +83,7 @@ def test_positions_count_between_variants_and_not_between_targets() -> None:
     ],
     ids=["uncaught", "printed"],
 )
-def test_messages_count_where_they_are_asked_for(left: Outcome, right: Outcome) -> None:
+def test_messages_count_where_they_are_requested(left: Outcome, right: Outcome) -> None:
     assert difference(runs(left, right), [0, 0]) is None
     for compare in ("errors", "positions"):
         verdict = difference(runs(left, right), [0, 0], compare)
@@ -217,7 +217,7 @@ def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
         ("thread is not protected", "thread is not protected"),
     ],
 )
-def test_assertions_are_told_apart_by_their_file_and_by_the_text_beside_a_condition(
+def test_assertions_are_distinguished_by_their_file_and_by_the_text_beside_a_condition(
     said: str, detail: str
 ) -> None:
     found = judged([Outcome("assertion", "", said)])

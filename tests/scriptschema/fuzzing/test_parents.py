@@ -79,7 +79,7 @@ def test_what_a_program_says_itself_is_no_news() -> None:
     assert message_kind("program:1: attempt to call a nil value", source) != ""
 
 
-def test_the_share_of_normal_ends_is_told_for_each_fifth_of_the_time() -> None:
+def test_the_share_of_normal_ends_is_reported_for_each_fifth_of_the_time() -> None:
     intervals = [
         Interval(seconds=second, programs=10, outcomes={"ok": ok, "error": 10 - ok})
         for second, ok in [(10, 10), (20, 8), (30, 6), (50, 0)]

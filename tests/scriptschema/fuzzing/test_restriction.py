@@ -80,7 +80,7 @@ def test_a_target_that_does_not_answer_is_taken_to_have_everything() -> None:
     assert probe(CAT).luau is None  # what takes anything says nothing of a version
 
 
-def test_what_targets_are_is_told_and_kept(tmp_path: Path) -> None:
+def test_what_targets_are_is_reported_and_kept(tmp_path: Path) -> None:
     script = tmp_path / "old.sh"
     script.write_text(
         "echo 'probe 2'\n"
@@ -106,7 +106,9 @@ def test_what_targets_are_is_told_and_kept(tmp_path: Path) -> None:
         (["--only", "print"], "'print'"),
     ],
 )
-def test_names_that_there_are_not_are_told(option: list[str], said: str, tmp_path: Path) -> None:
+def test_unknown_names_are_reported(
+    option: list[str], said: str, tmp_path: Path
+) -> None:
     done = run_here("fuzz", "-j", 1, "-t", "command:cat", "-o", tmp_path / "campaign", *option)
     assert done.returncode == 2
     assert said in " ".join(done.stderr.decode().replace("│", "").split())

@@ -62,7 +62,7 @@ def judged(run: Run) -> Verdict:
     return verdict
 
 
-def test_a_service_does_not_go_on_after_a_report_of_undefined_behaviour(
+def test_a_service_does_not_continue_after_a_report_of_undefined_behaviour(
     builds: tuple[Description, Description],
 ) -> None:
     command = builds[0].command.replace("{file}", "--serve")
@@ -84,7 +84,7 @@ def test_a_service_does_not_go_on_after_a_report_of_undefined_behaviour(
         ("c_assert()", "assertion", "target.c:49: number < 0", ""),
     ],
 )
-def test_each_way_to_break_is_told_with_its_evidence(
+def test_each_way_to_break_is_reported_with_its_evidence(
     source: str, kind: str, error: str, frame: str, builds: tuple[Description, Description]
 ) -> None:
     found = run(builds[0], source).outcome

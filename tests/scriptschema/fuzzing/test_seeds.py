@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_sources_and_trees_are_taken_and_what_cannot_be_is_told(folder: Path) -> None:
+def test_sources_and_trees_are_taken_and_what_cannot_be_is_reported(folder: Path) -> None:
     problems: list[FileError] = []
     found = read_seeds(folder, problems.append)
     trees = [wire.decode(ModuleSet, data) for data in found.programs]
@@ -83,7 +83,7 @@ def test_seeds_are_run_first_and_only_once() -> None:
     assert ["corpus" in each.origin for each in first] == [True, True, True, False, False]
 
 
-def test_a_bug_in_a_seed_is_found_and_the_campaign_goes_on_with_its_corpus(
+def test_a_bug_in_a_seed_is_found_and_the_campaign_continues_with_its_corpus(
     folder: Path, tmp_path: Path
 ) -> None:
     target = f"persistent:{SERVICE}"

@@ -54,7 +54,7 @@ def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path
     assert b"reproduced" in again.stdout
 
 
-def test_a_sequence_that_shows_nothing_is_told(tmp_path: Path) -> None:
+def test_a_sequence_that_shows_nothing_is_reported(tmp_path: Path) -> None:
     [(folder, _)] = campaign(tmp_path, SERVICE)
     (tmp_path / "service.py").write_text(SERVICE.replace("== 30", "== 40"))
     done = run_here("reproduce", "--trust", folder, "--replay")

@@ -98,7 +98,7 @@ def test_what_the_target_does_not_take_is_left_out_of_mutants() -> None:
         assert check(parse(made, luau="0.700").tree, luau="0.700") == []
 
 
-def test_an_engine_is_told_of_the_target_by_the_environment(
+def test_an_engine_is_reported_the_target_by_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SCRIPTSCHEMA_LUAU", "0.711")
@@ -149,7 +149,7 @@ def test_trimming_offers_ever_shorter_programs_and_ends() -> None:
     assert b"#" in trimmer.source
 
 
-def test_afl_is_told_what_it_asks_for(tmp_path: Path) -> None:
+def test_afl_is_reported_what_it_asks_for(tmp_path: Path) -> None:
     afl.init(1)
     mutant = afl.fuzz(bytearray(SOURCE), bytearray(DONOR), 1 << 20)
     assert isinstance(mutant, bytearray)  # 4.04c reads bytes as if they were one, and crashes
@@ -173,7 +173,7 @@ def test_afl_is_told_what_it_asks_for(tmp_path: Path) -> None:
     assert useful == operators
 
 
-def test_some_mutants_are_written_in_a_style_that_is_told() -> None:
+def test_some_mutants_are_written_in_a_style_that_is_reported() -> None:
     mutator = SourceMutator()
     styles = []
     for seed in range(60):
@@ -188,7 +188,7 @@ def test_some_mutants_are_written_in_a_style_that_is_told() -> None:
         assert made.decode() == render(parse(made).tree.program)
 
 
-def test_afl_is_told_the_style_and_can_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_afl_is_reported_the_style_and_can_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     described = []
     for style in ("random", "plain"):
         monkeypatch.setenv(afl.STYLE, style)
@@ -200,7 +200,7 @@ def test_afl_is_told_the_style_and_can_do_without(monkeypatch: pytest.MonkeyPatc
     assert not any(b"@" in text for text in described[40:])
 
 
-def test_afl_goes_on_when_the_log_cannot_be_written(tmp_path: Path) -> None:
+def test_afl_continues_when_the_log_cannot_be_written(tmp_path: Path) -> None:
     afl.init(1)
     afl.fuzz(bytearray(SOURCE), bytearray(), 1 << 20)
     afl.queue_new_entry(str(tmp_path / "gone" / "queue" / "id:1"), "id:0")

@@ -47,7 +47,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, finds
     return [*finds.load_all(folder)]
 
 
-def test_a_bug_that_needs_a_spelling_is_found_and_made_small(
+def test_a_bug_that_needs_a_spelling_is_found_and_reduced(
     finished: list[tuple[Path, finds.Find]],
 ) -> None:
     folder, find = of("the number has no digits", finished)

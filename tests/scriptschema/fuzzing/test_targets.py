@@ -102,7 +102,7 @@ def test_each_variant_is_put_where_it_belongs() -> None:
         ("echo 'not enough memory' >&2; exit 1", "memory", "not enough memory"),
     ],
 )
-def test_how_a_command_ends_is_told_apart(script: str, kind: str, said: str) -> None:
+def test_how_a_command_ends_is_distinguished(script: str, kind: str, said: str) -> None:
     [found] = command(f"sh -c {script!r}" if '"' not in script else f"sh -c {quoted(script)}")
     assert found.kind == kind
     assert said in found.error
@@ -148,7 +148,7 @@ def test_bytes_that_are_no_text_are_shown() -> None:
     assert found.output == r"\xffa"
 
 
-def test_a_command_that_is_not_there_is_told() -> None:
+def test_a_command_that_is_not_there_is_reported() -> None:
     with pytest.raises(TargetError, match="no-such-program: No such file"):
         command("no-such-program {file}")
     with pytest.raises(TargetError, match="cannot parse the command"):
@@ -157,7 +157,7 @@ def test_a_command_that_is_not_there_is_told() -> None:
         split(" ")
 
 
-def test_a_target_that_never_works_is_told_with_its_output() -> None:
+def test_a_target_that_never_works_is_reported_with_its_output() -> None:
     with pytest.raises(TargetError, match=r"(?s)does not work.*status 3\nwhat is luau"):
         try_target(Description("command", "sh -c 'echo what is luau >&2; exit 3'"))
     with pytest.raises(TargetError, match="it wrote nothing"):
@@ -290,7 +290,7 @@ def test_nothing_is_left_of_processes_in_a_hurry() -> None:
     target.close()
 
 
-def test_what_is_missing_is_said_with_how_to_install_it(
+def test_what_is_missing_is_reported_with_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(TargetError, match=r"npm install luau-web|apt install nodejs"):

@@ -75,7 +75,7 @@ def test_a_program_without_counts_is_the_same_whatever_was_made_before() -> None
 
 
 @pytest.mark.parametrize("options", [{}, {"types": "none"}, {"types": "sound"}, {"luau": "today"}])
-def test_such_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str, str]) -> None:
+def test_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str, str]) -> None:
     types = options.get("types", "random")
     grammar = grammar_of(None, types=types, luau=options.get("luau"))
     counts = Counts()

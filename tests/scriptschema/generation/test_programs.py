@@ -93,7 +93,7 @@ def test_a_program_of_any_bytes_is_valid_without_repair(
 
 
 @pytest.mark.parametrize("max_depth", [1, 5, 10, 15, 18, 20, 25, 30, 40, 60, 100])
-def test_no_program_is_deeper_than_asked_for(max_depth: int) -> None:
+def test_no_program_is_deeper_than_requested(max_depth: int) -> None:
     for seed in range(40):
         tree = program(seed=seed, size=600, max_depth=max_depth)
         assert depth(tree) <= max_depth

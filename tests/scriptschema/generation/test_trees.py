@@ -49,7 +49,7 @@ def test_a_tree_of_a_hundred_thousand_nodes_keeps_to_size_and_depth() -> None:
 
 
 @pytest.mark.parametrize("max_depth", [1, 2, 3, 5, 10, 30])
-def test_no_tree_is_deeper_than_was_asked_for(max_depth: int) -> None:
+def test_no_tree_is_deeper_than_requested(max_depth: int) -> None:
     for seed in range(30):
         assert depth(generate(seed=seed, size=500, max_depth=max_depth)) <= max_depth
 
@@ -273,7 +273,7 @@ def test_weights_that_cannot_be_are_refused(weights: dict, text: str) -> None:
     assert str(caught.value).startswith(text)
 
 
-def test_a_weights_file_that_is_none_is_refused(tmp_path: FilePath) -> None:
+def test_a_weights_file_that_is_invalid_is_refused(tmp_path: FilePath) -> None:
     path = tmp_path / "weights.toml"
     for content, text in (("[Expr", "weights.toml: "), ("Expr = 5", "Expr must be a table")):
         path.write_text(content)

@@ -66,7 +66,7 @@ def test_a_source_that_breaks_no_rule_is_left_alone(source: str) -> None:
 
 
 @pytest.mark.parametrize("source", [*CASES, *FINE])
-def test_what_is_newer_than_a_version_is_told_and_left_out(source: str) -> None:
+def test_what_is_newer_than_a_version_is_reported_and_left_out(source: str) -> None:
     since = Version.parse(CASES[source][2] if source in CASES else FINE[source])
     tree = parse(source, luau="today").tree
     older = Version(max(since.number - 1, 677))

@@ -262,7 +262,7 @@ def test_words_that_are_keywords_only_here_and_there_stay_names(source: str) -> 
     assert losses(source) == []
 
 
-def test_types_are_told_apart_by_what_the_source_declares() -> None:
+def test_types_are_distinguished_by_what_the_source_declares() -> None:
     source = "type T = number local a: T, b: number, c: Part, d: Other, e: Other<T>, f: never"
     assert len(found(source, TypeLiteral)) == 3
     assert len(found(source, TypePrimitive)) == 3

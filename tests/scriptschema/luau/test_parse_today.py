@@ -119,7 +119,7 @@ def test_the_sources_here_have_every_message_and_every_field_of_the_extensions()
         ("0.733", "open class A end", "1:1", "an open class, which is of Luau 0.734"),
     ],
 )
-def test_what_is_newer_than_asked_for_is_refused_with_its_version(
+def test_what_is_newer_than_requested_is_refused_with_its_version(
     luau: str, source: str, place: str, found: str
 ) -> None:
     with pytest.raises(ParseError) as caught:

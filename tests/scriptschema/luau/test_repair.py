@@ -354,7 +354,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_broken_rule_is_told_and_only_that_is_mended(case: str) -> None:
+def test_a_broken_rule_is_reported_and_only_that_is_repaired(case: str) -> None:
     rule, path, text, source = CASES[case]
     tree = from_text(StatBlock, text)
     assert not is_valid(tree)

@@ -191,7 +191,7 @@ def test_a_campaign_that_has_just_begun_has_a_report(
     assert "None so far." in browser.ask("document.body.innerText")
 
 
-def test_a_find_that_cannot_be_read_is_told_and_the_others_are_there(
+def test_a_find_that_cannot_be_read_is_reported_and_the_others_are_there(
     campaign: Path, tmp_path: Path
 ) -> None:
     [broken] = (campaign / "finds").glob("hang*")

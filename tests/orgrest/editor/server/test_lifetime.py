@@ -76,7 +76,7 @@ def test_the_loopback_interface_is_the_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["x", "1.2.3.4:", "127.0.0.1:70000", "203.0.113.1:1"])
-def test_an_address_that_is_none_is_refused(given: str) -> None:
+def test_an_address_that_is_invalid_is_refused(given: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "orgrest", "lsp", "--tcp", given],
         capture_output=True,

@@ -95,7 +95,7 @@ def test_the_code_of_a_device_is_shown_and_its_page_opened(
     assert plain(sent.result(TIMEOUT))["status"] == 200
 
 
-def test_a_cancelled_login_listens_no_more(
+def test_a_cancelled_login_listens_no_longer(
     editor: Editor, provider: Provider, tmp_path: Path
 ) -> None:
     buffer = editor.open(tmp_path / "a.http", text(provider, "code"), "http")

@@ -96,7 +96,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untype
         yield running
 
 
-def test_a_request_before_initialize_is_refused_and_the_server_goes_on(client: Client) -> None:
+def test_a_request_before_initialize_is_refused_and_the_server_continues(client: Client) -> None:
     client.send(id=5, method="textDocument/hover", params={})
     found = client.answer()
     assert (found["id"], found["error"]["code"]) == (5, -32002)
@@ -144,7 +144,7 @@ def test_headers_are_read_in_any_spelling(waiting: Client, header: str) -> None:
         b"\x00\x01\x02\r\n",
     ],
 )
-def test_a_broken_frame_is_a_parse_error_and_the_server_goes_on(
+def test_a_broken_frame_is_a_parse_error_and_the_server_continues(
     serving: Client, data: bytes
 ) -> None:
     serving.raw(data)
@@ -245,7 +245,7 @@ NOTIFIED = {
 }
 
 
-def test_a_bug_in_one_answer_is_told_and_the_editor_goes_on(
+def test_a_bug_in_one_answer_is_reported_and_the_editor_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -149,7 +149,7 @@ def test_an_org_document_gets_its_result_and_the_view_its_response(
         ("deep", "json|plaintext", ".json"),  # from 3.12 on, Python reads it
     ],
 )
-def test_a_body_is_told_in_its_language_and_as_a_file(
+def test_a_body_is_reported_in_its_language_and_as_a_file(
     editor: Editor, server: RawServer, tmp_path: Path, path: str, language: str, suffix: str
 ) -> None:
     buffer = editor.open(tmp_path / "a.http", f"GET {server.url}/{path}\n", "http")
@@ -199,7 +199,9 @@ def test_secrets_are_in_no_field_and_no_file(
     assert data_of(found) == b'{"password": "***"}'
 
 
-def test_what_failed_is_told_once_and_not_in_a_message_too(editor: Editor, tmp_path: Path) -> None:
+def test_what_failed_is_reported_once_and_not_in_a_message_too(
+    editor: Editor, tmp_path: Path
+) -> None:
     text = "GET http://127.0.0.1:1/\n###\nGET {{nowhere}}\n"
     buffer = editor.open(tmp_path / "a.http", text, "http")
     buffer.command("orgrest.sendAllAbove", 2)
@@ -210,7 +212,7 @@ def test_what_failed_is_told_once_and_not_in_a_message_too(editor: Editor, tmp_p
     assert editor.messages == []
 
 
-def test_a_request_that_another_one_needs_is_told_before_it_where_it_stands(
+def test_a_request_that_another_one_needs_is_reported_before_it_where_it_stands(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
     (tmp_path / "lib.http").write_text(f"\n# @name login\nGET {server.url}/json\n")
@@ -241,7 +243,7 @@ def test_only_the_last_bodies_are_kept(editor: Editor, server: RawServer, tmp_pa
     assert there == [False, False, *[True] * KEPT]
 
 
-def test_a_body_that_cannot_be_written_is_said(
+def test_a_body_that_cannot_be_written_is_reported(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
     buffer = editor.open(tmp_path / "a.http", f"GET {server.url}/json\n", "http")

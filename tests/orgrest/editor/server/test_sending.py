@@ -242,7 +242,7 @@ def test_what_is_odd_about_a_request_goes_to_the_log(
     assert "undefined variable b:" in found.message
 
 
-def test_a_file_that_cannot_be_written_is_said(
+def test_a_file_that_cannot_be_written_is_reported(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
     (folder / "notes-o").write_text("")
@@ -288,7 +288,7 @@ def test_all_above_are_sent_in_order_with_what_they_capture(
     assert buffer.text.count("#+RESULTS:") == 3
 
 
-def test_what_is_odd_about_the_choice_is_said_when_all_above_are_sent(
+def test_what_is_odd_about_the_choice_is_reported_when_all_above_are_sent(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
     text = (
@@ -321,7 +321,7 @@ def test_a_syntax_error_elsewhere_breaks_nothing(
     assert len(buffer.diagnostics()) >= 2
 
 
-def test_a_place_without_a_request_is_said(editor: Editor, folder: Path) -> None:
+def test_a_place_without_a_request_is_reported(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "notes.org", "text\n", "org")
     found = buffer.command("orgrest.send", 0)
     assert found == {"line": 0, "outcome": "error", "message": "no request block at this line"}

@@ -72,7 +72,9 @@ def test_what_is_wrong_is_shown_while_typing(editor: Editor, folder: Path) -> No
     assert buffer.diagnostics(lambda found: not found) == []
 
 
-def test_a_client_that_asks_for_what_is_wrong_is_told_and_not_shown_it_twice(folder: Path) -> None:
+def test_a_client_that_asks_for_what_is_wrong_is_reported_and_not_shown_it_twice(
+    folder: Path,
+) -> None:
     editor = Editor()
     assert editor.capabilities.text_document is not None
     editor.capabilities.text_document.diagnostic = types.DiagnosticClientCapabilities()
@@ -96,7 +98,7 @@ def test_a_client_that_asks_for_what_is_wrong_is_told_and_not_shown_it_twice(fol
         assert editor.client.diagnostics == {}
 
 
-def test_the_arguments_of_a_function_are_told_while_they_are_typed(
+def test_the_arguments_of_a_function_are_reported_while_they_are_typed(
     editor: Editor, folder: Path
 ) -> None:
     text = ':a := base64(env("X", "y"))\nGET http://x/env(\n'

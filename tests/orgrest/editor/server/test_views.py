@@ -89,7 +89,7 @@ def test_the_history_of_a_folder_is_cleared_and_that_of_others_is_kept(
     assert len(runs(editor, tmp_path / "other")) == 1
 
 
-def test_a_response_of_the_history_is_told_as_when_it_came(
+def test_a_response_of_the_history_is_reported_as_when_it_came(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
     for path, (pretty, language) in {

@@ -188,7 +188,7 @@ def test_a_server_that_asks_for_nothing_gets_no_handshake(client: Client) -> Non
 
 
 @pytest.mark.parametrize("offered", ["Basic realm=NTLM", "Negotiate, Digest nonce=x", "NTLMish"])
-def test_a_server_that_asks_for_something_else_is_told_of(client: Client, offered: str) -> None:
+def test_a_server_that_asks_for_something_else_is_reported(client: Client, offered: str) -> None:
     data = response(b"", f"WWW-Authenticate: {offered}", status="401 Unauthorized")
     with RawServer(data) as server:
         answer = client.send(Request("GET", server.url, credentials=credentials()))
@@ -288,7 +288,7 @@ def test_a_weak_setting_of_the_system_is_an_error_with_its_name(
             client.send(Request("GET", server.url, credentials=credentials()))
 
 
-def test_without_the_extra_its_command_is_told(
+def test_without_the_extra_its_command_is_reported(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "spnego", None)

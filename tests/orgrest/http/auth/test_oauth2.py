@@ -302,7 +302,7 @@ def test_jetbrains_id_token_and_credentials_in_the_body(provider: Provider, tmp_
         ({}, "api", "fill in Security.Auth.api Client Secret"),
     ],
 )
-def test_what_is_wrong_with_a_configuration_is_said(
+def test_what_is_wrong_with_a_configuration_is_reported(
     auth: dict[str, str], name: str, expected: str, provider: Provider, tmp_path: Path
 ) -> None:
     environment(tmp_path, provider, **auth)

@@ -106,7 +106,7 @@ def test_protocols_that_are_not_spoken_are_errors(method: str) -> None:
     assert "is not supported" in problem.reason
 
 
-def test_a_url_goes_on_over_lines() -> None:
+def test_a_url_continues_over_lines() -> None:
     request = only(
         "GET https://example.org HTTP/1.1\n    /a\n    /b\n    ?x=1\n  // no\n    &y={{z}}\nA: b\n"
     )
@@ -134,7 +134,7 @@ def test_the_version_is_no_part_of_a_url_over_several_lines(lines: str) -> None:
 
 @pytest.mark.parametrize("read", [parse, restclient.parse])
 @pytest.mark.parametrize("version", ["2", "2.0", "3", "1.0"])
-def test_a_version_that_is_not_spoken_is_told_of(
+def test_a_version_that_is_not_spoken_is_reported(
     read: Callable[[str], Document], version: str
 ) -> None:
     (request,) = read(f"\nGET http://a/ HTTP/{version}\nA: b\n").requests
@@ -221,7 +221,7 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
     assert ("are not sent" in rule.about) >= bool(rule.refused)
 
 
-def test_an_unknown_directive_is_told_of() -> None:
+def test_an_unknown_directive_is_reported() -> None:
     request = only("# @nosuch thing\nGET http://a/")
     assert [notice.reason for notice in request.notices] == ["unknown directive @nosuch"]
 

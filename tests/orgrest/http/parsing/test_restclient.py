@@ -85,7 +85,7 @@ def test_a_text_without_a_request_says_so(text: str) -> None:
     ]
 
 
-def test_a_query_goes_on_below_the_request_line() -> None:
+def test_a_query_continues_below_the_request_line() -> None:
     request = one("GET http://h/p\n  ?a=1\n  # not now: &x=0\n  &b=:b HTTP/1.1\nX: 1")
     assert request.target.text == "http://h/p?a=1&b=:b"
     assert request.version == "1.1"
@@ -240,7 +240,7 @@ def test_only_one_empty_line_stands_between_head_and_body() -> None:
     assert one("POST http://h/\n\n  \n\n").body is None
 
 
-def test_a_request_line_inside_a_body_is_body_and_told() -> None:
+def test_a_request_line_inside_a_body_is_body_and_reported() -> None:
     request = one("POST http://h/\n\ntext\nGET http://h/2")
     assert body_of(request) == "text\nGET http://h/2"
     (notice,) = request.notices
@@ -348,7 +348,7 @@ def test_xml_is_not_taken_for_a_file(line: str) -> None:
     assert body_of(one(f"POST http://h/\n\n{line}")) == line
 
 
-def test_lines_below_a_file_are_told_to_be_lost() -> None:
+def test_lines_below_a_file_are_reported_to_be_lost() -> None:
     request = one("POST http://h/\n\n< x.bin\nmore\n")
     assert [str(n) for n in request.notices] == ["4:1: lines after a < file body are not sent"]
 

@@ -89,7 +89,7 @@ def test_an_ordinary_path_starts_no_process() -> None:
 
 
 @pytest.mark.parametrize("path", ["//[", "$[", "$.a[?(@.b"])
-def test_a_path_that_is_none_is_told_as_before(path: str) -> None:
+def test_a_path_that_is_invalid_is_reported_as_before(path: str) -> None:
     body = "<a/>" if path[0] == "/" else '{"a": 1}'
     with pytest.raises(OrgrestError, match=r"is not a valid (XPath|JSONPath)"):
         responses.all_found(body, path)

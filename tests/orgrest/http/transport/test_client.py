@@ -113,7 +113,7 @@ def test_a_line_break_or_nul_in_a_header_value_is_never_sent(client: Client, bad
 
 
 @pytest.mark.parametrize("bad", ["", "X A", "X:", "X\r\nY", "Ä"])
-def test_a_header_name_that_is_none_is_never_sent(client: Client, bad: str) -> None:
+def test_a_header_name_that_is_invalid_is_never_sent(client: Client, bad: str) -> None:
     with RawServer(echo) as server:
         assert failure(client, Request("GET", server.url, ((bad, "1"),))).startswith(
             "invalid header name: "
@@ -122,7 +122,7 @@ def test_a_header_name_that_is_none_is_never_sent(client: Client, bad: str) -> N
 
 
 @pytest.mark.parametrize("method", ["", "G T", "GET\r\nX: 1", "GÉT"])
-def test_a_method_that_is_none_is_never_sent(client: Client, method: str) -> None:
+def test_a_method_that_is_invalid_is_never_sent(client: Client, method: str) -> None:
     with RawServer(echo) as server:
         assert failure(client, Request(method, server.url)).startswith("invalid method: ")
     assert server.requests == []
@@ -136,7 +136,7 @@ def test_a_method_that_is_none_is_never_sent(client: Client, method: str) -> Non
         *("http://h%0d/", "http://a..b/", f"http://{'ü' * 70}/", "data:,x", "http://\u2025/"),
     ],
 )
-def test_a_url_that_cannot_be_asked_for_is_refused(client: Client, url: str) -> None:
+def test_a_url_that_cannot_be_requested_is_refused(client: Client, url: str) -> None:
     assert failure(client, Request("GET", url)).startswith(
         ("invalid ", "expected an absolute http")
     )
@@ -245,7 +245,7 @@ def test_answers_without_a_body_leave_the_connection_usable(client: Client, meth
 
 
 @pytest.mark.parametrize("length", ["-5", "5x", "+5", "0x5", "5, -5", "\u0665", ""])
-def test_a_length_that_is_none_is_a_failure(client: Client, length: str) -> None:
+def test_a_length_that_is_invalid_is_a_failure(client: Client, length: str) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nabcde".encode()
     with RawServer(closing(head)) as server:
         assert "Content-Length" in failure(client, Request("GET", server.url))
@@ -264,7 +264,7 @@ def test_a_response_without_a_body_is_not_waited_for_where_it_names_a_coding(
             assert bool(found.warnings) == (found.status == 204)
 
 
-def test_a_body_that_a_204_announces_is_told(client: Client) -> None:
+def test_a_body_that_a_204_announces_is_reported(client: Client) -> None:
     with RawServer(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n") as server:
         (warning,) = client.send(Request("GET", server.url)).warnings
     assert warning.startswith(
@@ -340,7 +340,7 @@ def test_a_get_that_may_not_be_sent_again_is_not_told_to_be_unsent() -> None:
     assert (len(hops), len(seen)) == (1, 2)
 
 
-def test_a_header_line_that_is_none_is_told(client: Client) -> None:
+def test_a_header_line_that_is_invalid_is_reported(client: Client) -> None:
     answer = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nno colon here\r\nX-B: 2\r\n\r\nbody"
     with RawServer(closing(answer)) as server:
         got = client.send(Request("GET", server.url))

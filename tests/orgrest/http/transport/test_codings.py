@@ -159,7 +159,7 @@ def test_a_coded_body_around_the_limit_is_no_broken_one(size: int) -> None:
         assert coded(client, "gzip", gzip.compress(b"a" * size)) == b"a" * min(size, 100)
 
 
-def test_an_unknown_content_coding_is_told(client: Client) -> None:
+def test_an_unknown_content_coding_is_reported(client: Client) -> None:
     with RawServer(response(b"x", "Content-Encoding: rot13")) as server:
         answer = client.send(Request("GET", server.url))
     assert answer.body == b"x"

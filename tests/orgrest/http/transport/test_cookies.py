@@ -66,7 +66,7 @@ def cookies_sent(server: RawServer) -> list[str]:
     return sorted(found.removeprefix("Cookie: ").split("; "))
 
 
-def test_a_session_goes_on_in_the_next_run_and_its_value_is_masked(
+def test_a_session_continues_in_the_next_run_and_its_value_is_masked(
     server: RawServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "jar"
@@ -134,7 +134,7 @@ def test_a_file_that_others_could_read_is_private_afterwards(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_file_that_cannot_be_written_or_read_is_told(
+def test_a_file_that_cannot_be_written_or_read_is_reported(
     server: RawServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = document(tmp_path, f"GET {server.url}/set")
@@ -147,7 +147,9 @@ def test_a_file_that_cannot_be_written_or_read_is_told(
 
 
 @needs("curl")
-def test_curl_goes_on_with_our_cookies_and_we_with_curls(server: RawServer, tmp_path: Path) -> None:
+def test_curl_continues_with_our_cookies_and_we_with_curls(
+    server: RawServer, tmp_path: Path
+) -> None:
     ours, curls = tmp_path / "ours", tmp_path / "curls"
     assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", ours) == 0
     command = ["curl", "-s", "--noproxy", "*"]

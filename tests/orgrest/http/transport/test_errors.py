@@ -108,7 +108,7 @@ def test_whatever_a_server_sends_is_an_answer_or_an_error_of_ours(
             render(request, answer).block().encode()
 
 
-def test_after_a_fault_the_client_goes_on(client: Client) -> None:
+def test_after_a_fault_the_client_continues(client: Client) -> None:
     with RawServer(by_path({"/bad": closing(b"nonsense"), "/good": response(b"ok")})) as server:
         failure(client, Request("GET", f"{server.url}/bad"))
         assert client.send(Request("GET", f"{server.url}/good")).body == b"ok"

@@ -123,7 +123,7 @@ def test_a_requests_own_timeout_limits_the_whole_exchange(client: Client) -> Non
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e9])
-def test_a_timeout_that_is_none_is_refused(client: Client, timeout: float) -> None:
+def test_a_timeout_that_is_invalid_is_refused(client: Client, timeout: float) -> None:
     with RawServer(echo) as server:
         reason = failure(client, Request("GET", server.url), timeout=timeout)
     assert reason == "a timeout must be from 0 to 86400 seconds"

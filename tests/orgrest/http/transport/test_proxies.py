@@ -182,7 +182,7 @@ def test_a_redirect_stays_with_the_proxy_of_its_request(orgrest, tmp_path: Path)
     assert len(chosen_one.requests) == 2
 
 
-def test_a_wrong_password_is_told_without_it(proxy: Running, orgrest, tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported_without_it(proxy: Running, orgrest, tmp_path: Path) -> None:
     file = document(tmp_path, "GET https://127.0.0.1:1/")
     wrong = proxy.url.replace(PASSWORD, "wr0ng")
     status, said = orgrest(file, "--proxy", wrong)
@@ -352,7 +352,7 @@ def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyP
         ("ftp://u:s3cret@h", "invalid proxy URL: ftp://h"),
     ],
 )
-def test_a_proxy_that_is_none_is_named_without_its_password(
+def test_a_proxy_that_is_invalid_is_named_without_its_password(
     monkeypatch: pytest.MonkeyPatch, proxy: str, reason: str
 ) -> None:
     monkeypatch.setenv("http_proxy", proxy)

@@ -133,7 +133,7 @@ def test_a_server_that_says_nothing_is_left_after_the_time_that_is_given(
     assert any("no message arrived in time" in note for note in outcome.notes)
 
 
-def test_messages_that_could_not_be_sent_are_told(tmp_path: Path) -> None:
+def test_messages_that_could_not_be_sent_are_reported(tmp_path: Path) -> None:
     text = "# @timeout 1 s\nWS {}\n\na\n=== wait-for-server\nb\n===\nc\n"
     over = threading.Event()
     with Talker(lambda connection: connection.recv() and over.wait(30) and None) as talker:
@@ -356,7 +356,7 @@ def test_urls_of_websockets_are_those_of_the_tools() -> None:
 
 
 @pytest.mark.parametrize("value", ["0", "x", "99999999999", "-1", ""])
-def test_a_number_of_messages_that_is_none_is_an_error(value: str, tmp_path: Path) -> None:
+def test_a_number_of_messages_that_is_invalid_is_an_error(value: str, tmp_path: Path) -> None:
     outcome = run(f"# @messages {value}\nWEBSOCKET ws://127.0.0.1:9\n", tmp_path)
     assert "@messages must be a number" in str(outcome.reason)
 

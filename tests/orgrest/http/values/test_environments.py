@@ -167,7 +167,7 @@ def test_a_null_is_no_text_called_null(tmp_path: Path, name: str, content: Any) 
     assert Environment(tmp_path, ["dev"], str).value("elsewhere") is None
 
 
-def test_a_schema_comments_and_trailing_commas_are_read_and_told_of(tmp_path: Path) -> None:
+def test_a_schema_comments_and_trailing_commas_are_read_and_reported(tmp_path: Path) -> None:
     file = tmp_path / "http-client.env.json"
     put(file, '{"$schema": "https://a/b.json", "dev": {"a": "1"}}')
     assert environments.find(tmp_path).names == ("dev",)

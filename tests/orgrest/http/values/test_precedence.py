@@ -85,7 +85,7 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
 
 
 @pytest.mark.parametrize("first", range(len(SOURCES)))
-def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_told(
+def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_reported(
     tmp_path: Path, first: int
 ) -> None:
     value, told = origin("login.token", tmp_path, SOURCES[first:])

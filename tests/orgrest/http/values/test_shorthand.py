@@ -251,7 +251,7 @@ def test_httpyacs_line_for_a_file_of_graphql_sends_a_query(
 
 
 @pytest.mark.parametrize("query", ["query { a }", "mutation Do($a: [Int!] = 3) @x {\n a\n}"])
-def test_graphql_that_is_sent_raw_is_told_of(query: str) -> None:
+def test_graphql_that_is_sent_raw_is_reported(query: str) -> None:
     def notices(text: str) -> list[str]:
         (request,) = request_file.parse(text).requests
         return [notice.code for notice in request.notices]
@@ -389,7 +389,7 @@ def test_private_and_telling_values_are_secrets(tmp_path: Path) -> None:
     assert request.secrets == {"hidden", "token"}
 
 
-def test_answers_are_asked_for_once_a_request_and_passwords_are_hidden() -> None:
+def test_answers_are_requested_once_a_request_and_passwords_are_hidden() -> None:
     asked: list[tuple[str, bool]] = []
 
     def ask(what: str, hidden: bool) -> str:

@@ -159,7 +159,7 @@ def test_a_url_that_is_not_absolute_is_an_error(target: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bad name", "", "a\nb"])
-def test_a_header_name_that_is_none_after_replacing_is_an_error(name: str) -> None:
+def test_a_header_name_that_is_invalid_after_replacing_is_an_error(name: str) -> None:
     scope = Context(Inputs(overrides={"n": name}))
     assert "invalid header name" in error("GET http://h/\n{{n}}: 1", scope)
 
@@ -171,7 +171,7 @@ def test_a_line_break_cannot_come_into_a_header_through_a_variable(value: str) -
     assert message == "f.http:2:1: the value of X-A contains a line break or a NUL"
 
 
-def test_the_first_problem_of_a_request_is_raised_and_others_go_on() -> None:
+def test_the_first_problem_of_a_request_is_raised_and_others_continue() -> None:
     text = "GET http://h/\nbad\nworse\n#\nGET http://h/2"
     with pytest.raises(RequestSyntaxError) as caught:
         complete(text)
@@ -182,7 +182,7 @@ def test_the_first_problem_of_a_request_is_raised_and_others_go_on() -> None:
 # ------------------------------------------------------------------------------------- what is told
 
 
-def test_an_undefined_name_is_told_where_only_a_variable_makes_sense() -> None:
+def test_an_undefined_name_is_reported_where_only_a_variable_makes_sense() -> None:
     text = "POST http://h/:id/x:y/:z?q=:w\nX-A: :tok\nX-B: a :b\n\n:body"
     assert notices(text) == [
         "f.http:1:15: undefined variable id: sent as written",
@@ -231,7 +231,7 @@ def test_values_written_in_the_document_are_looked_through_and_others_are_not() 
     assert body(":x = 1\nPOST http://h/\n\n:v :l :o", scope) == "<1> {{x}}:x :x"
 
 
-def test_an_error_in_a_var_is_told_where_it_is_used() -> None:
+def test_an_error_in_a_var_is_reported_where_it_is_used() -> None:
     scope = Context().block(values={"v": "{{nope}}"})
     assert error("GET http://h/\nX: :v", scope) == "f.http:2:4: the variable nope is not defined"
 
@@ -438,7 +438,7 @@ def test_what_netrc_does_not_hold_is_an_error(netrc: Path, call: str, message: s
 
 
 @pytest.mark.parametrize("content", [b"machine\n", b"nonsense here\n", b"\xff\xfe"])
-def test_a_netrc_file_that_is_none_is_an_error(tmp_path: Path, content: bytes) -> None:
+def test_a_netrc_file_that_is_invalid_is_an_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "netrc"
     path.write_bytes(content)
     path.chmod(0o600)
@@ -482,7 +482,9 @@ def test_an_env_file_is_read_as_its_users_write_it(tmp_path: Path) -> None:
         (b"\xff", ".env: the env file is not UTF-8"),
     ],
 )
-def test_an_env_file_that_is_none_is_an_error(tmp_path: Path, content: bytes, message: str) -> None:
+def test_an_env_file_that_is_invalid_is_an_error(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     path = tmp_path / ".env"
     path.write_bytes(content)
     with pytest.raises(OrgrestError) as caught:
@@ -639,7 +641,7 @@ def test_a_file_line_in_another_body_is_text(folder: Path) -> None:
         ("multipart/mixed; boundary=B", "--B\n\nx", "the body does not end with --B--"),
     ],
 )
-def test_a_multipart_body_that_does_not_fit_its_boundary_is_told(
+def test_a_multipart_body_that_does_not_fit_its_boundary_is_reported(
     kind: str, content: str, reason: str
 ) -> None:
     text = f"POST http://h/\nContent-Type: {kind}\n\n{content}"

@@ -78,7 +78,7 @@ def test_another_origin_takes_nothing_of_the_headings_above(origin: str) -> None
     assert (request.url, request.headers, request.body) == (f"{origin}/b", (), None)
 
 
-def test_the_same_origin_in_other_words_goes_on() -> None:
+def test_the_same_origin_in_other_words_continues() -> None:
     request = merged("get http://h.example/a\nX-Key: k", "get HTTP://H.example:80/b")
     assert request.url == "http://h.example/a/b"
     assert request.headers == (("X-Key", "k"),)

@@ -110,7 +110,7 @@ def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths, folder: Pat
     assert (status, "3 passed, 2 deselected" in told) == (0, True)
 
 
-def test_it_ends_at_the_first_failure_where_that_is_asked_for(collected, paths) -> None:
+def test_it_ends_at_the_first_failure_where_that_is_requested(collected, paths) -> None:
     status, told = collected("docs", "--orgrest", "--orgrest-var", "expected=2", "-x")
     assert status == 1
     assert "1 failed, 1 passed" in told

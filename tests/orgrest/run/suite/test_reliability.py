@@ -92,7 +92,7 @@ def test_a_long_run_by_many_jobs_is_in_order_and_small(
     assert int(done.stdout) < 150 * 1024
 
 
-def test_a_full_disk_is_told_and_no_success(run, server: RawServer) -> None:
+def test_a_full_disk_is_reported_and_no_success(run, server: RawServer) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     done = run("a.http", "--jsonl", "/dev/full", a_http="GET HOST/json")

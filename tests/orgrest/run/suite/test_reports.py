@@ -239,7 +239,7 @@ class TestData:
         found = request["exchanges"][0]["response"]["body"]["text"]
         assert found.endswith("x***")
 
-    def test_json_that_is_none_is_shown_as_it_came(self, reported, folder: Path) -> None:
+    def test_json_that_is_invalid_is_shown_as_it_came(self, reported, folder: Path) -> None:
         with RawServer(response(b"{nothing", "Content-Type: application/json")) as wrong:
             reported(f"GET {wrong.url}")
         assert "{nothing" in (folder / "r.html").read_text()
@@ -265,7 +265,7 @@ class TestData:
         assert binary["exchanges"][0]["response"]["body"]["base64"] == "iVBORw0KGgoA"
 
     @pytest.mark.parametrize("name", ["no/folder/r.xml", "."])
-    def test_a_report_that_cannot_be_written_is_told_and_no_success(self, run, name) -> None:
+    def test_a_report_that_cannot_be_written_is_reported_and_no_success(self, run, name) -> None:
         done = run("a.http", "--junit", name, a_http="GET HOST/json")
         assert done.status in (1, 2)
         assert name in done.err
@@ -354,7 +354,7 @@ class TestHar:
         assert entries[1]["request"]["postData"]["text"] == "a text"
         assert entries[3]["response"]["content"]["encoding"] == "base64"
 
-    def test_a_url_that_is_none_breaks_nothing(self, run, folder: Path) -> None:
+    def test_a_url_that_is_invalid_breaks_nothing(self, run, folder: Path) -> None:
         run("a.http", "--har", "r.har", a_http="GET http://[::1/?a\n\n###\nGET HOST/json\n")
         found = json.loads((folder / "r.har").read_text())
         _check(found["log"], "log", "log")

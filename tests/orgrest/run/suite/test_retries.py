@@ -63,7 +63,7 @@ def test_only_what_is_safe_is_sent_again(
     assert done.requests[0]["exchanges"][0]["attempts"] == sent
 
 
-def test_nothing_is_sent_again_unless_that_is_asked_for(run) -> None:
+def test_nothing_is_sent_again_unless_that_is_requested(run) -> None:
     with in_turn(BUSY, OK) as server:
         assert run("a.http", a_http=f"GET {server.url}").outcomes == ["failed"]
 

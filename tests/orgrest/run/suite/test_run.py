@@ -68,7 +68,7 @@ class TestOutcomes:
             ("GET HOST/json\nnot a header", "error", "header"),
         ],
     )
-    def test_a_failure_is_status_1_told_with_its_place_and_the_others_go_on(
+    def test_a_failure_is_status_1_reported_with_its_place_and_the_others_continue(
         self, run, text: str, outcome: str, why: str
     ) -> None:
         done = run("a.http", a_http=f"GET HOST/json\n\n###\n{text}\n\n###\nGET HOST/json\n")
@@ -86,7 +86,7 @@ class TestOutcomes:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
         assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
 
-    def test_what_is_left_out_is_told_and_kept(self, run) -> None:
+    def test_what_is_left_out_is_reported_and_kept(self, run) -> None:
         more = "#+begin_src http\nGET HOST/404\n#+end_src\n"
         two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
         done = run("b.org", b_org=f"{two}{more}")
@@ -166,7 +166,7 @@ class TestOutcomes:
         (folder / "docs/x.org").mkdir()
         assert run("docs").status == 2
 
-    def test_a_document_stays_as_it_is_unless_its_results_are_asked_for(
+    def test_a_document_stays_as_it_is_unless_its_results_are_requested(
         self, run, folder: Path
     ) -> None:
         run("b.org", b_org=ORG)
@@ -208,7 +208,7 @@ class TestOutcomes:
         assert request["outcome"] == "failed"
         assert any('"state": "open"' in line for line in request["assertions"][0]["difference"])
 
-    def test_certificates_that_are_not_verified_are_told(self, run) -> None:
+    def test_certificates_that_are_not_verified_are_reported(self, run) -> None:
         done = run("--insecure", "a.http", a_http="GET HOST/json")
         assert "TLS certificates are not verified" in done.err
 
@@ -328,7 +328,7 @@ class TestChoosing:
             ("a.json", "[" * 100_000, "nested too deeply|not valid JSON"),
         ],
     )
-    def test_data_that_are_no_table_are_told_with_their_place(
+    def test_data_that_are_no_table_are_reported_with_their_place(
         self, run, folder: Path, name: str, text: str, why: str
     ) -> None:
         (folder / name).write_text(text)
@@ -383,7 +383,7 @@ class TestTogether:
         assert done.outcomes == ["error", "skipped", "passed", "skipped"]
         assert "--max-time" in done.err
 
-    def test_a_slow_request_ends_at_its_time_and_the_others_go_on(self, run) -> None:
+    def test_a_slow_request_ends_at_its_time_and_the_others_continue(self, run) -> None:
         with RawServer(silent) as slow:
             text = f"GET {slow.url}/\n\n###\nGET HOST/json\n"
             done = run("--timeout", "1", "a.http", a_http=text)
@@ -571,7 +571,7 @@ class TestWaiting:
         assert done.status == 0
         assert threading.active_count() < 100
 
-    def test_a_service_that_never_answers_is_status_1_and_told(self, run, server) -> None:
+    def test_a_service_that_never_answers_is_status_1_and_reported(self, run, server) -> None:
         done = run(
             "--wait-for", "http://127.0.0.1:1/", "--wait-timeout", "0.3", "a.http",
             a_http="GET HOST/json",

@@ -176,7 +176,7 @@ def test_a_block_that_is_not_evaluated_is_not_sent_for_another_one(
     )
 
 
-def test_a_step_that_fails_before_it_is_sent_is_told_once(run) -> None:
+def test_a_step_that_fails_before_it_is_sent_is_reported_once(run) -> None:
     text = "# @name x\n# @disabled nowhere\nGET /x\n\n###\n# @ref x\nGET /y\n"
     assert run("a.http", a_http=text).outcomes == ["error", "error"]
 
