@@ -172,13 +172,14 @@ class Runner:
         return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
 
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
-        """Return a runner for only the first target and variant that broke in these runs.
+        """Return a runner for only the last target and variant that broke in these runs.
 
         The result is None if nothing broke, or if there is only one run. The broken run alone
-        decides the verdict, and waiting for a sanitizer's report takes long.
+        decides the verdict, and waiting for a sanitizer's report takes long. Variants that optimize
+        more usually come last, and break without attributes such as `@native`.
         """
         variants = [(each, variant) for each in self.config.targets for variant in each.variants]
-        for (description, variant), run in zip(variants, runs, strict=False):
+        for (description, variant), run in reversed([*zip(variants, runs, strict=False)]):
             if run.outcome.kind in outcome.BROKEN and len(variants) > 1:
                 target = from_table({**description.as_json(), "variants": [variant]})
                 return Runner(

@@ -809,6 +809,18 @@ def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
     runner.close()
 
 
+def test_a_reduction_uses_the_last_of_several_variants_that_break() -> None:
+    # The one that optimizes most: others may break only with `@native`, which would then be kept.
+    target = attrs.evolve(TARGET, variants=("-O2", "-O1", "-O0"))
+    runner = Runner(Config(targets=(target,), size=60, seed=1))
+    _, [broken, _, right] = runner.verdict(parse("repeat until 1").tree)
+    quick = runner.only_broken([broken, broken, right])
+    assert quick is not None
+    assert quick.config.targets[0].variants == ("-O1",)
+    quick.close()
+    runner.close()
+
+
 def test_a_reduction_makes_only_the_run_that_breaks() -> None:
     runner = Runner(CONFIG)
     verdict, runs = runner.verdict(parse("repeat until 1").tree)
