@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from components import require
 
-# How each shell is started, with nothing of the user's, and told of a program.
+# How each shell is started, without the user's configuration, and prepared for a program.
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$({0} completion bash)"\r'),
     "zsh": (["zsh", "-f", "-i"], 'eval "$({0} completion zsh)"\r'),

@@ -26,7 +26,7 @@ EACH = pytest.mark.parametrize("change", CHANGES, ids=lambda change: change["tit
 
 def apply(change: re.Match[str], folder: Path, *options: str) -> None:
     command = ["git", "apply", *options, "-"]
-    # Outside a repository: what is above the folder is none of its business.
+    # Outside a repository, because `git apply` would use a repository above the folder.
     alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     done = subprocess.run(
         command, cwd=folder, input=change["diff"], text=True, capture_output=True, env=alone

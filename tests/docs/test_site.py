@@ -208,7 +208,7 @@ def commands(command: click.Command) -> list[click.Command]:
     return [command, *(command for part in inner if part for command in commands(part))]
 
 
-# ------------------------------------------------------------------- what stands in the pages
+# ------------------------------------------------------------------- contents of the pages
 
 
 @cache

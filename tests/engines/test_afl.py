@@ -105,7 +105,7 @@ def test_a_killed_run_continues_and_its_folder_tells_what_the_operators_did(
         return [name for name in names if any(operator.name in name for operator in OPERATORS)]
 
     try:
-        # Which operator is of use first is AFL++'s luck: the run goes on until one was.
+        # Chance decides which operator is useful first, so the run continues until one was.
         while len(before := queue()) < 30 or not by_operators(before):
             assert process.poll() is None, log_of(tmp_path / "out").read_text(errors="replace")
             time.sleep(0.1)

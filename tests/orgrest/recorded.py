@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 TYPES = ["application/json", "text/plain", "text/markdown", "application/x-www-form-urlencoded"]
 
-# Lines that mean something in a request file, which a body must not come to mean.
+# Lines with a meaning in a request file, which they must not get in a body.
 LINES = st.sampled_from(
     ["{{a}}", "\\{{a}}", "{{{a}}}", "### x", "# @name x", "// x", "@a = b", ":a = b",
      "?? status == 1", "> {% x %}", "< file", "<@ file", ">> file", "GET http://h/",

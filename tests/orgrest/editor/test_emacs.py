@@ -391,7 +391,7 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
         for number, body in enumerate(HOSTILE):
             for line in LINES[number % 3 :: 3]:
                 wanted.append((body, KINDS[number % len(KINDS)]))
-                # (What a result would close is not where it can stand: that is refused.)
+                # (A result that would close an open element is refused.)
                 drawers = "drawer" in line or b":end:" in body
                 opening, closing = CONTAINERS[2] if drawers else CONTAINERS[1]
                 text = (

@@ -106,9 +106,7 @@ def test_what_targets_are_is_reported_and_kept(tmp_path: Path) -> None:
         (["--only", "print"], "'print'"),
     ],
 )
-def test_unknown_names_are_reported(
-    option: list[str], said: str, tmp_path: Path
-) -> None:
+def test_unknown_names_are_reported(option: list[str], said: str, tmp_path: Path) -> None:
     done = run_here("fuzz", "-j", 1, "-t", "command:cat", "-o", tmp_path / "campaign", *option)
     assert done.returncode == 2
     assert said in " ".join(done.stderr.decode().replace("│", "").split())

@@ -83,7 +83,7 @@ PRIVATE = [
 def test_a_public_server_does_not_redirect_to_a_private_address(
     monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
-    # The proxy stands for the world: it answers for 8.8.8.8.
+    # The proxy plays the internet: it answers for 8.8.8.8.
     with RawServer(to(f"http://{host}/secret")) as world:
         monkeypatch.setenv("http_proxy", world.url)
         with (
@@ -136,7 +136,7 @@ def test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one(
 def test_a_redirect_by_way_of_a_public_server_does_not_lead_back_to_a_private_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # The proxy answers for 8.8.8.8; what stands on loopback is asked directly.
+    # The proxy answers for 8.8.8.8; servers on loopback are asked directly.
     with RawServer(to("http://169.254.169.254/latest/meta-data")) as world:
         monkeypatch.setenv("http_proxy", world.url)
         monkeypatch.setenv("no_proxy", "127.0.0.1")

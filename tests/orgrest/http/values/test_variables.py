@@ -179,7 +179,7 @@ def test_the_first_problem_of_a_request_is_raised_and_others_continue() -> None:
     assert complete(text, index=1).url == "http://h/2"
 
 
-# ------------------------------------------------------------------------------------- what is told
+# ------------------------------------------------------------------------------------- reports
 
 
 def test_an_undefined_name_is_reported_where_only_a_variable_makes_sense() -> None:

@@ -347,7 +347,7 @@ class TestChoosing:
 
 class TestTogether:
     def test_jobs_send_at_once_and_tell_in_order(self, run) -> None:
-        # Each answer waits until all four have been asked for: one job would wait in vain.
+        # Each answer waits until all four were requested: a single job would wait forever.
         import threading
 
         barrier = threading.Barrier(4, timeout=20)
