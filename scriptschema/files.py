@@ -292,7 +292,7 @@ def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file with a single name: remove it")
+        raise OSError(errno.EINVAL, "not a regular file, or one with several hard links: remove it")
     return os.fdopen(descriptor, "ab+")
 
 

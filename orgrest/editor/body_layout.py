@@ -104,7 +104,7 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
 
 
 def formatted_body(text: str, kind: Kind | None) -> str | None:
-    """Return a body formatted with one item per line, or None if it is not well-formed."""
+    """Return a body laid out with one item per line, or None if it is not well-formed."""
     if kind == "json":
         return json_template(text)
     if kind == "xml":

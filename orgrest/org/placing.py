@@ -162,7 +162,7 @@ def _renew(
 def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:
     """Return the line at which plain text ends: a blank line or the start of another element.
 
-    With `mixed`, lists, tables and the like may belong to the text.
+    If `mixed` is true, the text may include lists, tables and the like.
     """
     while line < limit:
         stripped = document.lines[line].lstrip(" \t")

@@ -76,7 +76,7 @@ class RenderedResult:
 
 
 def pure(arguments: Arguments) -> bool:
-    """Return whether the result is the body only, without wrapper and headers.
+    """Return whether the result is only the body, without the wrapper and the headers.
 
     As in ob-restclient, ``value`` may be any of the words of ``:results``.
     """

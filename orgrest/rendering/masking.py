@@ -102,8 +102,8 @@ def masked(
 ) -> Request:
     """Return a request with its secrets masked, and at most `limit` bytes of its body.
 
-    `known` are additional secrets. A part is hidden completely if it holds a secret that does not
-    occur in any known spelling.
+    `known` are additional secrets. A part is hidden completely if it holds a secret, but none of
+    the secret's known spellings is found in it.
     """
     body = None if request.body is None else request.body[:limit]
     if not (request.secrets or request.held or known):

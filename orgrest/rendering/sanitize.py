@@ -63,7 +63,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def without_settings(line: str) -> str:
-    """Return a line in which no editor finds settings (a modeline, or local variables)."""
+    """Return a line changed so that editors find no settings in it (modelines, local variables)."""
     return re.sub(
         _MODELINE,
         lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a",

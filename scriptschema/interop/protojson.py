@@ -43,8 +43,8 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
         for name, field in node.ALL_FIELDS.items():
             if field.type is str and _SURROGATE.search(getattr(node, name) or ""):
                 raise FormatError(
-                    f"{Path(path, name)}: the string is not UTF-8, which JSON cannot "
-                    "represent: use text or binary"
+                    f"{Path(path, name)}: the string is not valid UTF-8, so JSON cannot "
+                    "represent it: use text or binary"
                 )
     return json.dumps(_plain(message), indent=2, ensure_ascii=False) + "\n"
 

@@ -54,7 +54,7 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Omissi
     try:
         converter.write(tree, theirs, Path())
     except UnicodeEncodeError:
-        raise FormatError("a string is not UTF-8, which JSON cannot represent") from None
+        raise FormatError("a string is not valid UTF-8, so JSON cannot represent it") from None
     data: bytes = theirs.SerializeToString(deterministic=True)
     _parsed(cls, data)
     if form == "text":

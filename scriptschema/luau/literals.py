@@ -101,9 +101,9 @@ def nearest_int32(value: float) -> int:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest constant that Luau reads as this number, after a minus if necessary.
+    """Return the shortest constant that Luau reads as this number, with a minus if necessary.
 
-    Not-a-number does not have a constant, so it is written as a quotient.
+    NaN has no literal, so it is written as a quotient.
     """
     if math.isnan(value):
         return "(0 / 0)"

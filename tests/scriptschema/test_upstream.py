@@ -78,7 +78,7 @@ def test_a_tree_of_the_seed_comes_back_whole(name: str, seed: int, form: str) ->
         return
     tree = generate(m.MESSAGES[name], seed=seed, size=40, max_depth=40)
     if form == "json" and not is_utf8(tree):
-        with pytest.raises(interop.FormatError, match="a string is not UTF-8"):
+        with pytest.raises(interop.FormatError, match="a string is not valid UTF-8"):
             upstream.to_upstream(tree, form)
         return
     data, told = upstream.to_upstream(tree, form)

@@ -45,7 +45,7 @@ class _Item:
 
 @classes.frozen
 class _Document:
-    """A document, and the settings of the dry runs that complete its requests."""
+    """A document, and the settings for the dry runs that fill in its requests."""
 
     text: str
     file: str

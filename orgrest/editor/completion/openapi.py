@@ -170,7 +170,7 @@ def headers(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the described values of a header, which are media types for Content-Type."""
+    """Yield a header's values from the description (for Content-Type, the media types)."""
     for parameter in _parameters(cursor, "header"):
         if parameter.name.lower() == here.subject.lower():
             yield from _plain_values(parameter)

@@ -29,7 +29,7 @@ _SHORT = 2**19  # characters: a shorter text cannot contain more than MOST_DEFIN
 
 
 def _first_too_many(text: str) -> re.Match[str] | None:
-    """Return the match of the first definition beyond the maximum number, or None."""
+    """Return the match for the first definition over the limit, or None."""
     if len(text) < _SHORT:
         return None
     return next(itertools.islice(_DEFINITIONS.finditer(text), MOST_DEFINITIONS, None), None)

@@ -61,7 +61,7 @@ class Secrets:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The strings to mask so far, from the environment, env files, netrc and providers."""
+        """The secrets known so far, from the environment, env files, netrc and providers."""
         if len(self._shown) < len(self._texts):
             self._shown = frozenset(self._texts)
         return self._shown

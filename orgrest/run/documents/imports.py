@@ -260,7 +260,7 @@ class Imports(RequestNames):
         return self._defined(self.files)
 
     def variables(self) -> dict[str, tuple[File, Definition]]:
-        """Return the definitions in imported files by variable, without the document's own ones."""
+        """Return the definitions in imported files by variable, excluding the document's own."""
         return self._defined(self.files[1:])
 
     @staticmethod

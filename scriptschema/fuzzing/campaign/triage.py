@@ -251,7 +251,7 @@ class Triage:
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
     def _add_first(self, group: _Group, suspect: Suspect) -> None:
-        """Make the first suspect of a signature a find, to be reduced later."""
+        """Turn the first suspect with a signature into a find, to be reduced later."""
         find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):
             group.finds[frozenset()] = find

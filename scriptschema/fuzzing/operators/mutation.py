@@ -87,7 +87,7 @@ class Mutation:
         return context_of(self.index, number)
 
     def kind(self, number: int, context: Context) -> str | None:
-        """Return the kind of the expression with a number, or None if it is not known."""
+        """Return the kind of the expression `number`, or None if it is not known."""
         node: Any = self.index.nodes[number]
         return kind_of(node, context.variables)
 

@@ -1,7 +1,7 @@
 """The interface of all targets, which run programs and return outcomes, even if a process crashes.
 
-A program is run without a style or in a style. A source that is not Luau does not have a tree. It
-is passed as the spelling, together with an empty tree.
+A program is run with or without a style. A source that is not Luau has no tree. It is passed as the
+spelling, together with an empty tree.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def test_a_json_that_cannot_hold_a_string_is_reported(tmp_path: Path) -> None:
     done = run("convert", "-", "--from", "text", "--to", "json", "--message", "ExprConstantString",
                stdin=b'val: "\\377"')  # fmt: skip
     assert done.returncode == 1
-    assert b"scriptschema: standard input: val: the string is not UTF-8" in done.stderr
+    assert b"scriptschema: standard input: val: the string is not valid UTF-8" in done.stderr
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

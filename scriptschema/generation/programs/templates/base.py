@@ -76,7 +76,7 @@ class Compiler:
         self.template.levels = max(self.template.levels, level)
 
     def part(self, compiled: Callable[[], Build]) -> Part:
-        """Call `compiled` to compile an optional part, and return the part with its measures."""
+        """Call `compiled` to compile an optional part. Return the part with its measurements."""
         template = self.template
         fixed, weight = template.fixed, template.weight
         build = compiled()
@@ -296,7 +296,7 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
-    """Compile the use of a variable. Messages that declare variables build the declarations."""
+    """Compile the use of a variable. The message that declares it compiles its declaration."""
     compiler.template.fixed += 1
     name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
     return compiler.write.node(Local, [name])
