@@ -156,7 +156,7 @@ def bytes_of_json(cls: type[Message], text: str) -> bytes:
 @given(ANY_TREE)
 def test_nothing_is_lost_on_the_way_through_json_or_it_is_refused(tree: Message) -> None:
     if not is_utf8(tree):
-        with pytest.raises(interop.FormatError, match="is not valid UTF-8, so JSON cannot represent it"):
+        with pytest.raises(interop.FormatError, match="is not valid UTF-8, so JSON"):
             interop.to_json(tree)
         return
     text = interop.to_json(tree)
