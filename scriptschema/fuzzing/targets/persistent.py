@@ -49,7 +49,6 @@ from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.processes import REPORTING, kill, start, text_of
 from scriptschema.fuzzing.targets.reports import (
-    MOST,
     bounded,
     has_begun,
     is_about_memory,
@@ -74,6 +73,9 @@ REQUESTS: Final = 100
 """The maximum number of requests in the outcome of a broken process. The latest are kept."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
+_ERRORS: Final = 1 << 20
+"""The number of bytes of standard error that are kept. The report of an endless recursion has 250
+frames, which take 200 kB if the names are long, and only its beginning says what happened."""
 
 
 class PersistentTarget:
@@ -204,7 +206,8 @@ class PersistentTarget:
                 seconds = time.monotonic() - began
                 if left > 0:
                     return Outcome(outcome.FLOOD, seconds=seconds)
-                message, report = f"still running after {self._seconds:g} s", self._errors.text()
+                message = f"still running after {self._seconds:g} s"
+                report = bounded(self._errors.text())
                 return Outcome(outcome.HANG, "", message, seconds=seconds, report=report)
             if process.stdout is not None and not self._read(process.stdout.fileno(), left):
                 return self._died(process, began)
@@ -246,7 +249,7 @@ class PersistentTarget:
         result = outcome_of(status or 0, printed, errors, time.monotonic() - began)
         if result.kind in outcome.ORDINARY:
             message = f"the service ended with status {status}: {errors.strip()[-2000:]}"
-            return Outcome(outcome.CRASH, printed, message, status, report=errors)
+            return Outcome(outcome.CRASH, printed, message, status, report=bounded(errors))
         return result
 
     def _outcome_of(self, answer: dict[str, Any], seconds: float) -> Outcome:
@@ -290,7 +293,7 @@ class _Errors:
     def _read(self, stream: IO[bytes]) -> None:
         with stream:
             while piece := os.read(stream.fileno(), _PIECE):
-                self._kept = (self._kept + piece)[-MOST:]
+                self._kept = (self._kept + piece)[-_ERRORS:]
 
     def text(self, seconds: float = 0) -> str:
         """Return the end of standard error, after waiting up to `seconds` for its end."""

@@ -277,6 +277,31 @@ def test_a_service_that_ends_at_once_is_a_crash_and_no_endless_loop() -> None:
     target.close()
 
 
+def test_an_endless_recursion_with_a_long_report_is_one_crash_with_its_stack(
+    tmp_path: Path,
+) -> None:
+    # As AddressSanitizer writes it for Luau 0.735, whose names have 700 characters.
+    script = tmp_path / "service.py"
+    script.write_text(
+        """import sys
+sys.stdin.readline()
+print("==7==ERROR: AddressSanitizer: stack-overflow on address 0x7ffc (pc 0x5)", file=sys.stderr)
+for number in range(250):
+    name = "Luau::getType(" + "Luau::AstName const&, " * 30 + "int)"
+    print(f"    #{number} 0x55 in {name} /src/Types.cpp:69:24", file=sys.stderr)
+print("SUMMARY: AddressSanitizer: stack-overflow (/luau+0x9) in getType", file=sys.stderr)
+sys.exit(1)
+"""
+    )
+    target = open_target(Description("persistent", f"{sys.executable} {script}"))
+    [crash] = run(target, "print(1)")
+    target.close()
+    assert (crash.kind, crash.error) == ("crash", "stack-overflow")
+    assert crash.frames[:2] == ("Luau::getType", "Luau::getType")
+    assert "SUMMARY" in crash.report
+    assert len(crash.report) < 70_000
+
+
 def test_programs_larger_than_a_pipe_are_run(service: Target) -> None:
     source = "print(3)" + " " * 200_000
     assert run(service, source) == [Outcome("ok", "3\n")] * 2
