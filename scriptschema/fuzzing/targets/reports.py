@@ -157,10 +157,11 @@ def outcome_of(
 
 
 def bounded(errors: str) -> str:
-    """Return standard error, shortened to about `MOST` characters."""
+    """Return standard error, shortened to `MOST` characters."""
     if len(errors) <= MOST:
         return errors
-    return f"{errors[: MOST // 4]}\n[...]\n{errors[-(MOST - MOST // 4) :]}"
+    start = f"{errors[: MOST // 4]}\n[...]\n"
+    return start + errors[len(start) - MOST :]
 
 
 def _assertion_of(match: re.Match[str]) -> str:
