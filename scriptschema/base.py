@@ -304,7 +304,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     """The value of the alternative that is set, or None."""
 
     def __init_subclass__(cls) -> None:
-        """Postpone pure-protobuf's initialization, which needs all messages: see `complete`."""
+        """Postpone pure-protobuf's initialization, which needs all messages: see `Descriptors`."""
 
     def __setattr__(self, name: str, value: object) -> None:
         field = self.ALL_FIELDS.get(name)
@@ -405,6 +405,26 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> tuple[Any, ...]:
         return copying.reduced(self)
+
+
+class Descriptors:
+    """One of pure-protobuf's two tables of field descriptors, created when it is first read.
+
+    `name` is the attribute that contains the table. pure-protobuf would create both tables with the
+    class, but the annotations refer to messages that do not exist yet.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, message: object, owner: type[Message]) -> Any:
+        """Create both tables of `owner`, and return the one in question."""
+        super(Message, owner).__init_subclass__()
+        return vars(owner)[self.name]
+
+
+for _name in ("__PROTOBUF_FIELDS_BY_NUMBER__", "__PROTOBUF_FIELDS_BY_NAME__"):
+    setattr(Message, _name, Descriptors(_name))
 
 
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:

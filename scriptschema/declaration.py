@@ -1,9 +1,9 @@
 """Turns each declaration in `messages.py` into a class.
 
 `@message` creates a class with slots. `complete` is called once, when all messages exist and can
-refer to each other. It reads the annotations, and makes pure-protobuf read them too. The `__init__`
-of a class is compiled when it is first called. The attrs fields and the signature of a class are
-created when they are first used.
+refer to each other. It reads the annotations. The `__init__` of a class is compiled when it is
+first called. The attrs fields, the signature and pure-protobuf's descriptors of a class are created
+when they are first used.
 """
 
 from __future__ import annotations
@@ -87,7 +87,11 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
     }
     all_hints = {}
     for cls in messages.values():
-        hints = all_hints[cls] = inspect.get_annotations(cls, globals=names, eval_str=True)
+        # In one call: compiling each annotation separately would take longer than all the rest.
+        annotations = cls.__annotations__
+        source = f"[{','.join(annotations.values())}]"
+        values = eval(source, names, dict(vars(cls)))  # noqa: S307  # from `messages.py`
+        hints = all_hints[cls] = dict(zip(annotations, values, strict=True))
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
         fields.sort(key=attrgetter("tag"))
         cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
@@ -100,15 +104,15 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
         waiting += new
     for cls, hints in all_hints.items():
         fields = [*cls.ALL_FIELDS.values()]
-        # Here pure-protobuf reads the annotations, which our __init_subclass__ postponed.
-        # Its `float` has 32 bits.
+        # For pure-protobuf, whose `float` has 32 bits: see `base.Descriptors`.
         cls.__annotations__ = {
             name: Annotated[double, *hint.__metadata__]
             if cls.ALL_FIELDS[name].type is float
             else hint
             for name, hint in hints.items()
         }
-        super(Message, cls).__init_subclass__()
+        if cls.ONEOF:  # which reads the descriptors itself, for example in `message.expr_oneof`
+            super(Message, cls).__init_subclass__()
         own = [field for field in fields if not (cls in original and field.since)]
         cls.FIELDS = types.MappingProxyType({field.name: field for field in own})
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)

@@ -27,7 +27,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
-from scriptschema.drawing.choices import DrawnChoices, span
+from scriptschema.drawing.choices import DrawnChoices
 from scriptschema.drawing.damage import FAULTS
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
@@ -51,29 +51,23 @@ MessageT = TypeVar("MessageT", bound=Message)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
 
 
-_SPANS: Final[dict[type[Message], SearchStrategy[Any]]] = {cls: span(cls.__name__) for cls in APART}
-_PART: Final = span("Part")
-
-
 class _DrawnSampler(Sampler):
     """Samples trees from draws. Each expression, statement and type is a separate draw."""
 
     choices: DrawnChoices
 
     def build(self, cls: type[Message], hint: int, depth: int) -> Any:
-        strategy = _SPANS.get(cls)
-        if strategy is None:
+        if cls not in APART:
             return super().build(cls, hint, depth)
-        return self._apart(strategy, cls, hint, depth)
+        return self._apart(cls.__name__, cls, hint, depth)
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        return self._apart(_SPANS.get(cls, _PART), cls, hint, depth)
+        name = cls.__name__ if cls in APART else "Part"
+        return self._apart(name, cls, hint, depth)
 
-    def _apart(
-        self, strategy: SearchStrategy[Any], cls: type[Message], hint: int, depth: int
-    ) -> Any:
+    def _apart(self, name: str, cls: type[Message], hint: int, depth: int) -> Any:
         build = super().build
-        return self.choices.apart(strategy, lambda: build(cls, hint, depth))
+        return self.choices.apart(name, lambda: build(cls, hint, depth))
 
     def decision(self) -> int:
         return self.choices.last_byte()

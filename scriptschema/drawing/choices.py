@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -69,14 +70,14 @@ class DrawnChoices(BytesChoices):
         self.end -= 1
         return self.data[self.end]
 
-    def apart(self, strategy: SearchStrategy[Any], make: Callable[[], Any]) -> Any:
+    def apart(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, drawn as a unit with its own chunks.
 
         Hypothesis then knows where the unit starts and ends, and can replace an outer unit by an
-        inner unit when it shrinks. `strategy` must come from `span`.
+        inner unit with the same `name` when it shrinks.
         """
         _waiting.last = self, make
-        return self.draw(strategy)
+        return self.draw(_unit(name))
 
     def _refill(self) -> None:
         if self.position == self.end:
@@ -110,7 +111,8 @@ class DrawnChoices(BytesChoices):
 _waiting = threading.local()
 
 
-def span(name: str) -> SearchStrategy[Any]:
+@cache
+def _unit(name: str) -> SearchStrategy[Any]:
     """Return a strategy for `DrawnChoices.apart`. Hypothesis identifies it by `name`.
 
     `apart` passes the function to call in a thread-local variable. Creating a strategy for each

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from scriptschema.drawing.choices import CHUNK_SIZE, DrawnChoices, span
+from scriptschema.drawing.choices import CHUNK_SIZE, DrawnChoices
 from scriptschema.generation.programs import make_program, maker_of
 from scriptschema.generation.programs.annotations import Types
 from scriptschema.generation.programs.grammar import Grammar
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.messages import Expr, ModuleSet, Stat
-
-_UNIT: Final = span("Made")
 
 
 class _DrawnMaker(Maker):
@@ -25,14 +21,14 @@ class _DrawnMaker(Maker):
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         make = super().next_statement
-        statements: list[Stat] | None = self.choices.apart(_UNIT, lambda: make(size, room))
+        statements: list[Stat] | None = self.choices.apart("Part", lambda: make(size, room))
         return statements
 
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         make = super().expression
         if size < CHUNK_SIZE:
             return make(kind, size, room, risky=risky)
-        expression: Expr = self.choices.apart(_UNIT, lambda: make(kind, size, room, risky=risky))
+        expression: Expr = self.choices.apart("Part", lambda: make(kind, size, room, risky=risky))
         return expression
 
 
