@@ -61,7 +61,7 @@ class Causes:
         """Return the name of the find that has the same cause as a program, or None.
 
         The program is described by its signature and construct. `is_smallest` says whether it is
-        reduced completely. If it is not, it must have all operations of the cause.
+        reduced completely. If it is not, one must have all operations of the other.
         """
         if signature.kind not in _KINDS:
             return None
@@ -70,6 +70,6 @@ class Causes:
             common = cause.operations & operations
             if cause.variants and variants and cause.variants.isdisjoint(variants):
                 continue
-            if common and (is_smallest or common == cause.operations):
+            if common and (is_smallest or common in (operations, cause.operations)):
                 return name
         return None

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from scriptschema import wire
 from scriptschema.files import FileError
-from scriptschema.fuzzing.oracles import normalisation, round_trip
+from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
+from scriptschema.fuzzing.oracles.causes import Causes
 from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
 from scriptschema.fuzzing.oracles.differential import difference
 from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
@@ -384,3 +385,26 @@ def test_a_megabyte_of_output_does_not_stop_a_campaign(piece: str) -> None:
         assert normalisation.output(text, positions=positions, messages=messages)
     ulps_apart(f"{text}x", f"{text}y")
     assert outcome_of(1, "", text, 0).kind == "error"
+
+
+@pytest.mark.parametrize(
+    ("source", "variants", "is_smallest", "same"),
+    [
+        ("print(math.clamp(1, 2, 3))", "-O2", False, True),
+        ("print(math.clamp(1, 2, 3), utf8.len(''), #'')", "-O2", False, True),
+        ("print(math.clamp(1, 2, 3), #'')", "-O2", False, False),
+        ("print(math.clamp(1, 2, 3), #'')", "-O2", True, True),
+        ("print(math.clamp(1, 2, 3))", "-O0", True, False),
+        ("print(#'')", "-O2", True, False),
+    ],
+)
+def test_one_wrong_operation_is_one_find_whatever_else_its_program_contains(
+    source: str, variants: str, is_smallest: bool, same: bool
+) -> None:
+    causes = Causes()
+    signature = Signature(differential.KIND, "output / -O2")
+    construct = construct_of(parse("print(math.clamp(1, 2, 3), utf8.len(''))").tree)
+    causes.add("clamp", signature, construct)
+    other = Signature(differential.KIND, f"output / {variants}")
+    name = causes.find_of(other, construct_of(parse(source).tree), is_smallest=is_smallest)
+    assert name == ("clamp" if same else None)
