@@ -37,7 +37,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return a requirement in uv's receipt, in the form that uv's options accept."""
+    """Return a requirement from uv's receipt, converted to the form that uv's options accept."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

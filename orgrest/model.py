@@ -53,7 +53,7 @@ class Position:
 
 
 def line_starts(text: str) -> list[int]:
-    r"""Return the start offset of each line in `text`, and that of a line added after the last."""
+    r"""Return the start offset of each line in `text`, and of one more line after the last."""
     sizes = map((1).__add__, map(len, text.split("\n")))
     return list(itertools.accumulate(sizes, initial=0))
 
@@ -234,7 +234,7 @@ class Credentials(ABC):
     def flow(
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the requests to send, and receive the response to each, the final response last.
+        """Yield the requests to send. Each response, up to the final one, is passed back in.
 
         `host` and `target` are the host and the target of the request as they are sent. Returns a
         warning for the user, or None. Sends nothing itself. Raises TransportError.
@@ -271,7 +271,7 @@ class Bound:
 
 @classes.frozen
 class Secret:
-    """A secret in a string, and its binding. If that is None, any host in the document may get it.
+    """A secret in a string, and its binding. If unbound, any host in the document may get it.
 
     If `text` is empty, the whole string is secret. A secret is `possible` if a script that could
     read it created the string, so the string may or may not contain the secret.
@@ -312,10 +312,11 @@ def possible(secrets: Iterable[Secret]) -> frozenset[Secret]:
 class Request:
     """A request with every variable replaced, ready to be sent.
 
-    `url` is absolute (http or https) and as the user wrote it, including user info and non-ASCII
-    characters. `headers` are only the headers in the document. `body` is None without a body.
-    `credentials` become a header when the request is sent. `certificate` is the client certificate
-    for the origin of `url`. A `streamed` request must be answered with server-sent events.
+    `url` is absolute (http or https). It is spelled as the user wrote it, including user info and
+    non-ASCII characters. `headers` contains only the headers in the document. `body` is None if
+    there is no body. `credentials` become a header when the request is sent. `certificate` is the
+    client certificate for the origin of `url`. A `streamed` request must be answered with
+    server-sent events.
 
     `secrets` are the values that must not appear in a result: all secrets that the document had
     when the request was completed. `held` contains pairs of a part of the request and a secret in
@@ -435,13 +436,14 @@ class Response:
 class Verdict:
     """The outcome of an assertion about a response, or of a test in a script.
 
-    `name` is the assertion as written, or the name of the test. `reason` says why it failed. If
-    `about_status` is true, it checked the status of the response, so a status of 400 or above can
-    be intended. The verdict on an assertion also contains its position in `file` and its parts:
-    `subject`, `operator`, and the `expected` (with variables replaced) and `actual` values. These
-    are strings that may be truncated, or None for a missing value. If both values are multi-line
-    strings or JSON, `difference` contains the lines of a unified diff from the expected to the
-    actual value. Nothing here is masked: the code that displays a verdict must hide the secrets.
+    `name` is the assertion as written, or the name of the test. `reason` explains why it failed. If
+    `about_status` is true, the assertion or test checked the status of the response, so a status of
+    400 or above may be intended. The verdict on an assertion also contains its position in `file`
+    and its parts: `subject`, `operator`, and the `expected` (with variables replaced) and `actual`
+    values. These are strings that may be truncated, or None for a missing value. If both values are
+    multi-line strings or JSON, `difference` contains the lines of a unified diff from the expected
+    to the actual value. Nothing here is masked: the code that displays a verdict must hide the
+    secrets.
     """
 
     name: str

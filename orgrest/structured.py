@@ -1,7 +1,7 @@
 """JSON and YAML from untrusted sources, with limits on size, depth and number of values.
 
 YAML is read with the values of JSON only (the core schema of YAML 1.2, section 10.3). A date or
-`no` stays a string, as the tools that write these files intend.
+`no` stays a string, as authors of these files expect.
 """
 
 from __future__ import annotations

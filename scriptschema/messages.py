@@ -140,7 +140,7 @@ class Local(Message):
 
 @message
 class Typename(Message):
-    """The name of a type, a generic or a generic pack, by index; `kind` says which of these.
+    """The name of a type, by index, or of a generic or a generic pack, according to `kind`.
 
     Source: specification 2.1.
     """
@@ -202,9 +202,9 @@ class ExprConstantBool(Message):
 
 @message
 class ExprConstantNumber(Message):
-    """A number constant; the original schema has whole numbers of 32 bits only.
+    """A number constant. In the original schema, it is a 32-bit integer.
 
-    `double`, if set, is the number. `val` is then the nearest int32, for readers without
+    If `double` is set, it is the number, and `val` is the nearest int32, for readers without
     extensions.
 
     Source: specification 2.1.
@@ -259,9 +259,9 @@ class ExprVarargs(Message):
 class ExprCall(Message):
     """A call: `func(args)`.
 
-    If `self` is true and `func` indexes by name (perhaps with explicit types), it is a method call:
-    `expr:index(args)`. `parenless` says that the only argument, a string or a table, is written
-    without parentheses: `func "x"`.
+    If `self` is true and `func` is a field selected by name (possibly with explicit types), the
+    call is a method call: `expr:index(args)`. `parenless` says that the only argument, a string or
+    a table, is written without parentheses: `func "x"`.
 
     Source: specification 2.1.
     """
@@ -298,10 +298,10 @@ class ExprIndexExpr(Message):
 class ExprFunction(Message):
     """A function: `function<generics, genericpacks...>(args, ...) body end`.
 
-    `types` are the types of the parameters and `rettypes` those of the results, both by position.
-    `vararg` says whether `...` ends the parameters. The type of `...` is the next item of `types`.
-    If it is written `...: T...`, its type is the generic pack `vararg_pack` instead. `rettail` is
-    the pack that ends the results.
+    `types` contains the types of the parameters and `rettypes` those of the results, by position.
+    `vararg` is true if the parameters end with `...`. The type of `...` is the next item of
+    `types`. If it is written `...: T...`, its type is the generic pack `vararg_pack` instead.
+    `rettail` is the pack that ends the results.
 
     Source: specification 2.1.
     """
@@ -394,9 +394,9 @@ class ExprBinary(Message):
 
 @message
 class ExprIfElse(Message):
-    """A conditional expression: `if cond then then else else`.
+    """A conditional expression: `if <cond> then <then> else <else>`.
 
-    `elseif` is `elseif cond then ...`: another ExprIfElse instead of `else`.
+    The field `elseif` holds a nested ExprIfElse for an `elseif` branch, in place of `else`.
 
     Source: specification 2.1.
     """
@@ -505,9 +505,9 @@ class StatBlock(Message):
 
 @message
 class StatIf(Message):
-    """`if cond then then else else end`.
+    """`if <cond> then <then> else <else> end`.
 
-    `elseif` is `elseif cond then ...`: another StatIf instead of `else`.
+    The field `elseif` holds a nested StatIf for an `elseif` branch, in place of `else`.
 
     Source: specification 2.2.
     """
@@ -580,7 +580,7 @@ class StatCall(Message):
 
 @message
 class StatLocal(Message):
-    """`local vars: types = values`; `types` belong to `vars` by position.
+    """`local vars: types = values`; `types` correspond to `vars` by position.
 
     If `is_const` is true, the statement is `const vars = values`. If `is_exported` is true, it
     begins with `export`.
@@ -612,7 +612,7 @@ class StatFor(Message):
 
 @message
 class StatForIn(Message):
-    """`for vars: types in values do body end`; `types` belong to `vars` by position.
+    """`for vars: types in values do body end`; `types` correspond to `vars` by position.
 
     Source: specification 2.2.
     """
@@ -662,8 +662,8 @@ class StatCompoundAssign(Message):
 class StatFunction(Message):
     """`function var(args) body end`.
 
-    If `self` is true and `var` indexes by name, it is a method: `function expr:index(args) body
-    end`.
+    If `self` is true and `var` is a field selected by name, the function is a method: `function
+    expr:index(args) body end`.
 
     Source: specification 2.2.
     """
@@ -706,9 +706,9 @@ class StatTypeAlias(Message):
 
 @message
 class StatRequireIntoLocalHelper(Message):
-    """`local var = require(module)`; `modulenum` selects the module.
+    """`local var = require(module)`.
 
-    Such a statement can only require the module of a ModuleSet.
+    `modulenum` selects the module, which can only be the one in the ModuleSet.
 
     Source: specification 2.2.
     """
@@ -891,9 +891,10 @@ class TypeClass(Message):
 
 @message
 class TypeRef(Message):
-    """A type exported by a module that is the value of a local: `prefix.index<arguments>`.
+    """A type exported by the module in a local variable:
 
-    `prefix_global` replaces `prefix` if there is no such local.
+    `prefix.index<arguments>`. If there is no such local, `prefix_global` is used instead of
+    `prefix`.
 
     Source: specification 2.3.
     """
@@ -980,9 +981,10 @@ class ExprInstantiate(Message):
 class ExprAttr(Message):
     """An attribute of a function: `@native`, or `@[deprecated(args)]` if `braced`.
 
-    `name` is the name of an attribute whose kind is Unknown. `joined` says that the attribute
-    shares the brackets of the previous attribute. `parenthesised` says that the arguments are in
-    optional parentheses: those around a single string or table, or around no argument at all.
+    `name` is the name of the attribute if its kind is Unknown. `joined` is true if the attribute
+    shares the brackets of the previous attribute. `parenthesised` is true if the arguments have
+    parentheses that could be omitted: those around a single string or table, or around no argument
+    at all.
 
     Source: https://luau.org/grammar
     """
@@ -1117,7 +1119,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """The missing type of a name that has no annotation but is followed by a name that has one.
+    """A placeholder type for a name without an annotation that precedes an annotated name.
 
     Source: https://luau.org/grammar
     """
@@ -1127,8 +1129,8 @@ class TypeOmitted(Message):
 class TypePack(Message):
     """Any number of types: `...variadic`, `generic...` or, in parentheses, a list of types.
 
-    If a function has no results, an empty list as `rettail` only means that `()` is written, as in
-    `(): ()`.
+    If a function has no results, an empty list in `rettail` means that this is written explicitly,
+    as in `(): ()`.
 
     Source: https://luau.org/grammar
     """
@@ -1217,7 +1219,7 @@ class Schema:
         return field.since is None or (self.since is not None and field.since <= self.since)
 
     def lacks(self, cls: type) -> str:
-        """Return the error message for a message class that is not in the schema."""
+        """Return the error text for a message class that the schema lacks."""
         what = "the original schema" if self.since is None else f"the schema of Luau {self.since}"
         return f"{cls.__qualname__} is not a message of {what}"
 

@@ -16,7 +16,7 @@ def one_line(message: BaseMessage) -> str:
 
 
 def write(message: BaseMessage, printer: Any) -> None:
-    """Print the message's `repr` on several lines, with IPython's or Hypothesis's printer."""
+    """Write the message's `repr` to IPython's or Hypothesis's printer, on several lines."""
     _Writer(printer).write(message, 0)
 
 
@@ -40,8 +40,8 @@ class _PlainPrinter:
 class _Writer:
     """Writes a message as the expression that creates it, up to limits of size and depth.
 
-    Parts beyond the limits are shown as `...`. The limits are large enough for a test's small
-    example.
+    Parts beyond the limits are shown as `...`. The limits leave room for the small examples that
+    tests report.
     """
 
     depth: Final = 40

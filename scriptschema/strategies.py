@@ -207,8 +207,8 @@ def sources(
 ) -> SearchStrategy[str]:
     """Return a strategy for Luau sources that run: programs without a module, rendered as text.
 
-    `names` and `style` are those of `luau.render.render`. The style `random` draws a style for each
-    source, which shrinks to no style. The other options are those of `programs`.
+    `names` and `style` are those of `luau.render.render`. If `style` is `random`, a style is drawn
+    for each source, and shrinks to no style. The other options are those of `programs`.
     """
     return _sources(programs(with_module=False, **options), names, style)
 

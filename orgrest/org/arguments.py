@@ -1,10 +1,10 @@
 """Header arguments of source blocks, inherited and merged in Org's order of precedence.
 
 From weakest to strongest, they come from Org's defaults, the language's defaults, ``header-args``
-of the document and of the headings above, ``header-args:LANGUAGE`` of both, the block's own
-line, and its ``#+HEADER:`` lines, of which the first is the strongest. ``:results`` is merged word
-by word: a word replaces the other words of its group. Variables of ``:var`` accumulate. A stronger
-value of any other argument replaces the weaker value.
+of the document and of the headings above, ``header-args:LANGUAGE`` of the document and of these
+headings, the block's own line, and its ``#+HEADER:`` lines. The first of the ``#+HEADER:`` lines is
+the strongest. ``:results`` is merged word by word: a word replaces the other words of its group.
+Variables of ``:var`` accumulate. A stronger value of any other argument replaces the weaker value.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def arguments_of(document: OrgDocument, inherited: Inherited, block: Block) -> A
 
 
 def target_of(document: OrgDocument, block: Block) -> Block:
-    """Return the block that a call evaluates. Any other block is returned itself.
+    """Return the block that a call evaluates. A block that is not a call is returned unchanged.
 
     Raises ArgumentError if there is no block with the called name.
     """
@@ -211,8 +211,8 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
 def of_call(block: Block, call: BabelCall, target: Block, inherited: Inherited) -> Arguments:
     """Return the header arguments with which a call evaluates the block `target`.
 
-    `block` is the element of the document with the `call`. Raises ArgumentError if the arguments
-    cannot be parsed.
+    `block` is the element of the document that contains the `call`. Raises ArgumentError if the
+    arguments cannot be parsed.
     """
     sources = _sources(target, inherited)
     sources += inherited.pairs(block.heading, target.language)

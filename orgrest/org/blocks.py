@@ -22,8 +22,8 @@ ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
 class Heading:
     """A heading or, with level 0, the text above the first heading.
 
-    The keys of `properties` are in upper case. `comment` says whether the heading or an ancestor is
-    a COMMENT. `tags` include inherited tags.
+    The keys of `properties` are in upper case. `comment` is true if the heading or an ancestor is a
+    COMMENT heading. `tags` include inherited tags.
     """
 
     level: int
@@ -46,9 +46,9 @@ class Enclosure:
     """The part of a document that encloses an element and ends before the line `limit`.
 
     `item` is the column of the bullet of the enclosing list item, or -1 outside of lists.
-    `footnote` says whether the element belongs to a footnote. Two blank lines end an item and a
-    footnote. `inside` has, for each enclosing container, what closes the container (a block type,
-    ``:end:``, ``#+end:``) and the line at which the container starts.
+    `footnote` is true if the element belongs to a footnote. List items and footnotes end at two
+    blank lines. `inside` contains a pair for each enclosing container: the end that closes it (a
+    block type, ``:end:``, ``#+end:``) and the line at which it starts.
     """
 
     limit: int
@@ -64,7 +64,7 @@ class Enclosure:
 
 @classes.frozen
 class BabelCall:
-    """The parts of ``NAME[inside](arguments) end``. In an inline call, the end is in brackets."""
+    """The parts of ``NAME[inside](arguments) end``. In an inline call, `end` is in brackets."""
 
     name: str
     inside: str
@@ -85,7 +85,7 @@ class Block:
     from `first` up to but excluding `last`. `arguments` are the header arguments written in the
     element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order. `result`
     is the index of the line with a results keyword directly above. If there is such a keyword, the
-    block is itself a result, or at the place of a result.
+    block is itself a result, or it occupies the place of one.
     """
 
     kind: str

@@ -1,10 +1,11 @@
 """The values in a document that ``:var`` can refer to: tables, lists, results and plain text.
 
-Named elements are read as Org reads them. A table gives its rows, without rules and without the
-header above the first rule. A list gives its items, and fixed-width or example text gives its
-lines. The markers of a cell or item that is entirely ``=verbatim=`` are removed. Indices select
-from tables and lists: ``name[1,0]``, ranges ``0:2``, ``*`` or nothing for everything, negative
-indices from the end. Rules and the header are counted, too.
+Named elements are read as Org reads them. The value of a table is its rows, without rules and
+without the header above the first rule. The value of a list is its items, and the value of
+fixed-width or example text is its lines. The markers of a cell or item that is entirely
+``=verbatim=`` are removed. Indices select parts of tables and lists: ``name[1,0]``, ranges ``0:2``,
+``*`` or nothing for everything. Negative indices count from the end. Rules and the header are
+counted, too.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _text(kind: str, lines: list[str]) -> str:
 
 
 def to_text(value: object) -> str:
-    """Return a value as it appears in a request: lists and tables as JSON, others unchanged."""
+    """Return a value for use in a request: lists and tables as JSON, other values unchanged."""
     if value is None:
         return ""
     if isinstance(value, Number):

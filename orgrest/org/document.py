@@ -1,6 +1,6 @@
-r"""An Org document: its text, and where its headings, source blocks, calls and names are.
+r"""An Org document: its text, and the positions of its headings, blocks, calls and names.
 
-A `OrgDocument` parses a text once and is immutable. Sections that are the same as in an earlier
+An `OrgDocument` parses a text once and is immutable. Sections that are the same as in an earlier
 version are not parsed again. `orgrest.org.results` finds the results of its blocks, and
 `orgrest.org.placing` returns the edits that insert new results.
 
@@ -98,7 +98,7 @@ class OrgDocument(Elements):
     ) -> list[Placed]:
         """Return the sections with their positions and parent headings.
 
-        The first sections keep their `Placed` as long as they are the same as in `before`.
+        The leading sections that are the same as in `before` keep their `Placed` objects.
         """
         words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
@@ -176,7 +176,7 @@ class OrgDocument(Elements):
     def unclosed(self) -> dict[str, list[int]]:
         """The lines that open an element that is never closed.
 
-        They are keyed by what would close the element (``src``, ``:end:``, ``#+end:``).
+        They are keyed by the end that is missing (``src``, ``:end:``, ``#+end:``).
         """
         unclosed: dict[str, list[int]] = {}
         for placed in self.sections:
@@ -219,8 +219,8 @@ class OrgDocument(Elements):
     def block_at(self, line: int) -> Block | None:
         """Return the block at a line (from 1), or None.
 
-        Affiliated keywords belong to their block. Outside of blocks, this is the verb request of
-        the section around the line, if it has one.
+        Affiliated keywords belong to their block. If the line is outside of all blocks, the verb
+        request of the section around it is returned, if there is one.
         """
         section = next(
             (request for request in self.verb if request.line < line <= request.region.limit), None

@@ -124,9 +124,9 @@ def forms(text: str) -> list[Form]:
 
 
 def understand(lisp: str, variables: Mapping[str, str]) -> str:
-    """Return the string that Emacs Lisp evaluates to if it just joins strings.
+    """Return the value of Emacs Lisp code that only joins strings.
 
-    This may be a constant, a variable of `variables`, or a call of ``concat`` or ``identity``.
+    The code may be a constant, a variable in `variables`, or a call of ``concat`` or ``identity``.
     Raises ArgumentError for anything else, which is not run.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
@@ -170,7 +170,7 @@ def write_string(text: str) -> str:
 
 
 def write_number(text: str) -> str:
-    """Return a number as Lisp prints it after reading it."""
+    """Return a number in the form in which Lisp would print it."""
     if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
         return repr(float(text)).replace("inf", "1.0e+INF")
     digits = text.strip("+-.").lstrip("0") or "0"  # int() would refuse thousands of digits

@@ -1,9 +1,10 @@
 """Computes the edit that inserts a result into an Org document and replaces the old result.
 
 The rules are those of Org 9.5, except where Org would lose text: ``replace`` removes the element
-below the keyword if results can be of its type, else it inserts the new result above the element.
-In addition, the result of the last run is recognized by its text, so that repeated evaluations do
-not pile up paragraphs. A request block never counts as a result and is kept.
+below the keyword only if its type is one that a result can have. Otherwise, it inserts the new
+result above the element. In addition, the result of the last run is recognized by its text, so that
+repeated evaluations do not pile up paragraphs. A request block never counts as a result and is
+kept.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _element_end(document: OrgDocument, result: Result) -> int:
 
 
 def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Return the offset at which the old result ends. For Org, this offset is `end`."""
+    """Return the offset at which the old result ends. Org itself would end it at `end`."""
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -92,7 +93,7 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of an old result whose wrapper, which `new` also has, Org would keep."""
+    """Return the end of an old result that Org would keep, if it has the same wrapper as `new`."""
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
     wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
@@ -177,8 +178,9 @@ def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = 
 def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
     """Return the offset at which an old result without delimiters ends.
 
-    It includes at least the lines below the keyword. Further paragraphs belong to it as long as the
-    new result has them, too, and so do as many blank lines as the new result has at its end.
+    It includes at least the lines below the keyword. The paragraphs that follow are included as
+    long as the new result contains them, too. After them, as many blank lines are included as the
+    new result has at its end.
     """
     line = document.line_of(result.end) if result.kind else result.keyword + 1
     if not result.kind:

@@ -1,9 +1,10 @@
 """The parser for one section of an Org text: its blocks, calls, keywords and names.
 
-It makes a single pass over the lines, whose state is the region around the current line. Blocks are
-recognized as by Org's parser: an example block hides its contents, a heading ends everything, and
-an unclosed element is text. Because a heading ends everything, a section depends on no other text.
-Therefore a `Section` can be reused as long as its text is unchanged, even if it moves.
+It makes a single pass over the lines. The state of this pass is the region around the current line.
+Blocks are recognized as by Org's parser: an example block hides its contents, a heading ends
+everything, and an unclosed element is text. Because a heading ends everything, a section depends on
+no other text. Therefore a `Section` can be reused as long as its text is unchanged, even if it
+moves.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ class Section:
     """A heading with the text up to the next heading, or the text above the first heading.
 
     `level` (0 without a heading), `title` and `properties` belong to the heading. `height` is the
-    number of lines. All lines and offsets, also those of `blocks`, count from the start of the
+    number of lines. All lines and offsets, including those of `blocks`, count from the start of the
     section. The blocks have a placeholder as their heading. `keywords` has the ``#+KEY: value``
     lines as (lower-case key, value). `named` has the lower-case names of elements with their lines.
     `results` has the lower-case names in results keywords, with their lines and the lines at which
-    their regions end. `unclosed` has the lines that open an unclosed element, with what would close
-    it (``src``, ``:end:``, ``#+end:``).
+    their regions end. `unclosed` has the lines that open an unclosed element, each with the end
+    that is missing (``src``, ``:end:``, ``#+end:``).
     """
 
     level: int

@@ -1,8 +1,8 @@
 """Finds the result of a block in an Org document, and elements by name.
 
 In Org, the result of a named block is the first ``#+RESULTS: name`` of the document. The result of
-a block without a name is the next element, if that has a results keyword without a name. Only some
-types of element below the keyword count as an old result (`syntax.REMOVABLE`).
+a block without a name is the next element, provided that this element has a results keyword without
+a name. Only some types of element below the keyword count as an old result (`syntax.REMOVABLE`).
 
 If several blocks have the same name, Org would write all results to the first keyword. Here each
 block has its own result: the first keyword between it and the next block with that name. The result

@@ -41,7 +41,7 @@ def indentation(width: int) -> str:
 
 
 def blanks(line: str, width: int) -> str:
-    """Return a line's indentation up to a column. A tab across the column becomes spaces."""
+    """Return a line's indentation up to a column. A tab that extends past it becomes spaces."""
     at = 0
     for index, blank in enumerate(line):
         after = at + 8 - at % 8 if blank == "\t" else at + 1

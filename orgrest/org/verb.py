@@ -1,4 +1,4 @@
-"""Requests in headings, as verb (https://github.com/federicotdn/verb) has them, found by tag.
+"""Finds requests in tagged headings, as in verb (https://github.com/federicotdn/verb).
 
     * Users                                :verb:
     template https://example.org/users
@@ -12,7 +12,7 @@ A heading belongs to verb if it or an ancestor has the tag `verb`, or if ``#+FIL
 tag for the whole file. The request of a heading is the text from the first line that is not a
 comment, property, drawer or planning line, up to the next heading. It also ends at its own result
 and at a request block, whereas verb would send those lines, too. If the text of a heading starts
-with a block, the heading has only the request of the block.
+with a block, the request in that block is the heading's only request.
 """
 
 from __future__ import annotations

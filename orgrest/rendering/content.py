@@ -155,8 +155,8 @@ def is_binary(response: Response, kind: str) -> bool:
     """Return whether a body of media type `kind` is binary.
 
     A body with a text media type is binary if its beginning contains several NULs, or if more than
-    three in ten of its characters never occur in text. Any other body is binary if a single
-    character never occurs in text.
+    three in ten of its characters never occur in text. Any other body is binary if it contains even
+    a single character that never occurs in text.
     """
     body = response.body
     if kind.startswith("image/") or not body:

@@ -2,9 +2,9 @@
 
 The program comes from a document and its input from a server, so neither is trusted. jq runs in a
 child process with limits on time, memory and output. The environment of the process is empty, so
-that jq's `env` shows nothing. Modules are disabled because they could be any file. Options that
-name a file are rejected. The Python package `jq` is used if it is installed, else the `jq`
-executable.
+that jq's `env` shows nothing. Modules are disabled because any file could be loaded as a module.
+Options that name a file are rejected. The Python package `jq` is used if it is installed, else the
+`jq` executable.
 
 The child process starts as a few lines of Python, `_CHILD`, which set the limits and then become
 jq.
@@ -169,7 +169,7 @@ def _json(text: str) -> object:
 
 
 def _checked(program: str) -> str:
-    """Return the program without comments, because versions of jq disagree where they end.
+    """Return the program without comments, since jq versions disagree on where comments end.
 
     Raises CaptureError if the program would read a file or reveal the paths of files.
     """
@@ -228,7 +228,8 @@ def _by_package(program: str, text: str, options: _Options) -> str:
 def _start(words: list[str], text: str, *, site: bool) -> str:
     """Run the child process and return its output.
 
-    `words` start with the path of the executable, or with `package` for the Python package.
+    `words` starts with the path of the executable, or with the word `package` to use the Python
+    package.
     """
     python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}

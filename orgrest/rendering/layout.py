@@ -3,13 +3,15 @@
 `results` renders a response as text. This module wraps it according to ``:results`` and ``:wrap``,
 like Org 9.5. First, ``list`` and ``table`` shape the text. Then ``:wrap`` overrides ``html``,
 ``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width text. The
-default of ob-restclient is ``raw``, which only another word of the same group replaces.
+default of ob-restclient is ``raw``. Only another word of the same group in ``:results`` replaces
+it.
 
 A response can never add structure to the document. In a result, Org finds only plain text, verbatim
-text, code, and lists and tables of these. In source and example blocks, commas escape structure.
-Elsewhere, text that is not plain (`sanitize.is_plain`) goes into an example block, or between ``=``
-in a list item or table cell. ``html`` and ``latex`` would export a server's text unescaped, so a
-source block is written instead. Notes inform the user about such replacements.
+text, code, and lists and tables of these. In source and example blocks, lines that look like
+structure are escaped with commas. Elsewhere, text that is not plain (`sanitize.is_plain`) goes into
+an example block, or between ``=`` in a list item or table cell. ``html`` and ``latex`` would export
+a server's text unescaped, so a source block is written instead. Notes inform the user about such
+replacements.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class RenderedResult:
 def pure(arguments: Arguments) -> bool:
     """Return whether the result is only the body, without the wrapper and the headers.
 
-    As in ob-restclient, ``value`` may be any of the words of ``:results``.
+    As in ob-restclient, the word ``value`` may appear anywhere in ``:results``.
     """
     words = arguments.results
     shaped = {"table", "vector", "file"} & set(words)
@@ -90,9 +92,9 @@ def show(
 ) -> RenderedResult:
     """Return the responses of one block as its result.
 
-    `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each one is
-    empty or consists of whole lines. Blocks of verb use only `values`, as ob-verb does. `language`
-    is the language of the block, for ``code``.
+    `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each of
+    these strings is empty or consists of whole lines. Blocks of verb use only `values`, as ob-verb
+    does. `language` is the language of the source block that ``code`` creates.
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
@@ -139,7 +141,7 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
 
     Returns None if the text has several lines, would end the macro, or contains markup, because an
     export expands the macro before it parses the paragraph. Results with ``raw`` use the macro,
-    too. In Emacs they do not, and accumulate.
+    too. In Emacs they do not, so they accumulate with each evaluation.
     """
     if not text:
         return ""
@@ -181,10 +183,10 @@ def returned(
     texts: Sequence[str],
     language: str,
 ) -> tuple[Returned, tuple[str, ...], bool]:
-    """Return the value for a Babel function, from which Org writes the same result as `show`.
+    """Return what a Babel function must return so that Org writes the same result as `show`.
 
-    The other two values are the notes and whether the result is prose, as in `RenderedResult`.
-    `texts` are the responses with their heads as comments. Other parameters are as in `show`.
+    Returns this value, the notes, and whether the result is prose, as in `RenderedResult`. `texts`
+    are the responses with their heads as comments. Other parameters are as in `show`.
 
     Raises ArgumentError if Org would find structure or markup in the text.
     """
@@ -278,7 +280,7 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 
 
 def _is_of_data(source: Sequence[str]) -> bool:
-    """Return whether a source block with this language and no arguments is never run or tangled."""
+    """Return whether a source block has no arguments and its language is never run or tangled."""
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 
 
@@ -302,7 +304,7 @@ def _inert(text: str) -> str:
 
 
 def listed(text: str, *, bare: bool = True) -> str:
-    """Return the lines of `text` as an Org list. Raises _LiveError if a line cannot be inert."""
+    """Return the lines of `text` as an Org list. Raises _LiveError if one cannot be made inert."""
     return "".join(f"- {item}\n" for item in _inert_items(text, bare)) or "\n"
 
 
@@ -336,7 +338,7 @@ def _inert_rows(text: str) -> list[list[str] | None]:
 
 
 def _rows(text: str) -> list[list[str] | None]:
-    """Return the rows in `text`. A row that is None is a rule."""
+    """Return the rows in `text`. A rule is represented by None."""
     if not text.strip():
         return []
     if text.lstrip()[0] in "[{":

@@ -14,8 +14,8 @@ spellings of a secret:
 A secret of fewer than `LEAST` characters often occurs by chance. Therefore it is masked only if it
 is the whole text, such as the value of a variable.
 
-A request records the secrets in each of its parts, so `masked` also hides a part whose secret has
-none of these spellings.
+A request records which secrets each of its parts contains, so `masked` can also hide a part that
+contains a secret in none of these spellings.
 
 This is not a security boundary, because a server can always disguise a secret, for example by
 reversing it, splitting it or encoding it twice. Send secrets only to servers that may know them.
@@ -102,8 +102,8 @@ def masked(
 ) -> Request:
     """Return a request with its secrets masked, and at most `limit` bytes of its body.
 
-    `known` are additional secrets. A part is hidden completely if it holds a secret, but none of
-    the secret's known spellings is found in it.
+    `known` are additional secrets. If a part contains a secret but none of its known spellings can
+    be located there, the whole part is hidden.
     """
     body = None if request.body is None else request.body[:limit]
     if not (request.secrets or request.held or known):
@@ -162,13 +162,13 @@ def _are_spelled(secrets: Iterable[str], text: str) -> bool:
 
 
 def _lined(secret: str) -> set[str]:
-    """Return a secret as it is, without outer blanks, with LF and with CRLF line ends."""
+    """Return the forms of a secret: unchanged, stripped, with LF and with CRLF line ends."""
     unix = secret.replace("\r\n", "\n")
     return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
 
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
-    """Return a truncated `text`. If a secret begins at its end, that beginning is masked."""
+    """Return a truncated `text`. If its end is the beginning of a secret, that part is masked."""
     longest = 0
     for spelling in set().union(*(_spelled(secret).whole for secret in secrets)):
         tail = text[1 - len(spelling) :]
@@ -180,7 +180,7 @@ def mask_cut(text: str, secrets: Collection[str]) -> str:
 
 
 def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the base64 words that contain `inside`, the spans that encode a secret."""
+    """Yield the spans of the base64 words around the spans in `inside`, which encode secrets."""
     done = 0
     for at, end in sorted(inside):
         if at < done:
@@ -197,8 +197,9 @@ def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tupl
 class _Spelled:
     """The spellings of a secret.
 
-    `whole` has the spellings of the secret and of its lines. `inside_base64` has spellings within
-    longer base64. `complete` has all spellings of the complete secret.
+    `whole` has the spellings of the secret and of its lines. `inside_base64` has the spellings that
+    occur within the base64 encoding of longer data. `complete` has all spellings of the complete
+    secret, but not those of its lines.
     """
 
     whole: frozenset[str]
@@ -221,7 +222,7 @@ class _Owners:
         setattr(self, kind, secrets)
 
     def are_masked(self, secrets: frozenset[str]) -> bool:
-        """Return whether the spelling is masked where it occurs when `secrets` are masked."""
+        """Return whether masking `secrets` masks the occurrences of this spelling."""
         return not (secrets.isdisjoint(self.whole) and secrets.isdisjoint(self.inside_base64))
 
 
@@ -256,7 +257,7 @@ class _Spellings(Generic[AnyStr]):
         self.of: Callable[[frozenset[str]], Index[AnyStr, _Owners]] = lru_cache(64)(self._of)
 
     def _of(self, secrets: frozenset[str]) -> Index[AnyStr, _Owners]:
-        """Return an index with the spellings of `secrets`, and perhaps of other secrets."""
+        """Return an index with the spellings of `secrets`. It may contain other secrets, too."""
         if len(secrets) <= _FEW:
             return self._added(Index(), secrets)
         with self._lock:

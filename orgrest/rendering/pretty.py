@@ -84,9 +84,9 @@ def _same(text: str) -> str:
 
 @classes.frozen
 class _Tokens:
-    """The token patterns of a language: `value` where a value may begin, `other` elsewhere.
+    """The token patterns of a language: `value` for where a value may begin, `other` elsewhere.
 
-    `spelled` returns how to write a string.
+    `spelled` is a function that returns a string token as it is to be written.
     """
 
     value: re.Pattern[str]
@@ -146,7 +146,8 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 def json_template(text: str) -> str | None:
     """Return a JSON value with placeholders, pretty-printed, or None if it is not valid.
 
-    Numbers, strings and escapes stay as they are written. `{{name}}` and `:name` may be anywhere.
+    Numbers, strings and escapes stay as they are written. The placeholders `{{name}}` and `:name`
+    may occur anywhere.
     """
     try:
         value, end = _json_value(text, 0, _same, _GROWTH * len(text) + 2**16, tokens=_TEMPLATE)
@@ -164,9 +165,9 @@ def _json_value(
     cut: bool = False,
     tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
-    """Return the layout of a value and its end.
+    """Return a value as formatted text, and the offset of its end.
 
-    For a truncated value, this is the end of its last token.
+    The end of a truncated value is the end of its last token.
     """
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
@@ -261,9 +262,9 @@ def _xml(text: str) -> str:
 
 
 def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
-    """Return the start tags of elements that are kept unchanged, and the end of each start tag.
+    """Return the start tags of elements that are kept unchanged, and each start tag's end tag.
 
-    Tags are given by the indexes of their tokens. The end of a start tag is its end tag.
+    Tags are given by the indexes of their tokens. The end tags are keyed by their start tags.
     """
     verbatim: set[int] = set()
     ends: dict[int, int] = {}
@@ -293,8 +294,8 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
     """Return an element with text, broken into indented lines between adjacent tags.
 
     The rules are those of `nxml-compute-indent` in Emacs 28. A line that ends with an end tag is
-    aligned with the start tag, if that begins a line. Any other line is indented by its own tokens
-    and the tokens of the line above.
+    aligned with the start tag, if the start tag is on an earlier line and begins that line. The
+    indentation of any other line depends on its own tokens and on those of the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):

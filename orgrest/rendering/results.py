@@ -55,12 +55,12 @@ _COMMENTS = {
 class Rendered:
     """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body, or "" without a body or if the body is in `data`. `head` has
-    the request line, redirects, status line, headers and duration without comment characters.
+    `body` is the text of the body, or "" without a body or if the body is in `data`. `head` has the
+    request line, redirects, status line, headers and duration without comment characters.
     `language` is the language of the source block. `data` is a body to be written to a file, and
     `extension` is the suffix of that file. If the body is cut, `body` is its beginning, and `link`
-    leads to the file once that has a name. `notes` are messages for the user. `tests` has a line
-    for each assertion and test of the request.
+    is a link to the file, set once the file has a name. `notes` are messages for the user. `tests`
+    has a line for each assertion and test of the request.
     """
 
     body: str

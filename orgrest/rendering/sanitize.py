@@ -53,8 +53,8 @@ _ENDS_VERBATIM = {sign: rf"^{sign}|{sign}(?![^\W_])" for sign in "=~"}
 def visible(text: str, *, one_line: bool = False) -> str:
     r"""Return `text` with control characters as `\x1b`. Tabs are kept.
 
-    Newlines are kept, too, unless `one_line` is True. The colon of markers for file-local variables
-    is removed, because Emacs would apply the variables.
+    Newlines are kept, too, unless `one_line` is True. The colon in markers of file-local variables
+    is escaped, because Emacs would otherwise apply the variables.
     """
     if text.isascii() and text.isprintable() and "variables:" not in text.lower():
         return text
@@ -72,12 +72,12 @@ def without_settings(line: str) -> str:
 
 
 def without_links(line: str) -> str:
-    """Return a comment without Org's links, because Org opens links in comments, too."""
+    """Return a comment with Org links broken up, because Org opens links in comments, too."""
     return re.sub(_LINK_TYPE, r"\1 ", re.sub(_LINK, r"\g<0> ", line))
 
 
 def with_escaped_links(string: str) -> str:
-    """Return the inside of a Lisp string with Org's links escaped. Its value is the same."""
+    """Return the inside of a Lisp string with Org links escaped, without changing its value."""
     return re.sub(
         _LINK_TYPE, lambda match: f"{match[1][:-1]}\\:", re.sub(r"\[(?=\[)", r"[\\", string)
     )
@@ -111,7 +111,7 @@ def is_plain(text: str) -> bool:
 
 
 def is_plain_inside(text: str) -> bool:
-    """Return whether Org finds no markup in `text` when it does not begin a line."""
+    """Return whether Org treats `text` as plain text anywhere except at the start of a line."""
     if re.search(_LIVE, text) or text.count("$") > 1:
         return False
     opened: dict[str, int] = {}
@@ -123,9 +123,9 @@ def is_plain_inside(text: str) -> bool:
 
 
 def verbatim(text: str) -> str | None:
-    """Return a line as ``=verbatim=`` or, if that is impossible, as ``~code~``, else None.
+    """Return a line as ``=verbatim=``, else as ``~code~``, or None if neither is possible.
 
-    Source: Org manual, "Emphasis and Monospace". The line does not have leading or trailing blanks.
+    Source: Org manual, "Emphasis and Monospace". The line must not have leading or trailing blanks.
     """
     for sign, ends in _ENDS_VERBATIM.items():
         if not re.search(ends, text):

@@ -1,7 +1,7 @@
 """Compares two responses, a response with the result in its document, or two results.
 
 Responses from the history are compared by structure if they are JSON, and line by line otherwise.
-If only a part of a body was kept, its digest decides whether it is equal, not its text.
+If only a part of a body was kept, its digest is compared instead of its text.
 
 Results are compared as written in the document, except for volatile parts. Dates and durations are
 always volatile. The header argument `:volatile` lists more parts: headers, jq paths such as `.id`,

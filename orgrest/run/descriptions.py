@@ -83,7 +83,7 @@ class Descriptions:
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
-        """Return whether a request may have a description to check it against."""
+        """Return whether there may be a description to check a request against."""
         return bool(self._default or "openapi" in arguments or parsed.source.holds(_MARK))
 
     def verdict(
@@ -124,7 +124,7 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict by a description that covers the request, from beside the document."""
+        """Return the verdict by the first description beside the document that applies."""
         from orgrest.description.beside import beside
 
         request, notes, any_beside = exchange[0], [], False

@@ -50,10 +50,10 @@ class Work:
     """The state that all jobs of a run share.
 
     `client` is None if requests are not sent, and `file` is the document's name in messages.
-    Requests for `tokens` are recorded in the last list in `asked`, which belongs to the current
-    job. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran` contains the
-    results of scripts that run once, and `pending` contains their logs and tests until the next
-    request reports them.
+    Requests that `tokens` sends are recorded in the last list of `asked`, which belongs to the
+    current job. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran`
+    contains the results of scripts that run once, and `pending` contains their logs and tests until
+    the next request reports them.
     """
 
     settings: Settings
@@ -104,7 +104,7 @@ class Work:
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
-        """Wait for `length` seconds, as the document demands, except in a dry run.
+        """Wait for the `length` seconds that the document requests, or not at all in a dry run.
 
         `what` names the cause in error messages. Raises EvaluationError if the document makes the
         run wait too long in total.
@@ -116,7 +116,8 @@ class Work:
         self.sending.budget.wait(length)
 
     def check_wait(self, what: str, length: float) -> None:
-        """Raise EvaluationError if documents may not make a run wait `length` seconds."""
+        """Raise EvaluationError if a wait of `length` seconds is longer than documents may request.
+        """
         if length > MOST_WAIT and self.sending.budget.deadline is None:
             limit = f"a total of {MOST_WAIT / 60:g} minutes"
             reason = (
@@ -135,9 +136,9 @@ class Job:
     parts that scripts created. `features` selects the stages of the request. If `declined` is true,
     the request is not sent.
 
-    `attempts` contains the attempts to send the request. `asked` contains requests for tokens, and
-    requests from scripts, that are not part of an exchange yet. The tests of the current request
-    begin at the index `tested`. `unsent` contains the reasons why requests of the task were
+    `attempts` contains the attempts to send the request. `asked` contains requests for tokens and
+    requests by scripts that do not belong to an exchange yet. `tested` is the index of the first
+    test of the current request. `unsent` contains the reasons why requests of the task were
     declined.
     """
 
@@ -211,7 +212,7 @@ class Job:
         return self.request, self.response
 
     def keep(self, render: Callable[[], Rendered] | None, tests: tuple[Verdict, ...]) -> None:
-        """Record the last attempt as an exchange, and the attempts before as part of that exchange.
+        """Record the last attempt as an exchange that contains the earlier attempts.
 
         `render` renders the response. `tests` contains the verdicts on the response.
         """

@@ -44,10 +44,10 @@ Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
 class Exchange:
     """A request and its response, in raw and rendered form.
 
-    The run sent this request as its `number`-th one, at the Unix time `started`. If there is no
-    response, `response` is None and `error` is the reason. `tests` contains the verdicts of the
-    request's assertions and of the tests in its scripts. In a dry run, `variables` contains the
-    variables that the request uses.
+    `number` is its position among the requests of the run, and `started` is the Unix time at which
+    it was sent. If there is no response, `response` is None and `error` is the reason. `tests`
+    contains the verdicts of the request's assertions and of the tests in its scripts. In a dry run,
+    `variables` contains the variables that the request uses.
 
     `earlier` contains, in order, the other exchanges that the request needed, each with its
     `reason`: requests for tokens and by scripts, earlier attempts, and the redirects and challenges
@@ -188,7 +188,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
-        """The outcome in the terms of reports: ``failed`` means that an assertion failed."""
+        """The outcome in the terms that reports use. ``failed`` means that an assertion failed."""
         if self.state == "failed":
             return "error"
         if not any(exchange.response is not None for exchange in self.exchanges):
@@ -247,7 +247,7 @@ class Task:
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return an error of a step with a position: its own, or else `file` and `line`."""
+    """Return a step's error with a position: the error's own, or else `file` and `line`."""
     problem = explained(error)
     if problem.line is None:
         problem.file, problem.line = file, line

@@ -49,7 +49,7 @@ class StepId:
 
 @classes.frozen
 class CallId(StepId):
-    """The identity of a request that is sent again for one reference, as in `:var x=get(id=1)`.
+    """The identity of a request that one reference sends again, as in `:var x=get(id=1)`.
 
     `by` identifies the step with the reference, and `number` counts the references in it.
     """

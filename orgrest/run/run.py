@@ -5,8 +5,8 @@ an Org document from top to bottom, or the requests of a request file. It yields
 each step. Its `text` is the document with all results so far. Request files do not contain results.
 
 While a step is in progress, it yields its needs (`NeededError`): tokens, and responses to other
-requests. Such a request is then sent first, as a separate step. So all requests of the document are
-sent by the same loop.
+requests. The run sends such a request first, as a separate step, so that a single loop sends all
+requests of the document.
 
 An error in one block leaves its old result unchanged and does not stop the other blocks. A block
 that other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT
@@ -246,7 +246,7 @@ class Run:
                 yield task_or_outcome
 
     def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
-        """Return the next value of a generator, after meeting its needs.
+        """Return the next value of a generator, sending the requests that it needs first.
 
         Raises StopIteration at the end of the generator.
         """

@@ -34,7 +34,7 @@ class RetryPolicy:
     delay: float = 1.0
 
     def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
-        """Return the delay in seconds before a retry after an error, or None for no retry.
+        """Return the delay in seconds before retrying after an error, or None for no retry.
 
         `attempt` is the number of the failed attempt, from 1.
         """
@@ -43,7 +43,7 @@ class RetryPolicy:
         return self.delay if error.code == UNREACHED or _is_idempotent(request) else None
 
     def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
-        """Return the delay in seconds before a retry after a response, or None for no retry.
+        """Return the delay in seconds before retrying after a response, or None for no retry.
 
         `attempt` is the number of the attempt that got the response, from 1.
         """
@@ -109,9 +109,9 @@ class Settings:
     the folders in `allow_write`. If `insecure` is true, certificates are not verified, and
     documents may request that, too. Documents may choose one of the `proxies`.
 
-    `languages` contains the languages of requests. If it is empty, a document with restclient
-    blocks is treated as written for ob-restclient, so its blocks in http and rest are left to other
-    tools. In other documents, blocks in all three languages are evaluated.
+    `languages` contains the languages of requests. If it is empty, all three languages are
+    evaluated, except in documents with restclient blocks: those were written for ob-restclient, so
+    their http and rest blocks are left to other tools.
     """
 
     inputs: Inputs = classes.field(factory=Inputs)
@@ -135,7 +135,7 @@ class Settings:
     def is_above(self, line: int | None) -> bool:
         """Return whether a line is not below `until`.
 
-        Lines are numbered from 1. None means the first line.
+        Lines are numbered from 1; None counts as line 1.
         """
         return self.until is None or (line or 1) <= self.until
 

@@ -1,4 +1,4 @@
-"""The files that documents may write: data files in their folder that no one else wrote.
+"""The files that documents may write: data files in their folder that orgrest itself created.
 
 The content may come from an untrusted server, and the name comes from the document. So only the
 suffixes of data files are allowed. Files that a tool could find by name (JSON, XML, text, archives

@@ -106,7 +106,8 @@ class SourceMutator:
             self.mutator.useful(mutant)
 
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
-        """Return the valid tree of a source, with Luau's own names, or None if it is unreadable."""
+        """Return a valid tree for a source, with Luau's built-in names, or None if it is not Luau.
+        """
         if source in self._trees:
             self._trees.move_to_end(source)
             return self._trees[source]

@@ -214,9 +214,9 @@ def _own(item: _Item) -> dict[str, str | None]:
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
-    """Return the variables that can remain in the requests, each with its first known value.
+    """Return the variables that requests may refer to, each with the first value known for it.
 
-    An expression can only remain if its value is secret or unknown.
+    References to expressions are kept only if their value is secret or unknown.
     """
     values: dict[str, str | None] = {}
     for item in items:

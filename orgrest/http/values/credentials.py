@@ -31,7 +31,7 @@ class Credentials:
     """
 
     def __init__(self, values: Values) -> None:
-        """Read the credentials of a request with the given variables."""
+        """Prepare to read a request's credentials, looking up its variables in `values`."""
         self.to_compute: Computed | None = None
         self.secrets: frozenset[Secret] = frozenset()
         self._certificate: ClientCertificate | None = None

@@ -85,7 +85,7 @@ class Environment:
             raise
 
     def _is_certain(self, name: str, setting: Setting | None) -> bool:
-        """Return whether the setting that was found cannot be overridden by an unreadable file."""
+        """Return whether `setting` is certain: no unreadable file could have overridden it."""
         from orgrest.http.values.environments import SHARED
 
         if setting is None or setting.file not in self.every.certain:

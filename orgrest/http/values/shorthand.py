@@ -29,10 +29,10 @@ _TLS_PORTS = ("443", "8443")
 def absolute_url(url: str, host: str | None, base: str | None) -> str:
     """Return a URL with scheme and host.
 
-    If `url` is only a path, the host is that of the `Host` header (`host`). The scheme is then
-    https for the ports 443 and 8443. Without that header, the path is appended to the value of the
-    variable `host` (`base`). The same holds for `*`, which refers to the whole server (RFC 9112,
-    section 3.2.4). The default scheme is http, as in all three tools.
+    If `url` is only a path (or `*`, which refers to the whole server; RFC 9112, section 3.2.4), the
+    host comes from the `Host` header, passed as `host`, and the scheme is https for the ports 443
+    and 8443. If there is no `Host` header, the path is appended to `base`, the value of the
+    variable `host`. Otherwise, the scheme defaults to http, as in all three tools.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:

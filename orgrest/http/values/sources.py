@@ -222,7 +222,8 @@ def _global(use: Use) -> Found | None:
 def _element(use: Use) -> Found | None:
     """Return a source without a value for JetBrains' `{{$.list..name}}`.
 
-    In iterations over a list, an element replaces the placeholder before the request is completed.
+    When a request iterates over a list, an element of the list replaces this placeholder before the
+    request is completed.
     """
     if not use.name.startswith("$."):
         return None
@@ -285,7 +286,7 @@ def _script(use: Use) -> Found | None:
 
 @lru_cache(256)
 def set_by(code: str) -> frozenset[str]:
-    """Return the names of the variables that a script sets, as far as its text shows them."""
+    """Return the names of the variables that a script sets, found by a search of its text."""
     return frozenset(name for groups in _SETTING.findall(code) for name in groups if name)
 
 

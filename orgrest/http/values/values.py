@@ -45,8 +45,9 @@ class Values:
     """The variables of a request that is being completed.
 
     If `problems` is None, an error in a variable is raised. Otherwise it is added to `problems`,
-    and the value is `UNKNOWN`. `defined` are values of the document's definitions that scripts of
-    this request have already read, so that their random parts do not change.
+    and the value is `UNKNOWN`. `defined` contains the values of those document definitions that
+    scripts of this request have already read. They are reused so that their random parts do not
+    change.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Compute a value that differs at each use, or return its value from an earlier attempt."""
+        """Return a value that differs at each use, either new or kept from an earlier attempt."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
@@ -93,7 +94,7 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent. If so, values that only a run provides are `UNKNOWN`."""
+        """Whether nothing is sent. Values that only a run provides are then `UNKNOWN`."""
         return self._problems is not None
 
     @property
@@ -154,7 +155,7 @@ class Values:
         yield source[at:stop], at
 
     def is_defined(self, name: str) -> bool:
-        """Return whether a variable is defined. It counts as defined if its lookup fails."""
+        """Return whether a variable is defined. If its lookup fails, it counts as defined."""
         try:
             return self.find(name) is not None
         except OrgrestError:
@@ -166,7 +167,7 @@ class Values:
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether the definition of a name is at `view`, so that its value uses itself."""
+        """Return whether a name used in the definition at `view` refers to this definition."""
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view
 
@@ -346,7 +347,7 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
 
 
 def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:
-    """Return an error message with the chain of variables by which a variable refers to itself."""
+    """Return an error message with the chain of variables through which one refers to itself."""
     at = opened.index((name, key)) if (name, key) in opened else 0
     loop = " -> ".join([*(inside for inside, _ in opened[at:]), name])
     return f"the variable {name} refers to itself: {loop}"

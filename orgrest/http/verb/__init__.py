@@ -7,9 +7,10 @@
     {"name": "{{(verb-var name)}}"}       an empty line, then the body
 
 `parsing.verb` parses the text of one heading or block. `merging` merges a request with the requests
-of its parent headings: paths are concatenated, queries and headers are merged, and the last method
-and body are used. A different origin (scheme, user, host, port) discards the levels above. `tags`
-evaluates `{{...}}`, which can only call a few listed functions. No code is run.
+of its parent headings: paths are concatenated, queries and headers are merged, and the innermost
+method and body are used. A level with a different origin (scheme, user, host, port) discards the
+levels above it. `tags` evaluates `{{...}}`, which can only call a few listed functions. No code is
+run.
 
 Unlike in verb, blanks at the end of a URL are not sent.
 """

@@ -77,7 +77,7 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by the URL of a heading below, which has no other origin."""
+        """Return this URL extended by a lower heading's URL, which has the same origin or none."""
         path = self.path + other.path
         return _Url(
             self.origin,

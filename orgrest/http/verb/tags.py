@@ -8,10 +8,11 @@ r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No cod
     {{(getenv "TOKEN")}}                           an environment variable, which is a secret
     {{(concat "a" (verb-var b))}}                  concatenation
 
-The value of a variable is the first of these: `--var`; `:var` of the block; an earlier answer,
-default or prelude, which the context keeps; the selected environments; the default; the user's
-answer. Any other expression is an error that suggests a replacement. As in verb, a tag must
-be on a single line, and the values of tags are not searched for tags.
+The value of a variable comes from the first of these sources that provides one: `--var`; `:var` of
+the block; an earlier answer, default or prelude (the context keeps these); the selected
+environments; the default; the user's answer. Any other expression is an error that suggests a
+replacement. As in verb, a tag must be on a single line, and tags within the values of tags are not
+evaluated.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _INSTEAD = {
 
 
 class _Placeholder(str):
-    """Text in angle brackets that stands for a part of a response in a dry run."""
+    """Text in angle brackets that replaces a part of a response in a dry run."""
 
     __slots__ = ()
 

@@ -64,7 +64,7 @@ class BlockReader:
     ) -> Task:
         """Return the task of a block, or of the block that it calls, with its variables.
 
-        `resolve` returns the value of a ``:var`` that refers to something. The `variables`
+        `resolve` returns the value of a ``:var`` that is not a plain string. The `variables`
         override the block's ``:var``s. Raises OrgrestError if the block is invalid.
         """
         target = header.target_of(self._editor.document, block)

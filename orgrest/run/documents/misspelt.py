@@ -53,7 +53,7 @@ def languages(document: OrgDocument) -> Iterator[tuple[Block, str]]:
 
 
 def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line in a block that looks like the start of another."""
+    """Yield (offset, reason) for each line in a block that looks like the start of a new block."""
     for match in _KEYWORD.finditer(text, block.start, block.end):
         word, language = match["word"].lower(), match["rest"].split()[0]
         if word == "begin_src" and language in ALL_LANGUAGES and match.start() > block.start:
@@ -124,7 +124,7 @@ def _unmarked(text: str) -> tuple[str, ...]:
 
 
 def _properties(block: Block) -> Iterator[str]:
-    """Yield the reason for each property above a block whose name resembles `header-args`."""
+    """Yield a message for each property above a block that looks like a misspelt `header-args`."""
     for heading in block.heading.path():
         for key in heading.properties:
             name, _, language = key.lower().rstrip("+").partition(":")
@@ -167,7 +167,7 @@ def _keywords(document: OrgDocument) -> Iterator[tuple[int, str]]:
 
 
 def _is_quoted(text: str, offset: int) -> bool:
-    """Return whether an offset is inside an example, a comment or a similar block, or a program."""
+    """Return whether an offset is inside an example, export, comment, verse or source block."""
     kind = None
     for match in _QUOTING.finditer(text, 0, offset):
         opens, here = match["edge"].lower() == "begin", match["kind"].lower()

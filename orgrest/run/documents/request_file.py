@@ -157,9 +157,9 @@ class RequestFile:
     ) -> Iterator[Task | Outcome]:
         """Yield, in order, the tasks for the requests that a `run` line of `source` sends.
 
-        `run` lines in the other file are followed. `above` contains the files that lead to this
-        line, `runs` contains the positions of their `run` lines, and `variables` contains the
-        values from those lines.
+        If the line runs a whole file, the `run` lines in that file are followed, too. `above`
+        contains the files that lead to this line, `runs` contains the positions of their `run`
+        lines, and `variables` contains the values from those lines.
         """
         line = source.position(item.span.start).line
         try:

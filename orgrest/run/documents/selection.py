@@ -1,8 +1,9 @@
 """The plan of an Org document: which of its blocks are evaluated.
 
-A run evaluates requests (including verb's, below headings) and calls of request blocks, except
-below a COMMENT heading or inside a result: text sent by a server is never treated as a request.
-Names and lines select among these blocks, and may select a block below a COMMENT heading.
+A run evaluates requests (including verb's, below headings) and calls of request blocks. It skips
+those below a COMMENT heading, and those inside a result, because text sent by a server is never
+treated as a request. Names and lines select among these blocks, and may select a block below a
+COMMENT heading.
 """
 
 from __future__ import annotations

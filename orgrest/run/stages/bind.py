@@ -24,9 +24,8 @@ def bind_secrets(job: Job) -> None:
 def bound(request: Request, secrets: Secrets) -> Request:
     """Return a request in which all occurrences of bound secrets are recorded, in any encoding.
 
-    They are added to the occurrences that are already known, since a server may have returned a
-    secret that the request now contains. Raises ExpansionError if a secret may not be sent to the
-    request's URL.
+    The known occurrences stay, since the request may contain a secret that a server returned.
+    Raises ExpansionError if a secret may not be sent to the request's URL.
     """
     from orgrest.http.transport.wire import check_destination
     from orgrest.rendering.masking import spelled_in

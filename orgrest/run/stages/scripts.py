@@ -101,7 +101,7 @@ def after(job: Job) -> Needing[None]:
 
 
 def _once(job: Job, script: Script) -> Needing[bool]:
-    """Run a script that does not belong to a request, unless it has already run.
+    """Run a script that belongs to no request, unless it has already run.
 
     Returns whether the script cancels all requests. If it failed, the error is raised for each
     request.
@@ -145,7 +145,7 @@ def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) ->
 
 @contextlib.contextmanager
 def _previewed(job: Job) -> Iterator[None]:
-    """Return a context that turns an error into a note in a dry run.
+    """Return a context in which an error becomes a note if this is a dry run.
 
     Scripts may fail in a dry run because it has no responses.
     """
@@ -223,7 +223,7 @@ def _run(
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Record the variables, output and tests of a script, which may have failed after that."""
+    """Record the variables, output and tests of a script, even if it failed in the end."""
     context, all_secrets = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)

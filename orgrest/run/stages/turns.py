@@ -46,7 +46,7 @@ _EACH: Final = compiled(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
     """Yield the tasks of a loop, or an outcome for a request that is not sent.
 
-    The needs that must be met first are yielded, too.
+    Needs that must be met first are also yielded.
     """
     task, parsed, context = job.task, job.parsed, job.context
     disabled, loop = parsed.directive("disabled"), parsed.directive("loop")
@@ -98,7 +98,7 @@ def _not_sent(task: Task, why: str, code: str = "") -> Outcome:
 
 
 def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether `@disabled` turns a request off. Without a condition, it always does.
+    """Return whether `@disabled` turns a request off, which it always does without a condition.
 
     In a dry run, a condition that needs a response is false. Raises OrgrestError if the condition
     is invalid.

@@ -75,8 +75,8 @@ def _below(folder: Path) -> Iterator[str]:
 def rows(path: Path) -> list[dict[str, str]]:
     """Return the rows in a data file, each as variables by name.
 
-    The file is CSV with a header line, or a JSON list of objects. Values in JSON that are not
-    strings stay JSON. Raises OrgrestError if the file is invalid.
+    The file is CSV with a header line, or a JSON list of objects. JSON values other than strings
+    are kept as JSON text. Raises OrgrestError if the file is invalid.
     """
     text, _ = decode(read_bytes(path))
     shown = str(path)

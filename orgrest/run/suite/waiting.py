@@ -16,10 +16,7 @@ _ATTEMPT = 5.0
 
 
 def wait_for(url: str, client: Client, seconds: float) -> None:
-    """Wait until a URL responds with a status below 500.
-
-    Raises OrgrestError if that takes more than `seconds`.
-    """
+    """Wait until a URL responds with a status below 500. Raises OrgrestError after `seconds`."""
     end = time.monotonic() + seconds
     if "://" not in url:
         url = f"http://{url}"

@@ -78,7 +78,10 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Drop the style if it is not needed. Otherwise, find a style with a shorter source."""
+        """Drop the style if it is not needed.
+
+        Otherwise, find one that produces a shorter source.
+        """
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):

@@ -198,7 +198,7 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Handle the reduction of a suspect from `next`, or None if it was not reproduced."""
+        """Record the reduction of a suspect from `next`, or None if it was not reproduced."""
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)

@@ -73,7 +73,7 @@ class Mutation:
         return (below(256) << 16 | below(256) << 8 | below(256)) % count
 
     def blind(self) -> bool:
-        """Return whether this edit may ignore kinds and scope, which is random in a program."""
+        """Return whether this edit may ignore kinds and scope. In programs, this is random."""
         return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
 
     # The context of a message

@@ -205,7 +205,7 @@ class Judge:
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:
-    """Return whether a program or machine is slow, because other runs end but also take long."""
+    """Return whether a hang is only slowness: other runs ended, but they also took a long time."""
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     return any(r.outcome.kind != outcome.HANG and r.outcome.seconds > limit / _SLOW for r in runs)
 

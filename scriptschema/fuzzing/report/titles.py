@@ -1,4 +1,4 @@
-"""Readable titles of finds, with the difference but without the paths of targets."""
+"""Readable titles of finds, which say how the runs differ but leave out the targets' paths."""
 
 from __future__ import annotations
 

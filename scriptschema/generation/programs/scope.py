@@ -43,10 +43,10 @@ class Variable:
 class Function:
     """The state of the function whose body is being generated.
 
-    `times` is the maximum number of executions of the current statement in each call of the
-    function, and `steps` is the sum for all statements so far. `results` has the kinds of the
-    results, or is None if the results may have any kinds. `guarded` says that an error in the
-    function is caught.
+    `times` is the maximum number of times that the current statement runs per call of the function,
+    and `steps` is the total of these numbers over all statements so far. `results` contains the
+    kinds of the function's results, or is None if they can be of any kind. `guarded` is true if
+    errors raised in the function are caught.
     """
 
     vararg: bool

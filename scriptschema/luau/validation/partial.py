@@ -1,7 +1,7 @@
 """Repairs statements in an otherwise valid tree, without visiting the rest.
 
-The traversal visits only the messages around the statements. So each handler brings its
-declarations into scope, and passes on depth, registers and loop as in a full traversal. For the
+The traversal visits only the messages that enclose the statements, so that their handlers bring
+declarations into scope and pass on the depth, registers and loop as in a full traversal. For the
 statements before these messages, only the declarations are processed. If the result could depend on
 other parts of the tree, `IncompleteError` is raised. The whole tree then has to be visited.
 """
@@ -31,7 +31,7 @@ def repair_statements(
 ) -> None:
     """Repair the `statements` of a block, which have replaced `before`.
 
-    `way` is the list of messages around the statements, from the traversal's tree to the block.
+    `way` lists the messages that enclose the statements, from the traversal's tree to the block.
     These messages must not be shared with other trees. Other messages may be shared, since they are
     copied before they are repaired. The block with `before`, and the rest of the tree, must be
     valid.
@@ -62,7 +62,7 @@ def repair_statements(
 def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> None:
     """Visit the messages in `way`, and then some of the block's statements.
 
-    These are the statements from index `start` on, except the last `behind` statements.
+    Those are the statements from index `start` on, except the last `behind`.
     """
     stack = v.stack
     block: Any = way[-1]
@@ -103,7 +103,7 @@ def _declare(v: Traversal, statement: m.Stat) -> None:
 
 
 def _declared(names: Names, statements: Sequence[m.Stat]) -> list[tuple[str, object]]:
-    """Return the names that statements declare, with their properties that matter to later code."""
+    """Return the names that statements declare, with the properties that later code depends on."""
     result: list[tuple[str, object]] = []
     for statement in statements:
         inner: Any = statement.alternative
@@ -123,6 +123,6 @@ def _declared(names: Names, statements: Sequence[m.Stat]) -> list[tuple[str, obj
 def _compare_aliases(
     before: Sequence[tuple[str, object]], now: Sequence[tuple[str, object]]
 ) -> None:
-    """Raise IncompleteError if the declared types, which the whole block can use, have changed."""
+    """Raise IncompleteError if the declared types changed, since the whole block can use them."""
     if [d for d in before if d[1] == "type"] != [d for d in now if d[1] == "type"]:
         raise IncompleteError

@@ -62,7 +62,7 @@ def _visit_block(
 ) -> None:
     """Check and repair the statements in a new scope. Then run the tasks in `after` in that scope.
 
-    If the block is the body of a repeat loop, `loop` is that loop.
+    `loop` is the repeat loop whose body the block is, if any.
     """
     v.scope.open(loop)
     body = node.body
@@ -340,7 +340,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Set `node` to the alternative of `other`, or unset it if it lacks that alternative."""
+    """Set `node` to the alternative of `other`, or to none if `node` has no such alternative."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

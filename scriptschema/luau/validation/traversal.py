@@ -126,29 +126,29 @@ def _depth(tree: Message) -> int:
 
 
 def filler() -> m.ExprConstantNumber:
-    """Return a replacement for a missing expression: 0, since nil would stop a program earlier.
+    """Return a replacement for a missing expression: 0, since nil would stop programs earlier.
 
-    It is 0 and not 1 because `-1` would be a separate constant.
+    The number is 0 rather than 1 because `-1` would be a constant of its own.
     """
     return m.ExprConstantNumber(val=0)
 
 
 class IncompleteError(Exception):
-    """The whole tree has to be visited, because visiting a part of it is not enough."""
+    """Raised if visiting a part of the tree is not enough, and the whole tree has to be visited."""
 
 
 class InvalidError(Exception):
-    """The tree breaks a rule, and the traversal must not repair it."""
+    """Raised if the tree breaks a rule and the traversal must not repair it."""
 
 
 class Traversal:
     """One traversal: it repairs `tree` and adds to `problems`.
 
-    `scope` has what is visible at the current position. `module_reachable` says whether a require
-    here finds a module. `any` is the index of the type named `any`. `partial` says that only a part
-    of the tree is visited and that the rest must not change: see `partial.py`. If `strict` is true,
-    the first problem raises InvalidError. The tree is then unchanged, since a handler records a
-    problem before it repairs anything.
+    `scope` contains the names that are visible at the current position. `module_reachable` is true
+    if a `require` at this position finds a module. `any` is the index of the type named `any`.
+    `partial` is true if only a part of the tree is visited and the rest must not change: see
+    `partial.py`. If `strict` is true, the first problem raises InvalidError. The tree is then
+    unchanged, since a handler records a problem before it repairs anything.
     """
 
     def __init__(
@@ -196,8 +196,8 @@ class Traversal:
     def enter(self, node: Message, path: Place, depth: int) -> None:
         """Count a message, and shorten it if it nests too deep.
 
-        This method is called before the message is visited. A handler of a message that only holds
-        another message may visit the inner message immediately.
+        This method is called before the message is visited. If a message only wraps another
+        message, its handler may visit the inner one immediately.
         """
         self.scope.function.size += 1
         if depth > _ROOMY:
@@ -253,4 +253,4 @@ class Traversal:
 
 
 def _leave(*_: object) -> None:
-    """Do nothing: the handler of a message that does not have another handler."""
+    """Do nothing. This is the handler of messages without a handler of their own."""

@@ -29,7 +29,7 @@ _TYPE_FUNCTIONS: Final = frozenset(
 def types_of(
     types: Iterable[m.Type], path: Place, name: str, depth: int, omitted: int = 0
 ) -> list[Task]:
-    """Return tasks for the types in the field `name`. The first `omitted` types may be left out."""
+    """Return tasks for the types in the field `name`. The first `omitted` types are optional."""
     return [
         (visit_type, item, (path, name, index), depth)
         for index, item in enumerate(types)
@@ -56,10 +56,10 @@ def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
 def join_lists(
     v: Traversal, node: Any, types: str, tail: str, path: Place, *, may_be_empty: bool = False
 ) -> None:
-    """Merge a list of types with the list at its end, because both forms are printed alike.
+    """Merge a list of types with the list that ends it, because both print the same.
 
-    If `may_be_empty` is true, an empty list at the end of an empty list stays, as for the results
-    in `(): ()`.
+    If `may_be_empty` is true, an empty list that ends an empty list is kept, as for the results in
+    `(): ()`.
     """
     while (pack := getattr(node, tail)) is not None and pack.which == "list":
         end: m.TypeList = pack.alternative
@@ -130,7 +130,8 @@ def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> Non
 
 
 def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
-    """Move the leading arguments (types, then generic packs) to the fields for these arguments."""
+    """Move the leading arguments (types, then generic packs) to the fields of the original schema.
+    """
     items = node.arguments.items if node.arguments is not None else []
     for index, argument in enumerate(items):
         _settle_argument(v, argument, ((path, "arguments", None), "items", index))

@@ -111,7 +111,7 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 @handles(m.ExprBinary)
 def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
-    """Compile a binary operation. Arithmetic and ordering operators have risky operands."""
+    """Compile a binary operation. Operands of arithmetic and ordering operators count as risky."""
     if node.op in _NOT_RISKY:
         return None
     compiler.template.fixed += 1

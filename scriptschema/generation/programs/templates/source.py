@@ -104,7 +104,7 @@ class Writer:
         return f"{self.name(build)}(maker, frame)"
 
     def source(self, lines: Sequence[str], result: str) -> Source:
-        """Return a source of these lines and this expression."""
+        """Return a Source made up of `lines`, with `result` as its result expression."""
         return Source(lines, result, self._scope)
 
     def node(
