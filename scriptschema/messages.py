@@ -891,10 +891,9 @@ class TypeClass(Message):
 
 @message
 class TypeRef(Message):
-    """A type exported by the module in a local variable:
+    """A type exported by the module in a local variable: `prefix.index<arguments>`.
 
-    `prefix.index<arguments>`. If there is no such local, `prefix_global` is used instead of
-    `prefix`.
+    If there is no such local, `prefix_global` is used instead of `prefix`.
 
     Source: specification 2.3.
     """

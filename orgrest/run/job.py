@@ -116,8 +116,7 @@ class Work:
         self.sending.budget.wait(length)
 
     def check_wait(self, what: str, length: float) -> None:
-        """Raise EvaluationError if a wait of `length` seconds is longer than documents may request.
-        """
+        """Raise EvaluationError if documents may not request a wait of `length` seconds."""
         if length > MOST_WAIT and self.sending.budget.deadline is None:
             limit = f"a total of {MOST_WAIT / 60:g} minutes"
             reason = (

@@ -130,8 +130,7 @@ def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> Non
 
 
 def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
-    """Move the leading arguments (types, then generic packs) to the fields of the original schema.
-    """
+    """Move the leading arguments (types, then generic packs) to the original schema's fields."""
     items = node.arguments.items if node.arguments is not None else []
     for index, argument in enumerate(items):
         _settle_argument(v, argument, ((path, "arguments", None), "items", index))
