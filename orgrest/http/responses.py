@@ -8,9 +8,9 @@
     {{login.request.body.$.user}}           the same for the request
     {{login.token}}                         httpyac's short form of `login.response.body.token`
 
-A string is inserted as it is, any other value as JSON. If there are several matches, the first is
-used. A body is read as XML if the path starts with `/` or its Content-Type is XML, and otherwise as
-JSON. `asJson.` or `asXml.` before a path selects the format.
+A string is inserted unchanged, and any other value as JSON. If there are several matches, the first
+is used. A body is read as XML if the path starts with `/` or its Content-Type is XML, and otherwise
+as JSON. `asJson.` or `asXml.` before a path selects the format.
 
 Sources: VS Code REST Client's README (request variables); httpyac's guide on variables.
 """
@@ -124,8 +124,8 @@ def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
 def found(text: str, path: str) -> Any:
     """Return the first value at a path in a body.
 
-    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError, with
-    the code `nothing-there` if the path matches nothing.
+    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError. Its
+    code is `nothing-there` if the path matches nothing.
     """
     matches = all_found(text, path)
     if not matches:

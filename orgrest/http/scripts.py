@@ -45,7 +45,7 @@ class ScriptError(OrgrestError):
 class ScriptFile:
     """A file that a script can load with `require`.
 
-    `requires` maps the names that the file itself requires to the paths of those files.
+    `requires` maps each name that this file itself requires to the path of the required file.
     """
 
     source: str
@@ -59,10 +59,10 @@ class ScriptInput:
     `variables` are the variables of the request, each as JSON or a `ScriptValue`, and `globals_`
     are the variables of the run. A script can change both. `environment` and `file` (the document's
     own variables) are read-only. `responses` are the responses to other requests, by the names that
-    httpyac gives them. `iteration` is the number of the current iteration, and `elements` are its
-    list elements. `seed` makes random values reproducible. `name` is the name of the request.
-    `requires` maps the names that the script requires to paths, and `files` maps the paths to all
-    files that it can load.
+    httpyac gives them. `iteration` is the number of the current iteration, and `elements` are the
+    list elements used in that iteration. `seed` makes random values reproducible. `name` is the
+    name of the request. `requires` maps each name that the script requires to a path. `files` maps
+    the path of every file that the script can load to the file.
     """
 
     variables: Mapping[str, Any] = classes.field(factory=dict)
@@ -147,7 +147,7 @@ class Engine:
         return result
 
     def evaluate(self, code: str, script_input: ScriptInput) -> tuple[str, Any]:
-        """Return the text and the value of an expression, in which variables are constants.
+        """Return the text and the value of an expression, which cannot assign to its variables.
 
         Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
         limit, or has a value without a text.
@@ -288,7 +288,7 @@ def _job(
 
 
 def _sent(outcome: Response | str) -> dict[str, Any]:
-    """Return the outcome of a request that a script sent, a response or an error, as JSON."""
+    """Return the outcome (response or error) of a request that a script sent, as JSON."""
     if isinstance(outcome, str):
         return {"error": outcome, "response": None}
     return {"error": None, "response": _response(outcome, raw=False)}

@@ -164,12 +164,12 @@ class Directive:
 class Script:
     """JavaScript that runs before a request is sent or after its response has arrived.
 
-    `when` is the moment at which it runs: `before` the request is completed, `request` (just before
-    the completed request is sent), `response` (when the response has arrived), `after` the
-    `response` scripts, or `end` (last). `host` is the tool whose API the script uses: `jetbrains`
-    (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a `file`. `runs`
-    is `own` if the script runs for its own request, `every` if it runs for every request of the
-    document, or `once` if it runs before the first request only.
+    `when` is the moment at which it runs: `before` (before the request is completed), `request`
+    (just before the completed request is sent), `response` (when the response has arrived), `after`
+    (after the `response` scripts), or `end` (last). `host` is the tool whose API the script uses:
+    `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a
+    `file`. `runs` is `own` if the script runs for its own request, `every` if it runs for every
+    request of the document, or `once` if it runs before the first request only.
     """
 
     when: Literal["before", "request", "response", "after", "end"]
@@ -185,9 +185,9 @@ class Assertion:
     """An assertion `?? status == 200` about the response.
 
     `text` is the part after `??`. `subject`, `path` (which can be empty) and `operator` have the
-    same meaning as in `assertions.ParsedAssertion`. `within` is the time in which the assertion can
-    become true, in seconds, or None if it is checked only once. `title` is the comment on the line
-    above, which names the assertion in reports.
+    same meaning as in `assertions.ParsedAssertion`. `within` is the number of seconds within which
+    the assertion has to become true, or None if it is checked only once. `title` is the comment on
+    the line above, which names the assertion in reports.
     """
 
     text: Template
@@ -228,10 +228,10 @@ class Import:
 class ParsedRequest:
     """A request as written in a document.
 
-    `source` is the text that contains the request. For a verb request, `above` are the requests of
-    its parent headings, outermost first, its method can be empty, and its URL can be partial. In
-    the other languages, `above` is None. If `graphql` is set, the body is sent as GraphQL,
-    because it looks like GraphQL, as in httpyac.
+    `source` is the text that contains the request. For a verb request, `above` holds the requests
+    of its parent headings, outermost first. The method of such a request can be empty, and its URL
+    can be partial. In the other languages, `above` is None. If `graphql` is set, the body looks
+    like GraphQL and is therefore sent as GraphQL, as in httpyac.
     """
 
     method: str
@@ -297,9 +297,9 @@ class LineState:
 
     `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
     ``body`` in a body, and ``quoted`` in a here-document, a script or a multi-line comment. `url`
-    is set if the head above consists of the URL only. `indent` is the number of leading blanks to
-    remove from the lines of a body. `head_after` is set if a comment ended the head above, unless
-    a header follows.
+    is set if the head above consists only of the URL. `indent` is the number of leading blanks to
+    remove from the lines of a body. `head_after` is set if a comment follows the head above, which
+    ends the head unless a header comes next.
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"

@@ -106,7 +106,7 @@ class SourceMutator:
             self.mutator.useful(mutant)
 
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
-        """Return a valid tree for a source, with Luau's built-in names, or None if it is no Luau."""
+        """Return a valid tree for a source, with Luau's built-in names, or None if unreadable."""
         if source in self._trees:
             self._trees.move_to_end(source)
             return self._trees[source]

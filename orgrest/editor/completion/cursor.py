@@ -111,7 +111,7 @@ class Cursor:
         return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
 
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
-        """Return a context: `prefix` before the offset, and what the pattern `rest` matches after."""
+        """Return a context: `prefix` before the offset, and what `rest` matches after it."""
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)
         return Context(kind, Span(self.given - len(prefix), end), prefix, subject)

@@ -120,7 +120,7 @@ class _Reader:
         return tuple(headers)
 
     def _body(self) -> Body | None:
-        """Read the remaining lines unchanged, except lines that begin or end source blocks."""
+        """Read the remaining lines unchanged, but skip assertions and source block delimiters."""
         lines = self._lines
         lines.at += 1
         remaining = lines.all[lines.at :]

@@ -132,7 +132,7 @@ EXPRESSION: Final = either(
 
 
 def _found(shape: Shape) -> Shape:
-    """Return the shape of a list of results, or of an error message in place of it."""
+    """Return the shape of an answer that has a list of results or an error message."""
     error = either(nothing, text)
     return either(fields(error=error, found=every(shape)), fields(error=text), _FAILED)
 

@@ -2,8 +2,8 @@
 
 The process ends when orgrest ends. On Linux, it ends even if orgrest is killed. It inherits the
 reading end of a pipe that stays empty. Once the writing end is closed, the kernel sends SIGIO,
-which ends the process. The kernel learns the process's number after the start, so a kill of orgrest
-within that moment leaves the process running.
+which ends the process. The process is registered with the kernel just after it has started. If
+orgrest is killed in between, the process keeps running.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Pipe:
     def watch(self, process: int) -> None:
         """Let the kernel signal a process when this one ends.
 
-        A negative number is the number of a process group.
+        If `process` is negative, its absolute value is the number of a process group.
         """
         if sys.platform == "linux":
             for end in self.read:
@@ -57,7 +57,7 @@ class _Pipe:
 
 
 class Child(subprocess.Popen[bytes]):
-    """A process that `children.end` kills, with its own children if it leads a process group."""
+    """A process that `children.end` kills, and its children too if it leads a process group."""
 
     broken_off = False
 

@@ -1,9 +1,9 @@
 """Runs JavaScript with QuickJS in the sandbox's process: contexts and host functions.
 
-Each script of JetBrains or Postman gets a new context. Scripts of httpyac and expressions share one
-context, since the scripts may export functions. Scripts cannot call any Python code except the
-functions here (for digests, conversions, paths and random bytes), and can load the files in the
-folder `javascript`.
+Each script of JetBrains or Postman gets a new context. All scripts of httpyac and all expressions
+share one context, since the scripts may export functions. Scripts cannot call any Python code
+except the functions here (for digests, conversions, paths and random bytes), and can load the files
+in the folder `javascript`.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _encode(text: str, encoding: str) -> str:
 
 
 def _decode(given: str, encoding: str) -> str:
-    """Return the string that bytes (given as a JSON list) encode in one of Node's encodings."""
+    """Return bytes (given as a JSON list) as a string in one of Node's encodings."""
     data = bytes(json.loads(given))
     if encoding == "hex":
         text = data.hex()
@@ -229,7 +229,7 @@ def _decode(given: str, encoding: str) -> str:
 
 
 def _jsonpath(text: str, path: str) -> str:
-    """Return the match of a JSONPath (RFC 9535), or a list if the path can match several values."""
+    """Return the match of a JSONPath (RFC 9535), or all matches if there can be several."""
     import jsonpath
 
     try:

@@ -37,7 +37,7 @@ _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 class Sandbox:
-    """A process that answers jobs, one at a time. If a job fails, an `error` is raised."""
+    """A process that answers jobs, one at a time. `error` is the exception for failed jobs."""
 
     def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
         """Prepare the process, which is started for the first job."""
@@ -60,7 +60,8 @@ class Sandbox:
 
         `what` names the job in error messages. Raises an error if the job takes more than `timeout`
         seconds of CPU time, uses too much memory, returns too much, or returns an answer of another
-        shape. The process is killed after an error, and when waiting for the answer is interrupted.
+        shape. The process is killed if an error occurs, or if the wait for the answer is
+        interrupted.
         """
         with self._lock:
             try:

@@ -79,7 +79,7 @@ def _validate(job: dict[str, Any]) -> str:
 
 
 def _validate_parts(job: dict[str, Any]) -> str:
-    """Return the first errors in each value that is validated with an OpenAPI description."""
+    """Validate values with an OpenAPI description, and return the first errors in each value."""
     import itertools
 
     import jsonschema

@@ -12,11 +12,12 @@ Redirects are followed here instead of by urllib3. The status codes 307 and 308 
 headers (such as `Accept`) is sent to another origin. Cookies and headers with a secret never are. A
 body with a secret is not sent to another origin at all. A redirect loop is an error.
 
-Every failure is a `TransportError` in plain words, with the request's position.
+Every failure is a `TransportError` that explains the failure in plain words and has the request's
+position.
 
-`client` sends a request, whose bytes `wire` determines, over the connections of `pools` (proxies,
-TLS) and `connections` (exactness), within `limits`. `reading` reads the response, and `cookies`
-stores cookies. `redirects`, `events`, `websocket` and `errors` are only loaded for a redirect, a
-stream of events, a WebSocket or a failure. Only `client`, and the modules that it imports, need
-urllib3: a dry run does not.
+`client` sends a request within `limits`. `wire` determines the bytes to send. `pools` (proxies,
+TLS) and `connections` (exactness) provide the connections. `reading` reads the response, and
+`cookies` stores cookies. `redirects`, `events`, `websocket` and `errors` are only loaded for a
+redirect, a stream of events, a WebSocket or a failure. Only `client`, and the modules that it
+imports, need urllib3: a dry run does not.
 """

@@ -53,8 +53,8 @@ class _Lines:
 class _Exact:
     """A mixin for connections that sends the exact target and header lines of an exchange.
 
-    urllib3 passes a request to a connection of its choice. The client's `Sockets` have the exchange
-    that the current thread is performing.
+    urllib3 chooses the connection for a request. The connection gets the current thread's exchange
+    from the client's `Sockets`.
     """
 
     _used = False
@@ -105,7 +105,7 @@ class _Exact:
 
 
 def _certificate(certificate: Any) -> Certificate | None:
-    """Return a `Certificate` for the one that `ssl` returned, or None if it is not verified."""
+    """Return a certificate from `ssl` as a `Certificate`, or None if it is not verified."""
     if not certificate:
         return None
     expires = float(ssl.cert_time_to_seconds(certificate["notAfter"]))

@@ -57,7 +57,8 @@ class Listener:
     def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
         """Read server-sent events, and return why reading stopped early, or None if it did not.
 
-        Raises urllib3's errors, except if the server is silent for too long.
+        Raises urllib3's errors. If the server is silent for too long, no error is raised, and
+        reading stops early.
         """
         parsed = at = 0  # ends of the text that was parsed, and that was searched for event ends
         try:

@@ -45,9 +45,9 @@ class Limits:
     ) -> Limits:
         """Return these limits, changed for an exchange that may take `timeout` seconds in all.
 
-        `timeout` replaces `total` and `silence`, and `connect` replaces the limit for connecting,
-        unless they are None. All times are at most `left`, the seconds that the run has left.
-        Raises `TransportError` for an invalid time.
+        `timeout` replaces `total` and `silence`, unless it is None. `connect` replaces the limit
+        for connecting, unless it is None. No time exceeds `left`, the number of seconds that the
+        run has left. Raises `TransportError` for an invalid time.
         """
         total, silence = (self.total, self.silence) if timeout is None else (timeout, timeout)
         connect = self.connect if connect is None else connect
@@ -90,10 +90,10 @@ class Budget:
     ) -> None:
         """Start with a number of requests, a `size` in bytes, and a time in `seconds`.
 
-        `size` is the number of bytes to receive. `seconds` is None if there is no time limit. A
-        budget for teardowns, which continues `after` an earlier one, shares its remaining requests
-        and bytes. Its time starts when the time of the earlier budget is over, or when the earlier
-        budget is stopped.
+        `size` is the number of bytes to receive. `seconds` is None if there is no time limit.
+        `after` is the earlier budget that a budget for teardowns continues. Both share the
+        remaining requests and bytes. The time of the new budget starts when the time of the earlier
+        budget is up, or when the earlier budget is stopped.
         """
         self._after = after
         self._seconds = seconds
@@ -114,7 +114,7 @@ class Budget:
 
     @property
     def spent(self) -> str:
-        """Why nothing new may be started, as a message, or "" while the run continues."""
+        """A message on why nothing new may be started, or "" while the run continues."""
         if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
             self.stop(_TIME_OVER)
         return self._why or self._left.spent
@@ -128,7 +128,7 @@ class Budget:
     def send(self, *, begun: bool = False) -> None:
         """Count a request. Raises BrokenOffError if the run may not send more requests.
 
-        `begun` says that the request is a repetition, or follows the response to an earlier
+        `begun` is true if the request is a repetition, or follows the response to an earlier
         request.
         """
         left = self._left

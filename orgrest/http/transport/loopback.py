@@ -1,8 +1,8 @@
 """Waits on a loopback address for the redirect at the end of a login (RFC 8252, section 7.3).
 
 Any page that the user has open can send requests to such an address. Therefore, only one request
-counts: the first GET of the redirect's own path and host with the parameters of an answer. All
-other requests are refused and have no effect. The page that is shown reveals nothing about the
+counts: the first GET that has the path and host of the redirect, and the parameters of an answer.
+All other requests are refused and have no effect. The page that is shown reveals nothing about the
 parameters.
 """
 
@@ -54,7 +54,8 @@ class Loopback:
     """Listens for the redirect at the end of a login, from its creation until it is closed.
 
     `uri` is the address that the browser is redirected to. `read` parses a query. `accepts` returns
-    whether the parameters answer the login, since other programs may also call this address.
+    whether the parameters are an answer to this login. This is checked because other programs may
+    also call the address.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class Loopback:
         return _Reply(200, "Back to orgrest", text, parameters)
 
     def keep(self, answer: Mapping[str, str]) -> None:
-        """Make the answer available to `wait`, once the browser shows success."""
+        """Make the answer available to `wait`. This is called after the page has been sent."""
         self._answers.put(answer)
 
 

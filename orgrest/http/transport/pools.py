@@ -73,8 +73,9 @@ class Pools:
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
         """Return the pool for a URL's origin, and whether a proxy forwards its requests.
 
-        Connections use `certificate`, and the proxy `given` or else the environment's proxy. Raises
-        `TransportError` for an invalid proxy, and for a certificate that cannot be loaded.
+        Connections use the client certificate `certificate`. They use the proxy `given`, or else
+        the environment's proxy. Raises `TransportError` for an invalid proxy, and for a certificate
+        that cannot be loaded.
         """
         certificate = certificate if url.scheme == "https" else None
         with self._lock:

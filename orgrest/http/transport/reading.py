@@ -203,7 +203,7 @@ def header_lines(response: http.client.HTTPResponse) -> Headers:
 
 
 def header_text(latin: str) -> str:
-    """Return header text that http.client decoded as Latin-1, decoded as UTF-8.
+    """Return header text decoded as UTF-8, undoing the Latin-1 decoding of http.client.
 
     Bytes that are not UTF-8 become lone surrogates.
     """

@@ -195,9 +195,9 @@ def redirected(
 def resolve(base: Url, reference: str) -> Url:
     """Return the URL of a reference, such as a `Location` header, relative to `base`.
 
-    Source: RFC 3986, section 5.2, including that a reference with the scheme of `base` may be
-    relative. `urllib.parse.urljoin` is not used because it drops empty parts of a path or a query.
-    Raises `TransportError` if the URL is invalid.
+    Source: RFC 3986, section 5.2. As that section allows, a reference that has the same scheme as
+    `base` may still be relative. `urllib.parse.urljoin` is not used because it drops empty parts of
+    a path or a query. Raises `TransportError` if the URL is invalid.
     """
     scheme, _, relative = reference.partition(":")
     if scheme.lower() == base.scheme and not relative.startswith("//"):
@@ -265,7 +265,7 @@ def is_public(address: str) -> bool:
 
 
 def literal(host: str) -> str | None:
-    """Return the address of a URL's host if it needs no DNS lookup, or None for other names."""
+    """Return the address of a URL's host, or None if finding it requires a DNS lookup."""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return "127.0.0.1"
@@ -277,7 +277,7 @@ def literal(host: str) -> str | None:
 
 
 def check_public(host: str) -> None:
-    """Raise PrivateAddressError if the host of a URL is a private address. Ignore other names."""
+    """Raise PrivateAddressError if a URL's host is a private address, without a DNS lookup."""
     address = literal(host)
     if address is not None and not is_public(address):
         raise PrivateAddressError(host, address)

@@ -1,9 +1,9 @@
 """Opens WebSockets (RFC 6455) with the package `websockets`.
 
-The body of a request contains the messages, separated by lines `===`. `=== wait-for-server` waits
-for a message from the server before the next message is sent. Several such lines wait for as many
-messages. The response has the status of the handshake. Its body consists of the server's messages,
-one per line, with binary messages in Base64.
+The body of a request contains the messages, separated by `===` lines. `=== wait-for-server` waits
+for a message from the server before the next message is sent. Several such lines in a row wait for
+one message each. The response has the status of the handshake. Its body consists of the server's
+messages, one per line, with binary messages in Base64.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def exchange(
     """Open a WebSocket over a new connection, send and receive messages, and close it.
 
     Returns a response even if the server refuses the handshake. Raises `TransportError` if the
-    handshake fails, or if a successful response does not open a WebSocket, and OSError if no
+    handshake fails, or if a successful response does not open a WebSocket. Raises OSError if no
     connection is established.
     """
     from websockets import exceptions
@@ -256,7 +256,7 @@ class ThreadSafeSocket:
     def recv(self, size: int) -> bytes:
         """Return received bytes, or b"" at the end of the stream.
 
-        Raises OSError, even if this side closed the socket.
+        Raises OSError on failure, including when this side closed the socket.
         """
         return self._retried(partial(self.socket.recv, size), selectors.EVENT_READ, None)
 

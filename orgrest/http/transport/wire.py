@@ -157,7 +157,7 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
 
 
 def authorized(request: Request, url: Url) -> Request:
-    """Return the first request that is sent, including headers that its credentials add."""
+    """Return the request as it is first sent, with the headers that its credentials add."""
     if request.credentials is None:
         return request
     return next(request.credentials.flow(request, url.netloc, url.target))

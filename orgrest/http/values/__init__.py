@@ -18,8 +18,8 @@ used:
 2. the answer to `# @prompt name`;
 3. a variable that a script of this run set;
 4. `@name = value` in the file: the last definition above the end of the request, otherwise the
-   first one below it. The same holds for names in other values. In its own value, a name means what
-   it would mean without this definition;
+   first one below it. This also applies to names used in other values. Within its own value, a
+   name has the meaning that it would have without this definition;
 5. `:var name=value` of an Org block;
 6. `{{$.list..name}}`, one element of a list in each iteration (`run.stages.turns`); dynamic values
    such as `{{$uuid}}` (`dynamic`); `{{$input ...}}` and `{{$password ...}}`, which are prompts;
@@ -36,11 +36,10 @@ command line, the environment): text sent by a server is never expanded.
 `:name := EXPRESSION` is evaluated once per request. An expression is a number, `:name`, `{{name}}`,
 a string in double quotes (in which variables are replaced), or a call of one of these functions:
 
-    env("NAME")  env("NAME", "default")     an environment variable, else one of the env file
-    netrc("host")  netrc("host", "login")   the password (or login, account) of a netrc entry
-    uuid()                                  a random UUID
-    now()  now("%Y-%m-%d")                  the time in UTC, RFC 3339 or in strftime's format
-    base64(EXPRESSION)  urlencode(EXPRESSION)
+    env("NAME") env("NAME", "default") an environment variable, or one from the env file
+    netrc("host") netrc("host", "login") the password (or login, account) of a netrc entry uuid() a
+    random UUID now() now("%Y-%m-%d") the time in UTC, in RFC 3339 or strftime's format
+    base64(EXPRESSION) urlencode(EXPRESSION)
 
 Nothing else is allowed: no code is run. Emacs Lisp is an error, except for `(getenv "NAME")`. The
 values of `env` and `netrc`, and values computed from them, are secrets of the document's context:

@@ -103,7 +103,7 @@ class Inputs:
 
 
 class NeededError(BaseException):
-    """Raised if the run must obtain a value first. Error handlers for `Exception` ignore it."""
+    """Raised if the run must obtain a value first. `except Exception` does not catch it."""
 
 
 class RequestNeededError(NeededError):
@@ -155,12 +155,13 @@ class _Started:
 
 
 class RequestNames:
-    """Resolves the names of requests and imported variables. This default resolves none."""
+    """Resolves the names of requests and imported variables. By default, none are resolved."""
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
         """Return the keys of the requests that a name in the request `using` may refer to.
 
-        These are `using` itself, once it has a response, and another request.
+        If the name is that of `using` itself, `using` comes first, so that its own response is used
+        as soon as there is one. Another request with that name comes next.
         """
         del name, using
         return ()
@@ -173,10 +174,10 @@ class RequestNames:
 
 @classes.define(eq=False)
 class Answers:
-    """The exchanges of requests by the identity of the request, and the errors of failed requests.
+    """The exchanges of requests and the errors of failed requests, by the requests' identity.
 
-    `last` is the latest exchange. `unmet` has the reasons why requests that are needed now were not
-    sent.
+    `last` is the latest exchange. `unmet` contains the reasons why requests that are currently
+    needed were not sent.
     """
 
     last: tuple[Request, Response] | None = None
@@ -241,7 +242,7 @@ class Context:
         literal: Mapping[str, str] | None = None,
         directory: Path | None = None,
     ) -> Context:
-        """Return the context of a block with its ``:var``s, and its folder if it has its own."""
+        """Return the context of a block, with its ``:var``s and its own folder, if it has one."""
         inner = copy(self)
         inner.values = values or {}
         inner.literal = literal or {}
@@ -275,7 +276,7 @@ class Context:
 
     @property
     def lengths(self) -> set[int]:
-        """The lengths of the names of all variables from outside the request's own text."""
+        """The lengths of the names of all variables defined outside the request's own text."""
         outside = (self.inputs.overrides, self.captures, self.values, self.literal)
         return {len(name) for names in outside for name in names}
 
@@ -366,8 +367,8 @@ class Context:
     def readable(self, code: str) -> frozenset[Secret]:
         """Return the secrets that a script can read.
 
-        A secret is certain if `code` names the variable that contains it, and only `possible`
-        otherwise.
+        If `code` does not name the variable that contains a secret, the secret is marked as only
+        `possible`.
         """
         words = set(re.findall(r"[\w$-]+", code))
         values = [(name, capture.value or "") for name, capture in dict(self.captures).items()]
@@ -390,7 +391,7 @@ class Context:
             raise OrgrestError(f"could not read {path}: {error.strerror or error}") from error
 
     def locate(self, path: str, base: Path | None = None) -> Path:
-        """Return the path of a file that the document names, relative to `base`.
+        """Return the path of a file that the document names relative to `base`.
 
         The default for `base` is the document's folder. Raises `OrgrestError` if the file is
         outside the folders that may be read, is not a regular file, or cannot be found.

@@ -103,7 +103,7 @@ def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
 
 
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
-    """Return the row for a string and the match of its pattern, or the reason why none matches."""
+    """Return the row for a string and the match of its pattern, or the reason if no row matches."""
     text = text.strip()
     for dynamic in DYNAMICS:
         if match := dynamic.pattern.fullmatch(text):
@@ -154,7 +154,7 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Return a time some months later, limited to the last day of that month."""
+    """Return a time some months later. The day is at most the last one of that month."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months

@@ -28,8 +28,8 @@ class Environment:
     ) -> None:
         """Search `folder` and its parents for files on first use, and add secrets to `secrets`.
 
-        `environ` are environment variables, which locate the user's secrets of .NET projects.
-        `settings` are the settings of VS Code REST Client that an editor provides.
+        `environ` contains environment variables, which are used to locate the user's secrets for
+        .NET projects. `settings` are the settings of VS Code REST Client that an editor provides.
         """
         self._of_editor = settings
         self._environ = environ or {}
@@ -61,8 +61,8 @@ class Environment:
     def setting(self, name: str) -> Setting | None:
         """Return the variable with this name in the selected environments, or None.
 
-        Raises `OrgrestError` for an unknown environment, for null as the value, and for a broken
-        file that might define another value.
+        Raises `OrgrestError` if an environment is unknown, if the value is null, or if a broken
+        file might define another value.
         """
         setting = self.settings().get(name)
         if self.every.broken and not self._is_certain(name, setting):
@@ -97,8 +97,8 @@ class Environment:
         """Return the value of a variable in the selected environments, or None.
 
         The value of an object is its JSON, so that its members can be looked up. Raises
-        `OrgrestError` for an unknown environment, for null as the value, for a broken file that
-        might define another value, and for a secret that its provider does not return.
+        `OrgrestError` if an environment is unknown, if the value is null, if a broken file might
+        define another value, or if a provider does not return the secret.
         """
         setting = self.setting(name)
         if setting is None:

@@ -102,8 +102,8 @@ class Environments:
     """The environments that the files around a document define.
 
     `by_name` also has the key `SHARED`, for the variables of every environment. `project` is the
-    folder where the search ended. `certificates` are settings for client certificates by host, in
-    order from the nearest folder, each with the folder that its paths are relative to. `headers`
+    folder where the search ended. `certificates` are the settings for client certificates by host,
+    nearest folder first. Each is paired with the folder to which its paths are relative. `headers`
     are the default headers for requests that lack them. `broken` are files that might have defined
     variables, and `unread` are files that might have had settings for certificates. `certain` are
     the files that take precedence over every broken file. `notices` are other warnings about the
@@ -125,7 +125,7 @@ class Environments:
         return tuple(sorted(name for name in self.by_name if name not in (SHARED, DEFAULT)))
 
     def choose(self, names: Sequence[str]) -> dict[str, Setting]:
-        """Return the variables of these environments, of which later ones take precedence.
+        """Return the variables of these environments. Later environments take precedence.
 
         Raises OrgrestError for an environment that no file defines.
         """
@@ -282,7 +282,7 @@ def _of_key(
 
 
 def mentions(file: Path, word: str) -> bool:
-    """Return whether a broken file might define a word, as it contains it or is unreadable."""
+    """Return whether a broken file might define a word: it contains it, or is unreadable."""
     try:
         with file.open("rb") as stream:
             return word.encode() in stream.read(_MOST_LOOKED_THROUGH)
@@ -377,7 +377,8 @@ PATTERNS: Final = (
 def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = None) -> _Found:
     """Yield the environments in a JSON object, which maps their names to objects.
 
-    Values whose names match `secret` are secrets. Raises OrgrestError for any other JSON value.
+    The values of variables whose names match `secret` are secrets. Raises OrgrestError if the JSON
+    value has any other form.
     """
     if not isinstance(given, dict):
         raise OrgrestError("environments must be an object of objects", file=str(file))

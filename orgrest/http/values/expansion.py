@@ -48,10 +48,10 @@ _MOST_CHECKED = 2**20  # characters; a check only displays values
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
     """Return the completed request: its variables are replaced and its files are read.
 
-    `values` are the request's values in that context, for callers that need their `origins`. Raises
-    `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an undefined
-    `{{name}}`, circular variables, an invalid expression, an unreadable file, or a value that is
-    not allowed at its position. The errors have a file, line and column.
+    `values` are the request's values in `context`. Callers pass them if they need their `origins`.
+    Raises `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an
+    undefined `{{name}}`, circular variables, an invalid expression, an unreadable file, or a value
+    that is not allowed at its position. The errors have a file, line and column.
     """
     if parsed.problems:
         raise parsed.problems[0]
@@ -163,7 +163,7 @@ class Expansion:
         return tuple(headers)
 
     def _default_headers(self, names: set[str]) -> Iterable[tuple[str, str]]:
-        """Yield the default headers from the settings, without the names in `names`."""
+        """Yield the default headers from the settings, except for headers named in `names`."""
         from orgrest.http.values.environments import mentions
 
         environments, span = self._values.context.environment.every, self._parsed.method_span
@@ -363,8 +363,8 @@ def check(
 ) -> Checked:
     """Complete a request as far as possible, and return its parts with all of its errors.
 
-    `definitions` are checked even if the request does not use them. Files are not read, but files
-    that could not be read are reported.
+    `definitions` are checked even if the request does not use them. Files are not read, but a file
+    that the request would fail to read is reported.
     """
     return _Check(parsed, context).checked(definitions)
 
@@ -387,7 +387,7 @@ class _Check(Expansion):
         )
 
     def value_of(self, name: str) -> str | None:
-        """Return the value of a variable as far as it is known, or None if it is undefined."""
+        """Return the known part of a variable's value, or None if the variable is undefined."""
         return self._values.used(name, 0) if self._values.is_defined(name) else None
 
     def checked(self, definitions: Iterable[Definition]) -> Checked:

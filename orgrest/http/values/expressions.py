@@ -136,7 +136,8 @@ LISP = {
 def without_lisp(function: str, argument: str | None) -> str | None:
     """Return the expression equivalent to a call of an Emacs Lisp function, or None.
 
-    `argument` is the only argument of the call, a string in quotes, or None.
+    `argument` is the call's only argument, which is a string in quotes, or None if the call has no
+    arguments.
     """
     name = LISP.get(function, "").partition("(")[0]
     if argument is not None:
@@ -165,7 +166,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent. If so, values that only a run provides are `UNKNOWN`."""
+        """Whether this is a check, which sends nothing. Values from a run are then `UNKNOWN`."""
 
     def text(self, template: Template) -> str:
         """Return a template's text with its variables replaced."""

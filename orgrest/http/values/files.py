@@ -49,7 +49,8 @@ def read_env_file(path: Path) -> dict[str, str]:
 
     A line may start with `export`, lines that start with `#` are comments, and values may be in
     quotes. In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the
-    file cannot be read, or has a malformed line, whose position is in the error.
+    file cannot be read, or if a line is malformed. In the latter case, the error contains the
+    position of the line.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -89,7 +90,7 @@ def locate(
     allowed: Iterable[Path],
     on_read: Callable[[Path], None] | None = None,
 ) -> Path:
-    """Return the path of a file that a document in `folder` names, relative to `directory`.
+    """Return the path of a file that a document in `folder` names relative to `directory`.
 
     `on_read` is called with the path of a file that may be read, even if it does not exist. Raises
     `OrgrestError` if the file is outside the allowed folders, is not a regular file, or cannot be

@@ -26,7 +26,7 @@ class GlobalVariables:
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Self:
-        """Parse the content of a file that stores variables, as `written` returns it.
+        """Parse the content of a file that stores variables, in the format of `written`.
 
         Raises OrgrestError if the content is malformed.
         """
@@ -52,7 +52,7 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace all values by those that a script left, and note which contain one of `secrets`.
+        """Replace all values with those that a script left. Note which contain one of `secrets`.
 
         If `keep` is False, the values that the script changed are only kept for this run.
         """
@@ -71,7 +71,7 @@ class GlobalVariables:
         return {text_of(self.values[name]) for name in self.secret}
 
     def variable(self, name: str) -> ScriptValue | None:
-        """Return a variable in the form of one that a script has set, or None."""
+        """Return a variable as if a script had set it, or None if the variable is undefined."""
         if name not in self.values:
             return None
         return ScriptValue(text_of(self.values[name]), self.values[name])

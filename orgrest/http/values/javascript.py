@@ -37,13 +37,13 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent. If so, values that only a run provides are `UNKNOWN`."""
+        """Whether this is a check, which sends nothing. Values from a run are then `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether the definition of a name is at `view`, so that its value uses itself."""
+        """Return whether a name is used in its own definition, which is then at `view`."""
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
@@ -59,10 +59,10 @@ class Variables(Protocol):
 
 
 class Expressions:
-    """Evaluates the expressions of one request. It is created at each use to avoid cycles."""
+    """Evaluates the expressions of one request. Created at each use to avoid reference cycles."""
 
     def __init__(self, values: Variables, made: dict[str, Any]) -> None:
-        """Use the variables of a request. `made` maps the strings of earlier results to values."""
+        """Use a request's variables. `made` maps earlier results, as strings, to their values."""
         self._values = values
         self._made = made
 
@@ -228,7 +228,7 @@ def for_script(
 
 
 def _for_script(found: Found, text: str) -> Any:
-    """Return a variable's value as a script gets it, which is JSON unless it is defined as text.
+    """Return the value that a script gets for a variable: JSON, unless it is defined as text.
 
     A string becomes a number only if JavaScript would format that number as the same string, so
     that no digit is lost.

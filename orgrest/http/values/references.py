@@ -116,7 +116,7 @@ def references(
 def defined_at(
     text: str, start: int, stop: int, lengths: Iterable[int], defined: Callable[[str], bool]
 ) -> str | None:
-    """Return the defined name that the `:` before `start` refers to, or None."""
+    """Return the name of the defined variable that begins at `start`, after a `:`, or None."""
     for length in lengths:
         end = start + length
         if end > stop or (end < stop and _NAME_CHARACTER.match(text, end)):

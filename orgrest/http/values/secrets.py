@@ -1,6 +1,6 @@
 """The secrets of a document: strings to mask, and the user's secrets that the document names.
 
-A value has a set of the secrets that went into it (`model.Text`). Values computed from it contain
+A value carries the set of secrets that went into it (`model.Text`). Values computed from it contain
 the same secrets. Therefore the secrets in each part of a request are known in any encoding
 (`Request.held`). Everything that a script returns may contain the secrets that it has read.
 
@@ -165,7 +165,7 @@ _FIELDS = {
 class Entry:
     """A secret in the user's list: its hosts, its provider, and its name in the provider.
 
-    `others` are settings that only this provider has.
+    `others` are the settings that are specific to this provider.
     """
 
     bound: Bound
@@ -206,7 +206,7 @@ def _authinfo(entry: Entry) -> list[str]:
 
 
 def _of_authinfo(out: str, entry: Entry) -> str:
-    """Return the password of the first entry with the machine, login and port, as Emacs does."""
+    """Return the password of the first entry for a machine, login and port, as Emacs does."""
     wanted = {name: entry.others[name] for name in ("login", "port") if name in entry.others}
     for fields in _entries(out):
         if fields.get("machine") == entry.key and wanted.items() <= fields.items():
@@ -307,7 +307,7 @@ class UserSecrets:
         return self._entry(name).bound
 
     def value(self, name: str) -> str:
-        """Return a secret, for which its provider is run at most once.
+        """Return a secret. Its provider is run at most once.
 
         Raises OrgrestError if the secret is not listed, or if its provider does not return it.
         """

@@ -47,7 +47,7 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
 
 
 def websocket_url(method: str, url: str) -> str:
-    """Return the URL with the scheme ws or wss if the method is a WebSocket's, or unchanged."""
+    """Return the URL, changing its scheme to ws or wss if the method opens a WebSocket."""
     return f"ws{url[4:]}" if method in _WEBSOCKET and url.lower().startswith("http") else url
 
 

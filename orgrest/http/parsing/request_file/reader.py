@@ -200,8 +200,8 @@ class Reader:
 def _for_document(script: Script) -> Script:
     """Return a script outside of all requests as a script of the document.
 
-    As in httpyac, a script without an event runs once. A script for the end of its region runs
-    once, too, because its region contains no request.
+    As in httpyac, a script without an event runs once. A script that should run at the end of its
+    region also runs once, because that region contains no request.
     """
     if script.host == "httpyac" and script.when in ("before", "end"):
         return classes.evolve(script, when="before", runs="once")

@@ -44,7 +44,7 @@ class Line:
         return Span(self.offset, self.offset + len(self.raw))
 
     def template(self, match: re.Match[str], group: str) -> Template:
-        """Return the template for the stripped text of a group in a match of `text`."""
+        """Return the stripped text of a group of `match` (a match of `text`) as a template."""
         content = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()
         stripped = content.lstrip(" \t")
@@ -75,7 +75,7 @@ class RequestRegion:
 
     @property
     def begun(self) -> bool:
-        """Whether the request line was read."""
+        """Whether the request line has been read."""
         return self.method_span is not None
 
     def is_of_type(self, pattern: re.Pattern[str]) -> bool:

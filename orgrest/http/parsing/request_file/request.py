@@ -108,7 +108,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _continues_url(region: RequestRegion, line: Line, text: str) -> bool:
-    """Return whether a line continues the URL above it, like indented lines in JetBrains' files."""
+    """Return whether a line continues the URL above, as indented lines do in JetBrains' files."""
     if text[0] in "?&":
         return True
     if line.start == line.offset or HEADER.fullmatch(text):

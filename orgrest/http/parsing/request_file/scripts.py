@@ -37,8 +37,8 @@ _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "a
 def handler(reader: Reader, line: Line, text: str) -> bool:
     """Read a script of JetBrains' HTTP Client, in the document or in a file.
 
-    `> {% %}` and `> file.js` are scripts for the response. With `<`, above the request line, they
-    run before the request is sent.
+    `> {% %}` and `> file.js` are scripts for the response. The same forms with `<` are written
+    above the request line and run before the request is sent.
     """
     region = reader.region
     if match := SCRIPT_LINE.fullmatch(text):
