@@ -36,10 +36,11 @@ command line, the environment): text sent by a server is never expanded.
 `:name := EXPRESSION` is evaluated once per request. An expression is a number, `:name`, `{{name}}`,
 a string in double quotes (in which variables are replaced), or a call of one of these functions:
 
-    env("NAME") env("NAME", "default") an environment variable, or one from the env file
-    netrc("host") netrc("host", "login") the password (or login, account) of a netrc entry uuid() a
-    random UUID now() now("%Y-%m-%d") the time in UTC, in RFC 3339 or strftime's format
-    base64(EXPRESSION) urlencode(EXPRESSION)
+    env("NAME")  env("NAME", "default")     an environment variable, or one from the env file
+    netrc("host")  netrc("host", "login")   the password (or login, account) of a netrc entry
+    uuid()                                  a random UUID
+    now()  now("%Y-%m-%d")                  the time in UTC, in RFC 3339 or strftime's format
+    base64(EXPRESSION)  urlencode(EXPRESSION)
 
 Nothing else is allowed: no code is run. Emacs Lisp is an error, except for `(getenv "NAME")`. The
 values of `env` and `netrc`, and values computed from them, are secrets of the document's context:
