@@ -121,27 +121,33 @@ def reduce_suspect(
             break
     else:
         return None
-    reducer = Reducer(tree, test)
-    is_smallest = False
-    test.quick = runner.only_broken(shown[1])
-    try:
-        with contextlib.suppress(_OutOfTimeError, NotInterestingError):
-            reducer.run()
-            is_smallest = not reducer.unreliable
-        best = reducer.best
-        test.simplify(best)
-    finally:
-        if test.quick is not None:
-            test.quick.close()
-    again = test.verdict(best, test.style, whole=True)
-    if again is None:  # only the original program is certain to show the bug
-        best, is_smallest, test.style = tree, False, style
-    else:
-        shown = again
     verdict, runs = shown
+    tests, best, is_smallest = 0, tree, False
+    # A program that also shows another bug, with an earlier variant, has that bug's verdict. Then
+    # the reduction is done again with all variants.
+    quick = runner.only_broken(runs)
+    for test.quick in [quick, None] if quick is not None else [None]:
+        reducer = Reducer(tree, test)
+        try:
+            with contextlib.suppress(_OutOfTimeError):
+                reducer.run()
+                is_smallest = not reducer.unreliable
+            best = reducer.best
+            test.simplify(best)
+        except NotInterestingError:  # with this variant, the program shows another bug
+            continue
+        finally:
+            tests += reducer.tests
+            if test.quick is not None:
+                test.quick.close()
+        again = test.verdict(best, test.style, whole=True)
+        if again is not None:
+            verdict, runs = again
+            break
+        best, is_smallest, test.style = tree, False, style  # only the original is certain
     data = encoding.encode(best)
     nodes, construct = len(Index(best)), construct_of(best)
-    return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest, test.style)
+    return Reduced(data, nodes, verdict, runs, construct, tests, is_smallest, test.style)
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:

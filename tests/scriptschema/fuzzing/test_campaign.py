@@ -835,6 +835,41 @@ def test_a_reduction_makes_only_the_run_that_breaks() -> None:
     runner.close()
 
 
+TWO_BUGS = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    bug = ""
+    if request["variant"] == "-O0" and "print" not in request["source"]:
+        bug = "one.cpp:1: other"
+    if request["variant"] == "-O2" and "repeat" in request["source"]:
+        bug = "two.cpp:2: wanted"
+    print(json.dumps({"id": request["id"], "kind": "assertion" if bug else "ok", "output": "",
+                      "error": bug}), flush=True)
+"""
+
+
+def test_a_program_is_reduced_even_if_its_smallest_part_also_shows_another_bug(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "service.py").write_text(TWO_BUGS)
+    command = f"{sys.executable} {tmp_path / 'service.py'}"
+    target = Description("persistent", command, variants=("-O0", "-O2"), seconds=5)
+    runner = Runner(Config(targets=(target,), size=60, seed=1))
+    tree = parse("local v0 = 1 print(v0) repeat v0 = {2, 3} until v0").tree
+    verdict, runs = runner.verdict(tree)
+    assert verdict is not None
+    reduced = reduce_suspect(runner, Suspect(wire.encode(tree), verdict, runs, {}))
+    runner.close()
+    assert reduced is not None
+    assert reduced.verdict.signature == verdict.signature
+    assert reduced.is_smallest
+    assert reduced.nodes < 14
+    source = render_module_set(wire.decode(ModuleSet, reduced.data)).program
+    assert "print" in source
+    assert "repeat" in source
+
+
 def test_a_corpus_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG):
