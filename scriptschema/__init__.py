@@ -6,7 +6,7 @@
 
 Each name is loaded when it is first used, so `import scriptschema` takes almost no time.
 
-Some modules must be loaded whenever a message is used, although the messages do not import them.
+Some modules must be loaded whenever a message is used, although `messages` does not import them.
 These modules register a callback here (`when_complete`). So `bytes(message)` works without an
 import of `wire`, and no module imports another from a higher layer.
 """
@@ -54,7 +54,7 @@ _waiting: list[Callable[[Mapping[str, type[Message]]], object]] = [
 
 
 def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> None:
-    """Call `callback` with all messages by name, now or as soon as they are complete."""
+    """Call `callback` with a mapping of all messages by name, now or once they are complete."""
     if _complete is None:
         _waiting.append(callback)
     else:

@@ -100,12 +100,13 @@ short.maxstring = short.maxother = 60
 class FieldInfo:
     """A field of a message: a row of the schema's tables.
 
-    `name` is the attribute's name. `schema_name` is the spelling in the schema, which differs if it
-    is a Python keyword or `self` (`else_`, `self_`). `type` is a message class (`is_message`), an
-    IntEnum, `int` (for int32), `Int64`, `bool`, `float` (for double) or `str`. If the field is an
-    alternative of a oneof, `oneof` is the name of that oneof. `since` is the version of Luau that
-    introduced the field. It is None for fields of the original schema, and for fields of an
-    extension message that are as old as the field that leads to the message.
+    `name` is the attribute's name. `schema_name` is the spelling in the schema. The two differ if
+    that spelling is a Python keyword or `self`: the attribute is then called `else_` or `self_`,
+    for example. `type` is a message class (`is_message`), an IntEnum, `int` (for int32), `Int64`,
+    `bool`, `float` (for double) or `str`. If the field is an alternative of a oneof, `oneof` is the
+    name of that oneof. `since` is the version of Luau that introduced the field. It is None for
+    fields of the original schema, and for fields of an extension message that were introduced in
+    the same version as the field that leads to the message.
     """
 
     message: str
@@ -246,8 +247,8 @@ class Which(Generic[WhichT_co]):
 class _MessageType(ABCMeta):
     """The metaclass of the messages: it makes `isinstance` fast and some attributes lazy.
 
-    `isinstance` with an abstract class is slow. The one of `type`, used here, is five times as
-    fast.
+    `isinstance` is slow with an abstract class. The checks of `type`, which are used here instead,
+    are five times as fast.
     """
 
     __instancecheck__ = type.__instancecheck__
@@ -366,7 +367,8 @@ class Message(BaseMessage, metaclass=_MessageType):
     def _repr_pretty_(self) -> Callable[[Any, bool], None]:
         """Return a method that prints the `repr` on several lines, for IPython and Hypothesis.
 
-        This is a property, because Hypothesis would call a plain method of a class that it prints.
+        This is a property because, when Hypothesis prints a class, it would call a plain method of
+        that class.
         """
         return lambda printer, _cycle: printing.write(self, printer)
 
@@ -430,8 +432,8 @@ for _name in ("__PROTOBUF_FIELDS_BY_NUMBER__", "__PROTOBUF_FIELDS_BY_NAME__"):
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
     """Yield each message of `tree` with its path: parents before children, children in tag order.
 
-    The children of a message are looked up after the message was yielded, so a loop may change the
-    current message. The time is linear in the number of messages, at any depth.
+    The children of a message are looked up only after the message has been yielded, so a loop may
+    change the current message. The time is linear in the number of messages, at any depth.
     """
     stack = [(tree, Path())]
     while stack:

@@ -40,8 +40,8 @@ UTF-8."""
 class Choices(Protocol):
     """The decisions that a generator needs.
 
-    `fills` is false for a source that Hypothesis shrinks or that can run out. The requested size is
-    then only a limit, and the same choices yield the same tree in any context.
+    `fills` is false for a source that Hypothesis shrinks or that can run out. With such a source,
+    the requested size is only a limit, and the same choices yield the same tree in any context.
     """
 
     @property
@@ -70,8 +70,8 @@ class Choices(Protocol):
 class RandomChoices:
     """Choices from Python's random numbers: the same seed gives the same choices on every machine.
 
-    `source` is a seed number or a `random.Random`. Only its method `random()` is used, because
-    Python promises for no other method that the sequence will not change.
+    `source` is a seed number or a `random.Random`. Only its method `random()` is used, because it
+    is the only method for which Python guarantees that the sequence will not change.
     """
 
     fills = True
@@ -94,7 +94,7 @@ class RandomChoices:
         return min(whole, int(2 * self.random() * whole * share / shares))
 
     def int32(self) -> int:
-        """Return an integer: mostly small, sometimes from `INTEGERS`, rarely any 32-bit integer."""
+        """Return an integer: usually small, sometimes from `INTEGERS`, rarely an arbitrary one."""
         x = self.random() * 64
         if x < SMALL + 8:
             return int(x) % SMALL
@@ -162,7 +162,10 @@ class BytesChoices:
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
 
     def string(self) -> str:
-        """Return a string, and consume one byte for its kind and length, and then its bytes."""
+        """Return a string.
+
+        Consume one byte for its kind and length, then the string's own bytes.
+        """
         value = self._byte()
         if value < 64:
             return WORDS[value % len(WORDS)] if value else ""

@@ -256,7 +256,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
 
 
 def _unchecked(cls: type[Message]) -> type[Any]:
-    """Return a class with the same slots but without checks, for a message that is being filled."""
+    """Return a class with the same slots but no checks, for a message that is being filled in."""
     return type(
         cls.__name__,
         (Message,),

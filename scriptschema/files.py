@@ -137,7 +137,7 @@ def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> 
 
 
 def delimited(data: bytes) -> bytes:
-    """Return an encoded tree, preceded by its length as a varint, as streams contain it."""
+    """Return an encoded tree preceded by its length as a varint, which is the form in streams."""
     return varints.varint_bytes(len(data)) + data
 
 
@@ -282,7 +282,7 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
 def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
     """Open a file for reading and appending, and create it if missing. `below` is as in `write`.
 
-    Raises OSError, also if `path` is a symbolic link, has a second name (a hard link) or is not a
+    Raises OSError, including when `path` is a symbolic link, has several hard links, or is not a
     regular file.
     """
     with _parent_of(path, below) as (folder, name):

@@ -97,8 +97,9 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
     """Return the body of `encode_X(m, put, depth, prefixes)`, which writes a message X.
 
     The generated function calls `put` with the parts of X in reverse order, the prefix last, and
-    returns the total size. So no part is copied until all parts are joined. Messages without
-    fields that are messages are not too deep if the messages around them are not.
+    returns the total size. So no part is copied until all parts are joined. The depth is checked
+    only in messages that have message fields, because any other message is within the limit if the
+    message around it is.
     """
     fields = schema.fields[cls]
     body = []
@@ -220,7 +221,7 @@ NO_PREFIX: Final[Prefixes] = (*[b""] * _SHORT, 0, ())
 
 
 def _values(field: FieldInfo) -> tuple[bytes, ...]:
-    """Return the field's tag followed by each number below 128."""
+    """Return one value for each number below 128: the field's tag followed by the number."""
     return tuple(map(tag_bytes(field).__add__, _BYTES))
 
 
@@ -250,13 +251,13 @@ def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> 
 
 
 def _put_nothing(_: None, put: Callable[[bytes], None], __: int, prefixes: Prefixes) -> int:
-    """Write a choice without an alternative."""
+    """Write a choice in which no alternative is set."""
     put(prefixes[0])
     return prefixes[_LENGTH]  # type: ignore[no-any-return]
 
 
 class _Choices(dict[str | None, tuple[Any, Prefixes]]):
-    """The function that writes each alternative of a choice, and its prefixes, by field name.
+    """Maps each alternative of a choice to the function that writes it and to its prefixes.
 
     Items are created when they are first used, because most combinations never occur.
     """

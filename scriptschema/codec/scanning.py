@@ -3,8 +3,8 @@
 Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
 and raise the same errors for any other input. They record each element of the tree as the number of
 a `Part` in `parts()`. An element is a message in a field, an alternative, an optional field, the
-end of a list, or an enum value. A message that consists only of a oneof of messages forms one
-element with its alternative.
+end of a list, or an enum value. A message that consists only of a oneof of messages forms a single
+element together with its alternative.
 
 The sequence of these numbers is the shape of the tree: everything but names and constants.
 
@@ -73,8 +73,8 @@ class Scan:
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
     """Return the scan of a canonical encoding, as `wire.encode` writes it.
 
-    Raises Unusual, IndexError or KeyError if the data is not canonical or messages are nested about
-    `max_depth` deep.
+    Raises Unusual, IndexError or KeyError if the data is not canonical, or if messages are nested
+    about `max_depth` levels deep or deeper.
     """
     scan, root = _compiled(schema)[0][cls]
     part_numbers = [] if root is None else [root]
@@ -100,7 +100,7 @@ class _Parts:
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
     ) -> int:
-        """Return the number of a message in the field `owner`, or of the outermost message.
+        """Return the part number of a message in the field `owner`, or of the outermost message.
 
         A choice and the message that it holds are one part.
         """

@@ -232,26 +232,26 @@ def fuzz(
     is continued.
 
     TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
-    or standard input, or persistent:COMMAND, which runs one program after the other. {variant} in
-    COMMAND is replaced with the variant's arguments.
+    or standard input, or persistent:COMMAND, which runs many programs in one process, one after
+    another. {variant} in COMMAND is replaced with the variant's arguments.
 
-    The severities of --fail-on-find, the worst first: memory (a sanitizer's report, or memory is
-    exhausted), crash, result (incorrect), assertion, hang, undefined (behaviour), message,
-    position. The default is undefined. Differences only in messages share one entry, and so do
-    differences only in positions.
+    The severities of --fail-on-find, worst first: memory (a sanitizer's report, or out of memory),
+    crash, result (incorrect), assertion, hang, undefined (behaviour), message, position. The
+    default is undefined. Differences only in messages share one entry, and so do differences only
+    in positions.
 
     With --engine afl, the first TARGET is a program built with AFL++'s compiler, ./harness or
     command:COMMAND. N instances of AFL++ run it with scriptschema's mutants; the inputs that they
     keep are judged on all targets.
 
     With --types sound and --checker, a program that the checker accepts in strict mode but that
-    fails with a type error shows a bug of the checker.
+    fails with a type error shows a bug in the checker.
 
     --seeds FOLDER contains sources or trees, for example a conformance suite. They are run first,
     and then mutated. Unreadable files are reported.
 
-    The commands in a campaign from somebody else are shown, and run only if you agree or use
-    --trust.
+    If a campaign comes from somebody else, its commands are shown to you, and run only if you agree
+    or use --trust.
 
     With --broken, a share of the sources are not programs: tokens are missing or changed. A TARGET
     has a bug if it runs such a source to its end instead of rejecting it, or if it crashes or does
@@ -340,7 +340,7 @@ def _summarize(session: Session, folder: Path) -> None:
 def _workers(
     campaign: Campaign, address: str | None, jobs: int
 ) -> AbstractContextManager[Workers | None]:
-    """Return the cluster at `address`, AFL++'s instances, or a context that yields None."""
+    """Return the cluster at `address`, AFL++'s instances, or a context manager that yields None."""
     from contextlib import nullcontext
 
     from scriptschema.fuzzing.campaign.afl import AflEngine

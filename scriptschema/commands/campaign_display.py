@@ -58,7 +58,7 @@ def _kinds(event: dict[str, Any]) -> str:
 
 
 def _with_compiled(event: dict[str, Any], name: str) -> str:
-    """Return a count, and the part of it that is from programs that are only compiled."""
+    """Return a count as text, and how much of it comes from programs that are only compiled."""
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 

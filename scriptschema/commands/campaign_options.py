@@ -125,7 +125,7 @@ def _with_absolute_folder(target: Description) -> Description:
 
 
 def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
-    """Return the configuration in a TOML file. `overrides` are the options that override it."""
+    """Return the configuration in a TOML file. The options in `overrides` take precedence."""
     import tomllib
 
     from scriptschema import files

@@ -120,7 +120,7 @@ luau_option = click.option(
 def message_class(name: str, luau: Version | None = None) -> type[Message]:
     """Return the message class with a name.
 
-    Raises a usage error that suggests similar names for an unknown name.
+    If the name is unknown, raises a usage error that suggests similar names.
     """
     from scriptschema.messages import schema
 
@@ -203,8 +203,8 @@ def progress(
 def terminated_as_interrupted() -> Iterator[None]:
     """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
 
-    A job that a shell starts in the background ignores the signal of Ctrl-C. Only a termination
-    signal can end such a job, and would otherwise interrupt the job without any cleanup.
+    A job that a shell starts in the background ignores the signal of Ctrl-C. Such a job can be
+    ended only by a termination signal, which by default would end it without any cleanup.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

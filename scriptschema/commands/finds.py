@@ -190,9 +190,9 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
 def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
     """Find the first build that shows a bug.
 
-    Builds are tried by bisection; the result is kept in the find, for the report. FIND is a folder
-    in a campaign's finds/. A build shows the bug if the find's program gets a verdict of the same
-    kind with this build. The exit status is 0 if a first build was found, otherwise 1.
+    Builds are tried by bisection, and the result is stored in the find, for the report. FIND is a
+    folder in a campaign's finds/. A build shows the bug if the find's program gets a verdict of the
+    same kind with this build. The exit status is 0 if a first build was found, otherwise 1.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -237,11 +237,11 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
     """Write finds as an issue, a regression test or CI results.
 
-    FIND is a folder in a campaign's finds/, or a campaign, all of whose finds are written. The
-    worst bug comes first. markdown is an issue to paste: the program, the outcome of each run, the
-    versions, and the command to run it again. luau is a regression test, which asserts the output
-    of the first run that ended normally: check that this output is right. junit and sarif are
-    results for CI.
+    FIND is a folder in a campaign's finds/, or a campaign's folder. In that case, all finds of the
+    campaign are written. The worst bug comes first. markdown is an issue to paste: the program, the
+    outcome of each run, the versions, and the command to run it again. luau is a regression test,
+    which asserts the output of the first run that ended normally: check that this output is right.
+    junit and sarif are results for CI.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown
@@ -277,9 +277,9 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
 def report_command(folders: tuple[Path, ...], output: str) -> None:
     """Write the finds of campaigns as one HTML page.
 
-    The page needs no other file. CAMPAIGN is the folder of `scriptschema fuzz`, which can still be
-    running. The worst bug comes first, and a bug that several campaigns found is shown once. If a
-    find cannot be read, it is reported, the others are shown, and the exit status is 1.
+    The page needs no other file. CAMPAIGN is the folder of a campaign, in which `scriptschema fuzz`
+    may still be running. The worst bug comes first, and a bug that several campaigns found is shown
+    once. If a find cannot be read, it is reported, the others are shown, and the exit status is 1.
 
     \b
     scriptschema report campaign/ -o report.html

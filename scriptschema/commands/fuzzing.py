@@ -1,4 +1,4 @@
-"""The command `reduce`, which shrinks a program while a command still ends with status 0."""
+"""The command `reduce`, which shrinks a program for which a command exits with status 0."""
 
 from __future__ import annotations
 
@@ -76,17 +76,18 @@ def reduce_command(
     luau: Version | None,
     trust: bool,
 ) -> None:
-    """Make a program as small as possible while a test passes.
+    """Make a program as small as possible such that a test still passes.
 
-    The test is COMMAND, which ends with status 0 while the program is interesting. FILE is a Luau
-    source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is run
-    without a shell. {} in it is replaced with the name of a file that contains the source; {.pb},
-    {.textproto} and {.json} are replaced with the name of a file that contains the tree. A COMMAND
-    without any of these reads the source from standard input. The FILE of -o is a source or a tree,
-    depending on its suffix. It always contains the smallest program so far, even after Ctrl-C.
+    The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
+    a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is
+    run without a shell. {} in it is replaced with the name of a file that contains the source;
+    {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the tree. A
+    COMMAND without any of these reads the source from standard input. The FILE of -o is a source or
+    a tree, depending on its suffix. It always contains the smallest program so far, even after
+    Ctrl-C.
 
     FILE can also be a find, which is a folder in a campaign's finds/. Then the test is whether the
-    find's bug occurs on the targets of its campaign, and the result is kept in the find.
+    find's bug occurs on the targets of its campaign, and the result is stored in the find.
 
     \b
     scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
@@ -216,7 +217,7 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """Return the shortest source that passes the test, or None for a module or a test of trees."""
+    """Return the shortest source that passes. None with a module, or if the test reads trees."""
     from scriptschema.luau.printing.shorten import compact, short_names
     from scriptschema.luau.render import render
 

@@ -158,12 +158,13 @@ def generate(
 
     The first tree is generated from the seed number S, the next from S+1, and so on. With -n, each
     tree becomes a file in the folder, named by its seed number. Existing files are kept, so that
-    the same command continues after an interruption. To standard output, or to a FILE that ends in
-    .pbstream, a stream is written: each tree after its length as a varint.
+    the same command continues after an interruption. If the output is standard output, or a FILE
+    that ends in .pbstream, a stream is written: each tree is preceded by its length as a varint.
 
-    Without -n, a single tree or source is written to standard output or FILE, without a length. As
-    sources, a program with a module is a folder with program.luau and module0.luau; on standard
-    output, and in a FILE.luau, the module is a function in the program.
+    Without -n, a single tree or source is written to standard output or FILE, without a length.
+    When sources are written, a program with a module becomes a folder with program.luau and
+    module0.luau. On standard output, and in a FILE.luau, the module becomes a function in the
+    program.
 
     \b
     scriptschema generate --programs --format luau
@@ -322,7 +323,7 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
 def refuse_other_trees(path: Path, expected: bytes) -> None:
     """Raise FileError if the content of `path` differs from `expected`.
 
-    Otherwise, a folder could contain trees from different options.
+    This prevents a folder from containing trees that were generated with different options.
     """
     from scriptschema import files
 

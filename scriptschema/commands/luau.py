@@ -73,9 +73,9 @@ def render_command(
     """Write trees as Luau sources.
 
     An INPUT is a file (.pb, .textproto, .json), a folder (all files below it) or - for standard
-    input. A tree is written as it is; to get a program that Luau compiles, use repair first. A tree
-    with a module becomes a folder with program.luau and module0.luau; on standard output, its two
-    sources are printed one after the other.
+    input. Trees are written unchanged. To get a program that Luau compiles, use repair first. A
+    tree with a module becomes a folder with program.luau and module0.luau; on standard output, its
+    two sources are printed one after the other.
 
     \b
     scriptschema render program.pb

@@ -101,7 +101,7 @@ class Program(Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first argument names.
 
-        Raises a usage error that suggests a similar name for an unknown name.
+        If the name is unknown, raises a usage error that suggests a similar name.
         """
         if args[0] not in self._table and not ctx.resilient_parsing:
             from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Trust in campaigns: commands of somebody else's campaign run only after the user agrees.
+"""Trust in campaigns: the commands in somebody else's campaign run only if the user agrees.
 
 A campaign's configuration contains commands, which run with the user's permissions. Commands from
 the command line are trusted. For other commands, the user is asked once for each folder and

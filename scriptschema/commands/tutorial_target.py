@@ -1,4 +1,4 @@
-"""A small minifier of Luau, with a bug in it: the target of scriptschema's tutorial.
+"""A small minifier for Luau that contains a bug: the target of scriptschema's tutorial.
 
     python3 minify.py program.luau
 

@@ -3,8 +3,8 @@
 A draw costs about the same for any number of bytes. So each expression, statement and type makes
 only one draw: a chunk of bytes for all choices in it. That is many times faster than a strategy for
 each message. It shrinks equally well, since each byte shrinks towards 0, and 0 is always the
-simplest choice. A chunk is drawn before the parts of the tree that depend on it. So Hypothesis can
-delete items, or replace an outer tree by an inner tree, by deleting chunks.
+simplest choice. A chunk is drawn before the parts of the tree that depend on it. So by deleting
+chunks, Hypothesis can delete items or replace an outer tree with an inner tree.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class DrawnChoices(BytesChoices):
     def apart(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, drawn as a unit with its own chunks.
 
-        Hypothesis then knows where the unit starts and ends, and can replace an outer unit by an
+        Hypothesis then knows where the unit starts and ends, and can replace an outer unit with an
         inner unit with the same `name` when it shrinks.
         """
         _waiting.last = self, make
@@ -115,8 +115,8 @@ _waiting = threading.local()
 def _unit(name: str) -> SearchStrategy[Any]:
     """Return a strategy for `DrawnChoices.apart`. Hypothesis identifies it by `name`.
 
-    `apart` passes the function to call in a thread-local variable. Creating a strategy for each
-    function would take longer than the draw.
+    `apart` passes the function to call in a thread-local variable, because creating a strategy for
+    each function would take longer than the draw.
     """
 
     def build(draw: DrawFn) -> Any:  # Hypothesis parses this function, so it is short

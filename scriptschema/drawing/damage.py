@@ -81,7 +81,7 @@ _FOREIGN: Final = (
 
 
 def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Return `data` nested as field 1 of field 1 and so on, up to or beyond the runtimes' limit."""
+    """Return `data` wrapped in field 1 repeatedly, sometimes beyond the runtimes' nesting limit."""
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
         data = b"\x0a" + varints.varint_bytes(len(data)) + data
@@ -89,7 +89,7 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 
 
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Return `data` with redundant bytes added to one byte, which may be a varint."""
+    """Return `data` with one byte lengthened by redundant bytes, as if it were a varint."""
     if not data:
         return data, "nothing to lengthen"
     at = draw(st.integers(0, len(data) - 1))

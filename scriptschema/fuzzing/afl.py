@@ -18,7 +18,7 @@ check the type.
 
 Queue entries are trimmed as trees. AFL++ requests one candidate after another, and reports whether
 each candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits
-that remove most are offered.
+that remove the most are offered.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Trimmer:
     """Offers sources one at a time, each shorter than every source accepted so far.
 
     `candidate` is the current source, or None at the end. `answer` accepts or rejects the
-    candidate, and continues with the next source. At most `most` sources are offered.
+    candidate, and continues with the next source. `most` is the maximum number of sources to offer.
     """
 
     def __init__(self, source: bytes, index: Index[ModuleSet], most: int = MOST) -> None:
@@ -182,7 +182,7 @@ class Trimmer:
         self._advance()
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
-        """Yield (rank, edited tree) pairs. After a success, start again from the current rank."""
+        """Yield (rank, edited tree) pairs, starting from the rank of the last offer, if any."""
         edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
         if self._rank is not None:
             del edits[: bisect_left(edits, self._rank, key=itemgetter(0))]

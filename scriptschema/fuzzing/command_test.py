@@ -172,7 +172,7 @@ class CommandTest:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process, unless it has ended, and all other processes in its session."""
+    """End a process and all others in its session, unless the process has already ended."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,8 +1,8 @@
 """The context of a node for a mutator: the variables in scope with their kinds, loops, varargs.
 
 Kinds are names from `luau.library.KINDS`. They are derived from the declaration of a variable and
-the form of an expression. If these do not determine the kind, it is None, and nothing is replaced
-by kind at that position.
+the form of an expression. If these do not determine the kind, it is None, and the value is not
+replaced with another of the same kind.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Context:
     """The context of a node: the kinds of the variables in scope by index, and the loops around it.
 
     The innermost variables are last. `loop` is true inside a loop, and `vararg` where `...` is
-    allowed. `repeats` is true inside a `while` or `repeat`, which ends only if its body makes it
-    end. `condition` is true in the condition of such a loop.
+    allowed. `repeats` is true inside a `while` or `repeat` loop, which ends only if its body makes
+    it end. `condition` is true in the condition of such a loop.
     """
 
     variables: Kinds = attrs.field(factory=dict)
@@ -64,7 +64,7 @@ class Context:
     condition: bool = False
 
     def enter(self, node: Any, name: str, position: int | None) -> None:
-        """Add what `node` declares for its field `name`, or for the field's item at `position`."""
+        """Update the context for the field `name` of `node`, or for the field's item `position`."""
         match node:
             case m.StatBlock():
                 for statement in node.body[:position]:
@@ -95,7 +95,7 @@ class Context:
 
 
 def context_of(index: Index[Any], number: int) -> Context:
-    """Return the context of the message with a number in the index."""
+    """Return the context of the message that has this number in the index."""
     numbers = []
     while number > 0:
         numbers.append(number)
@@ -170,10 +170,10 @@ def _of_call(call: m.ExprCall) -> str | None:
 
 
 def taken_by(call: m.ExprCall, position: int) -> str | None:
-    """Return the kind of an argument, if a library member accepts any value of that kind.
+    """Return the kind of values that a library member accepts as an argument.
 
-    `position` is the position of the argument in the call. The result is None for other members and
-    calls.
+    `position` is the position of the argument in the call. The result is None if the member does
+    not accept every value of that kind, or if the call is not to a library member.
     """
     member = _member_of(call)
     return _taken_by(*member, position) if member else None

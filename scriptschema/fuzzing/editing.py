@@ -1,7 +1,7 @@
 """Editing by path: each function returns a new tree that shares no message with its arguments.
 
-A path is a `Path`, as yielded by `walk` and named by problems and errors, or its string, such as
-`program.body[2].return_.list[0]`. The empty path is the tree itself.
+A path is a `Path`, as yielded by `walk` and found in problems and errors, or its string form, such
+as `program.body[2].return_.list[0]`. The empty path is the tree itself.
 
     tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))

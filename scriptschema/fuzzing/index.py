@@ -57,7 +57,7 @@ class Index(Generic[MessageT]):
             stack.extend((child, number, step) for child, step in reversed(_children(node)))
 
     def changed(self, tree: MessageT, number: int) -> Index[MessageT]:
-        """Return the index of `tree`, which differs from this tree only in the message `number`.
+        """Return the index of `tree`, which differs from the indexed tree only in message `number`.
 
         Both trees must share all messages except this message and its ancestors. The rows of the
         shared messages are copied, which is faster than visiting these messages again.
@@ -129,7 +129,7 @@ class Index(Generic[MessageT]):
         return numbers
 
     def slot(self, number: int) -> tuple[str, int | None]:
-        """Return the slot of the parent that holds a message and, in a list, the index."""
+        """Return the parent's slot that holds a message, and its index if the slot is a list."""
         index, position = divmod(self._steps[number], _SLOTS)
         slot, repeated = self.nodes[self.parents[number]]._child_slots[position]
         return slot, index if repeated else None
@@ -180,7 +180,7 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def sizes(self) -> list[int]:
-        """The number of messages in each message, including itself, by number."""
+        """The number of messages in each message, including itself, by message number."""
         sizes = [1] * len(self.nodes)
         parents = self.parents
         for number in range(len(sizes) - 1, 0, -1):

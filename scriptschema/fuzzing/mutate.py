@@ -11,8 +11,8 @@
 The operators are in `operators`. All decisions come from a source of choices, so that the same
 choices give the same mutant, whether they come from a seed, a fuzzer's bytes or Hypothesis.
 
-Sizes are balanced: the more a tree exceeds the intended size, the more often operators are chosen
-that make it smaller, and vice versa.
+Sizes are balanced: the more a tree exceeds the intended size, the more often operators that make it
+smaller are chosen, and vice versa.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @attrs.define
 class Statistics:
-    """The numbers of times that an operator was tried, changed a tree, and was useful."""
+    """The number of times that an operator was tried, changed a tree, and proved useful."""
 
     applied: int = 0
     changed: int = 0
@@ -107,9 +107,10 @@ def mutate(
     to have, by default the number in `tree`. No message is more than `max_depth` levels deep.
 
     If `programs` is true, `check` finds no problem in the mutant, and inserted parts fit the kinds
-    and the scope at their position, so that a program that ran to its end usually still does. If it
-    is false, the mutant is only valid by the schema. By default, it is true if `check` finds no
-    problem in `tree`. Generated parts are for the version `luau` of Luau, as in `program`.
+    and the scope at their position, so that a program that ran to its end usually still does. If
+    `programs` is false, the mutant is only valid by the schema. By default, `programs` is true if
+    `check` finds no problem in `tree`. Generated parts are for the version `luau` of Luau, as in
+    `program`.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -253,8 +254,9 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
     """Return whether a safe mutation cannot exceed a limit of Luau in any function of the tree.
 
     The needs of all variables and expressions are added up and compared with the limits, because no
-    function needs more. Constants, type functions, and `continue` in a `repeat` restrict the use of
-    variables, so the result is false for trees that contain any of these.
+    single function can need more than this sum. Constants, type functions, and `continue` in a
+    `repeat` restrict the use of variables, so the result is false for trees that contain any of
+    these.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -281,11 +283,11 @@ def repaired(
 ) -> tuple[MessageT, int | None] | None:
     """Return the repaired mutant, and the number of its message that differs from the index.
 
-    `mutant` differs from the valid tree of `index` only in the message with `number`. The mutant is
-    changed in place, except for the parts that it shares with the tree of `index`. It has at most
-    MAX_CLOSURES messages, and at most MAX_DEPTH levels. The returned number is None if the whole
-    tree was repaired. In that case, nothing is shared. Returns None if the repaired mutant is equal
-    to the tree of the index.
+    `mutant` must differ from the tree of `index`, which must be valid, only in the message
+    `number`. The mutant is changed in place, except for the parts that it shares with the tree of
+    `index`. It must have at most MAX_CLOSURES messages and at most MAX_DEPTH levels. The returned
+    number is None if the whole tree was repaired. In that case, nothing is shared. Returns None if
+    the repaired mutant is equal to the tree of the index.
     """
     block = _block(index, number)
     problems = None if block is None else _repair_in(index, mutant, block)

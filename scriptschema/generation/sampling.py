@@ -1,12 +1,12 @@
 """Random trees from choices that shrink or run out: Hypothesis's, and a fuzzer's bytes.
 
-Here the same choices should result in the same tree in any place. Then a part can be left out, or
-can replace the enclosing part, without changing the rest. So no part depends on the number of nodes
-that another part has used. Instead, each place has a hint, which is the number of nodes to aim for
-there. The hint is divided among fields and items beforehand. The larger the hint, the more often
-lists have items and messages hold other messages. If a part has these with a small hint, it also
-has them with any larger hint. The choices 0 and 1 mean no and yes for every hint, so a shrunk tree
-can be moved. A message makes the same number of choices for lists of any length.
+Here the same choices should result in the same subtree, wherever it is placed. Then a part can be
+left out, or can replace the enclosing part, without changing the rest. So no part depends on the
+number of nodes that another part has used. Instead, each place has a hint, which is the number of
+nodes to aim for there. The hint is divided among fields and items beforehand. The larger the hint,
+the more often lists have items and messages hold other messages. If a part has these with a small
+hint, it also has them with any larger hint. The choices 0 and 1 mean no and yes for every hint, so
+a shrunk tree can be moved. A message makes the same number of choices for lists of any length.
 
 A part depends on earlier parts only in a tree that reaches the requested size. Such a tree then
 leaves out everything that would need more nodes.
@@ -37,7 +37,7 @@ APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
 
 
 def decides(number: int, threshold: int) -> bool:
-    """Return whether `number`, from 0 to 255, means yes: if it is 1 or at least `threshold`.
+    """Return whether `number`, from 0 to 255, means yes: it is 1, or at least `threshold`.
 
     For every threshold from 2 on, 0 means no and 1 means yes.
     """
@@ -45,11 +45,11 @@ def decides(number: int, threshold: int) -> bool:
 
 
 class Sampler:
-    """Builds one tree of at most `size` nodes, if its class has such a tree.
+    """Builds one tree of at most `size` nodes, if its class allows a tree that small.
 
     In a narrow tree, lists have at most one item, and each part may be as large as the whole tree.
-    So the tree gets deep until the size is reached. `left` is the number of nodes that may be added
-    to the existing nodes and the nodes that they require.
+    So the tree gets deep until the size is reached. `left` is the number of nodes that may still be
+    added, in addition to the existing nodes and the nodes that these require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:

@@ -53,8 +53,8 @@ def corpus() -> None:
 
     An INPUT is a folder (all files below it, except hidden files), a file or - for standard input.
     A file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source
-    (.luau, .lua) or a stream (.pbstream: binary trees, each after its length as a varint). The
-    format of other files, such as those in fuzzers' folders, is recognized by their content. In
+    (.luau, .lua) or a stream (.pbstream: binary trees, each preceded by its length as a varint).
+    The format of other files, such as those in fuzzers' folders, is recognized by their content. In
     AFL++'s folders, only inputs are read. Links to folders, pipes and files above 64 MiB are not
     read.
 

@@ -144,11 +144,11 @@ class AflEngine:
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:
-        """Return the figures of AFL++, as described in `counts`."""
+        """Return AFL++'s statistics, in the form that `counts` describes."""
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
-        """Restart instances that end, until an instance keeps failing."""
+        """Restart instances when they end. Stop once an instance keeps failing."""
         while not self._stopping.wait(0.5) and not self.problem:
             for instance in self._instances:
                 try:
@@ -212,7 +212,7 @@ class _Instance:
         self._began = time.monotonic()
 
     def check(self) -> str:
-        """Restart the process if it has ended. Return why it does not work, or an empty string."""
+        """Restart the process if it ended. Return the problem if it keeps failing, else ""."""
         if self._process is None or self._process.poll() is None:
             return ""
         self._kill_group()
@@ -365,7 +365,7 @@ class Inputs(ProgramSource):
             self._done.update(lines.decode("utf-8", "backslashreplace").split("\n"))
 
     def _unjudged(self) -> Iterator[tuple[str, Path]]:
-        """Yield the unjudged inputs, crashes last, because `next` starts at the end."""
+        """Yield the unjudged inputs, crashes last, because `next` takes inputs from the end."""
         for kind in ("queue", "hangs", "crashes"):
             for path in sorted((self._folder / "out").glob(f"*/{kind}/id:*"), reverse=True):
                 name = str(path.relative_to(self._folder / "out"))
@@ -376,9 +376,9 @@ class Inputs(ProgramSource):
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
     """Return the tree of an input and its style.
 
-    The style is the number in the input's name if the tree, written in that style, is the source.
-    Otherwise it is None. If calls have no parentheses only because of the style, the returned tree
-    has the parentheses.
+    The style is the number in the input's name, provided that writing the tree in that style gives
+    exactly the source. Otherwise the style is None. If calls in the source lack parentheses only
+    because of the style, they have parentheses in the returned tree.
     """
     match = re.search(r"@([0-9]{1,9})", name)
     if match is not None:

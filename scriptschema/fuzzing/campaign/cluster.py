@@ -189,7 +189,7 @@ class RemoteWorker:
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """Return the next answer, which is News if the order continues.
+        """Return the next answer, which is News if the order is still being executed.
 
         Raises EOFError if the task was lost.
         """

@@ -55,12 +55,13 @@ class Config:
 
     `checker` and `printer` are commands (see `oracles`), `judge` is a user's function
     (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`
-    define a difference (see `oracles.differential`). Programs avoid the names in `without`
-    (libraries, members, globals) and, unless `only` is empty, all libraries that are not in `only`.
-    `probed` are the properties of the targets when the campaign was last started; they may change.
-    `luau` is the version of Luau that programs are written for. If it is empty, they are for the
-    newest version that all targets fully support. `style` is `random` if programs are written in
-    styles (see `luau.render.render`), otherwise `plain`.
+    define what counts as a difference (see `oracles.differential`). Programs avoid the names in
+    `without` (libraries, members, globals) and, unless `only` is empty, all libraries that are not
+    in `only`. `probed` are the properties that the targets had when the campaign was last started.
+    Unlike the other fields, they may change. `luau` is the version of Luau that programs are
+    written for. If it is empty, they are for the newest version that all targets fully support.
+    `style` is `random` if programs are written in styles (see `luau.render.render`), otherwise
+    `plain`.
     """
 
     targets: tuple[Description, ...]
@@ -106,7 +107,7 @@ class Config:
 
     @property
     def rewrites(self) -> bool:
-        """Whether programs are compared with their rewritings, which all targets must run."""
+        """Whether programs are compared with rewritings, for which all targets must run code."""
         return (
             "metamorphic" in self.oracles
             and bool(self.probed)

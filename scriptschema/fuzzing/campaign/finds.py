@@ -4,7 +4,7 @@
     find = store.add(suspect, verdict)       adds a new find
     store.put_reduced(find, reduced)         stores a smaller program for the find
     store.count(find)                        counts another program that shows the bug
-    store.drop(find)                         removes a duplicate, a known bug, or no bug
+    store.drop(find)                         removes a duplicate, a known bug, or a non-bug
 
 `triage.py` decides which suspects become finds.
 """

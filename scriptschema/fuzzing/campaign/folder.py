@@ -96,7 +96,8 @@ class Campaign:
     def _hold(self) -> None:
         """Lock the campaign. Raises FileError if another run has locked it.
 
-        A process that a killed run was just starting keeps the lock until its program is executed.
+        If a run is killed while it starts a process, that process still holds the lock until it
+        executes its program. So a lock without a running owner is retried for a while.
         """
         end = time.monotonic() + _PATIENCE
         while True:

@@ -148,8 +148,8 @@ class Fuzzer:
 
         If `at_once`, stop at the first suspect. Verdicts with a signature in `enough` may be
         counted instead of reported. If `enough` lists no constructs for the signature, this applies
-        to all its verdicts. Otherwise, it applies to programs that contain one of the listed
-        constructs completely.
+        to all its verdicts. Otherwise, it applies only to programs that completely contain at least
+        one of the listed constructs.
         """
         batch = Batch()
         self._handed.clear()
@@ -213,7 +213,7 @@ class Fuzzer:
     def _look(
         self, made: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
-        """Count and judge a program, and keep it if it is new. `following` runs meanwhile."""
+        """Count and judge a program, and keep it if it is new. Meanwhile, `following` runs."""
         self._looked += 1
         if made.rewriting is not None:
             self._count(made, batch.interval, runs, [])
@@ -306,7 +306,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect that a second run confirms. If there are enough suspects, only count it.
+        """Report a suspect if a second run confirms it, or just count it if there are enough.
 
         An outcome in `BROKEN`, such as a crash, is reported even if the second run does not show
         it.
@@ -378,8 +378,8 @@ class Novelty:
     def new_counters(self, runs: Sequence[Run], *, styled: bool) -> set[tuple[int, int]]:
         """Return the counters that these runs are the first to reach, and record them.
 
-        A counter that is only reached by a program in a style (`styled`) is still new for programs
-        without a style.
+        If only programs in a style (`styled`) have reached a counter, it still counts as new for
+        programs without a style.
         """
         self.counts = self.counts or any(run.outcome.coverage is not None for run in runs)
         covered = {

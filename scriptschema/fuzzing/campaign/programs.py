@@ -102,7 +102,7 @@ class Parent:
 
 
 class Parents:
-    """At most `MOST_PARENTS` parents. The object is false if there are no parents."""
+    """At most `MOST_PARENTS` parents. The object is falsy if it contains no parents."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
@@ -134,7 +134,7 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 
 
 class Restriction:
-    """Restricts programs to features that all targets have. False if no feature is missing."""
+    """Restricts programs to features that all targets have. Falsy if no feature is missing."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         self.missing = missing
@@ -154,7 +154,7 @@ class Restriction:
         return {"libraries": libraries, "idioms": idioms}
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
-        """Return whether an encoded tree uses only features that the target has."""
+        """Return whether an encoded tree uses only features that are not missing."""
         scan = encoding.scan(cls, data)
         if not self.missing.isdisjoint(library_names(scan)):
             return False
@@ -376,7 +376,7 @@ class ProgramSource:
             generator.mutator.useful(made.mutant)
 
     def next(self) -> MadeProgram | None:
-        """Return a program that all targets support, or None if no input is waiting."""
+        """Return a program that all targets support, or None if no engine's input is waiting."""
         if self._back:
             return self._back.pop()
         is_compiled = self._shares.random() < self.config.compiled
@@ -407,11 +407,11 @@ class ProgramSource:
         return MadeProgram(tree, made.origin, made.style)
 
     def unreadable(self) -> list[str]:
-        """Return the names of inputs since the last call that could not be parsed."""
+        """Return the names of inputs that could not be parsed since the last call."""
         return []
 
     def rewritten(self, made: MadeProgram, runs: list[Run]) -> MadeProgram | None:
-        """Return a rewriting of a program with these runs, or None if no rewriting applies."""
+        """Return a rewriting of a program with these runs, or None if it cannot be rewritten."""
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
         tree = REWRITINGS[name](made.tree)
@@ -421,7 +421,7 @@ class ProgramSource:
         return MadeProgram(tree, made.origin, made.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
-        """Return the counts of the mutation operators since the last call, by operator."""
+        """Return what each mutation operator has counted since the last call, by operator."""
         running, compiled = (
             {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}
             for each in (self._running, self._compiled)

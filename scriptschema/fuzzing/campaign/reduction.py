@@ -178,7 +178,7 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
-    """Reduce a find completely and update it. Return the tree, or None if it is not reproduced.
+    """Reduce a find completely and update it. Return the tree, or None if not reproduced.
 
     Raises FileError, TargetError and JudgeError.
     """

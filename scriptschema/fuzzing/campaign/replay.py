@@ -38,7 +38,7 @@ class Replayed:
 
 
 def is_of(signature: Signature, find: Find) -> bool:
-    """Return whether a signature is that of a find, without comparing constructs."""
+    """Return whether a signature matches that of a find, ignoring constructs."""
     if find.signature.kind == outcome.ONCE:
         return str(signature) == find.signature.detail
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)

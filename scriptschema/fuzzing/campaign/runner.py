@@ -175,8 +175,9 @@ class Runner:
         """Return a runner for only the last target and variant that broke in these runs.
 
         The result is None if nothing broke, or if there is only one run. The broken run alone
-        decides the verdict, and waiting for a sanitizer's report takes long. Variants that optimize
-        more usually come last, and break without attributes such as `@native`.
+        decides the verdict, and waiting for the sanitizer's reports of other runs would take a long
+        time. The last broken run is used because variants that optimize more usually come last, and
+        they break even without attributes such as `@native`.
         """
         variants = [(each, variant) for each in self.config.targets for variant in each.variants]
         for (description, variant), run in reversed([*zip(variants, runs, strict=False)]):

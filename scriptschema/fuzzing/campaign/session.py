@@ -85,8 +85,9 @@ class State:
     """The state of a running campaign, through which all results are written to the folder.
 
     `on_event` is called with each event. `take` stores the results of fuzzers. `tick` is called
-    regularly, and writes statistics and counts. `total` is the sum of all runs of the campaign, and
-    `last_new` the monotonic time of the last new behaviour. Raises FileError and TargetError.
+    regularly, and writes statistics and counts. `total` contains the totals of all runs of the
+    campaign, and `last_new` is the monotonic time when new behaviour was last seen. Raises
+    FileError and TargetError.
     """
 
     def __init__(self, campaign: Campaign, on_event: EventHandler) -> None:
@@ -156,9 +157,9 @@ class State:
         self._write()
 
     def _is_new(self, corpus: CorpusFolder, data: bytes, batch: Batch) -> bool:
-        """Return whether a tree or its batch shows something new to a corpus, and record it.
+        """Return whether a tree or its batch adds something new to a corpus, and record it.
 
-        A tree shows its features, and a batch shows its kinds of messages.
+        A tree can add features, and a batch can add kinds of messages.
         """
         mask = features.features_of(encoding.scan(ModuleSet, data))
         new = bool(mask & ~self._masks[corpus]) or not batch.messages <= self._messages[corpus]
@@ -247,8 +248,8 @@ class Session:
     def run(self) -> None:
         """Fuzz until a limit is reached.
 
-        Raises CampaignError if the campaign cannot continue, FileError, and KeyboardInterrupt after
-        all finds are written.
+        Raises CampaignError if the campaign cannot continue, and FileError. Raises
+        KeyboardInterrupt only after all finds have been written.
         """
         self._began = time.monotonic()
         targets = [str(target) for target in self.campaign.config.probed]
@@ -333,7 +334,7 @@ class Session:
                     return
 
     def _count(self, kind: type[Order] | type[Task]) -> int:
-        """Return the number of workers that execute an order of a type."""
+        """Return the number of workers that are executing an order of the given type."""
         return sum(isinstance(worker.order, kind) for worker in self._workers.values())
 
     def _start_worker(self) -> None:

@@ -29,7 +29,7 @@ class Interval:
     """The work done in an interval of a campaign.
 
     Some fields describe the end of the interval. `seconds` is how long the campaign had run,
-    without the time between its runs. `at` is the time (ISO 8601, UTC). `corpus` and `finds` are
+    excluding the time between its runs. `at` is the time (ISO 8601, UTC). `corpus` and `finds` are
     the numbers of trees and finds. `covered` is the number of coverage counters that this run of
     the campaign had reached (0 if no target reports coverage).
 
@@ -98,7 +98,7 @@ def total(intervals: Iterable[Interval]) -> Interval:
 
 
 def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | None]:
-    """Return the share of programs that ended normally in each part of the campaign's time.
+    """Return the share of programs that ended normally, for each part of the campaign's time.
 
     The share is None for a part without programs. Programs that are only compiled do not count.
     """

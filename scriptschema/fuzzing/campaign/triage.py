@@ -4,16 +4,17 @@ A suspect is a program whose verdict a second run confirmed. It is stored on dis
 that it survives the campaign's process. This run or a later run reduces it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
-and later suspects are counted. Several bugs may share another signature (a difference, a hang). Its
-first suspect becomes a find as well. Later suspects wait on disk (`suspects/`) until they are
-reduced. The reduced program is compared with the finds of the same signature. Both show the same
-bug if one construct is a subset of the other (`oracles.construct`). Programs with the same cause
-(`oracles.causes`) show the same bug even if their signatures differ. A program whose construct or
-signature differs from that of its find becomes a member of the find, so that it can be examined.
+and later suspects are counted. Any other signature (a difference, a hang) may be shared by several
+bugs. Its first suspect becomes a find as well, but later suspects wait on disk (`suspects/`) until
+they are reduced. Each reduced program is then compared with the finds of the same signature. The
+program and a find show the same bug if one's construct is a subset of the other's
+(`oracles.construct`). Programs with the same cause (`oracles.causes`) show the same bug even if
+their signatures differ. A program whose construct or signature differs from that of its find
+becomes a member of the find, so that it can be examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. The
-more consecutive reductions lead to known bugs, the fewer suspects are requested: every second time,
-every fourth time, and so on.
+more consecutive reductions of a signature lead to known bugs, the more rarely its suspects are
+requested: in every second order, every fourth order, and so on.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ class _Job:
 
 @attrs.define
 class _Group:
-    """The finds and the suspects of one signature without its construct.
+    """The finds and the suspects that share a signature, apart from the construct.
 
-    `first` is a find that is not reduced, with the construct of its program. While its reduction is
-    pending, `held` keeps the reductions of other suspects.
+    `first` is a find that is not reduced yet, paired with the construct of its program. While its
+    reduction is pending, `held` keeps the reductions of other suspects.
     """
 
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
@@ -152,8 +153,8 @@ class Triage:
     def enough(self) -> Enough:
         """Return the signatures, with constructs, whose verdicts should only be counted for now.
 
-        If constructs are listed for a signature, suspects that do not contain all of any construct
-        should still be reported.
+        If constructs are listed for a signature, a suspect should still be reported unless it
+        completely contains at least one of them.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -198,7 +199,7 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Record the reduction of a suspect from `next`, or None if it was not reproduced."""
+        """Record the result for a suspect from `next`: its reduction, or None if not reproduced."""
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
@@ -225,7 +226,7 @@ class Triage:
             self._unreduced.append(job)
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Make a suspect a find, count it, or queue it in its `folder`, by default a new folder."""
+        """Make a suspect a find, count it, or queue it in `folder` (by default, a new folder)."""
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())
         if not group.finds and group.first is None:
@@ -295,7 +296,7 @@ class Triage:
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Handle the reduction of a find, or None if it was not reproduced."""
+        """Handle the result of reducing a find, which is None if the find was not reproduced."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:
@@ -317,7 +318,7 @@ class Triage:
             finds.remove(job.folder)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
-        """Return a find that may have the same bug, as the suspect contains its construct."""
+        """Return a find whose construct or cause suggests that the suspect shows the same bug."""
         construct = construct_of(encoding.decode(ModuleSet, suspect.data))
         known = next((find for known, find in group.known() if known <= construct), None)
         return known or self._of_cause(suspect.verdict.signature, construct, is_smallest=False)
@@ -352,7 +353,7 @@ class Triage:
             self._causes.add(find.name, bare, reduced.construct)
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
-        """Add the reduction of a find, which may turn out to be a duplicate."""
+        """Add the reduction of a find. The find may turn out to be a duplicate."""
         if not is_clear(find.signature):
             bare = attrs.evolve(find.signature, construct="")
             signature = attrs.evolve(bare, construct=text_of(reduced.construct))

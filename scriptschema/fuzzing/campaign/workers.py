@@ -1,4 +1,4 @@
-"""Worker processes: each fuzzes or reduces suspects as ordered, and answers through a pipe.
+"""Worker processes, which receive orders to fuzz or to reduce, and answer through a pipe.
 
 If a worker dies, only its current order is lost.
 """
@@ -157,7 +157,7 @@ class Worker:
         other.close()
 
     def ask(self, order: Order | Task) -> None:
-        """Send an order. If the worker has died, `answer` notices it later."""
+        """Send an order. If the worker has died, `answer` raises the error."""
         self.order = order
         try:
             self.pipe.send(order)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
-    """Return the indexes of a few `masks` that together have all bits of `masks` and `covered`.
+    """Return the indexes of a few `masks` that, with `covered`, have all bits of all `masks`.
 
-    Each step chooses the mask that adds most bits; ties are resolved by `sizes`, the smallest
+    Each step chooses the mask that adds the most bits; ties are resolved by `sizes`, the smallest
     first, and then by index. Finally, starting with the largest, masks whose bits are all in other
     chosen masks are dropped, so that every remaining mask is needed. A smaller set may exist, but
     it is smaller by at most a factor of the logarithm of the number of features. Gains are

@@ -1,8 +1,8 @@
 """The coverage of a tree as reported by a command: each line that the command prints is a feature.
 
 The command is run like the tests of a reduction (`command_test`). afl-showmap prints a line for
-each edge and its number of hits. Other programs may do the same. The output for each tree is kept
-in a hidden file of the output corpus, because it may have taken hours to compute.
+each edge and its number of hits. Other programs may do the same. The results are kept in a hidden
+file of the output corpus, because they may have taken hours to compute.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def distill(
     *,
     merge: bool = False,
 ) -> Counts:
-    """Select a few trees of the files that have all features, and write them to `folder`.
+    """Select a few trees that have all features of the files' trees, and write them to `folder`.
 
     The result depends only on the trees, not on their order or files. If `merge`, features that the
     trees in `folder` already have are not needed again. Otherwise, the trees in `folder` are

@@ -1,7 +1,7 @@
 """The features and the shape of a tree, which decide whether it is kept in a corpus.
 
 A tree's features are the bits of an integer. A feature is one of the following: a message in a
-field, without messages that only choose one of several messages (`ExprBinary.left:
+field, skipping messages that only choose one of several messages (`ExprBinary.left:
 ExprConstantNumber`); an alternative, optional field or list that is present; a value of an enum; a
 flag that is set; and a global or library member by its built-in name (`math.floor`).
 

@@ -45,7 +45,8 @@ _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.END
 class Found:
     """A tree of a corpus: where it was found, its canonical bytes, and their scan.
 
-    `losses` is the number of parts of a source that the schema lacks, except comments.
+    `losses` is the number of parts of a source, other than comments, that the schema cannot
+    represent.
     """
 
     name: str
@@ -60,9 +61,9 @@ class Reader:
 
     `form` is the format. If it is None, the format is determined by a file's suffix or, if the
     suffix is unknown, by the content: binary, text format and Luau source are tried in this order.
-    If `streams`, every file is a stream of many trees, each after its length. Otherwise, only files
-    with the stream suffix are streams. `luau` is the version of Luau whose extensions are read.
-    `unknown` is the way to handle unknown fields.
+    If `streams`, every file is a stream of many trees, each preceded by its length. Otherwise, only
+    files with the stream suffix are streams. `luau` is the version of Luau whose extensions are
+    read. `unknown` selects how unknown fields are handled.
     """
 
     cls: type[Message] = ModuleSet
@@ -193,7 +194,7 @@ def _holds_inputs_of_afl(folder: Path) -> bool:
 def _opened(item: Input) -> Iterator[IO[bytes]]:
     """Open a file, which must be a regular file if it is in a folder.
 
-    Raises FileError for other files, and OSError.
+    Raises FileError if it is not, and OSError if it cannot be opened.
     """
     if item.path == files.STANDARD:
         yield sys.stdin.buffer

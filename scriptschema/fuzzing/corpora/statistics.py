@@ -59,7 +59,7 @@ class CorpusStats:
 
     @property
     def alternatives(self) -> Counter[str]:
-        """The uses of each alternative of a oneof: `Expr.nil`, or `StatIf.unset` if unset."""
+        """The uses of each alternative of a oneof (`Expr.nil`), and of none (`StatIf.unset`)."""
         return self._count("alternatives")
 
     @property
@@ -127,7 +127,7 @@ class CorpusStats:
         }
 
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
-        """Yield (name, counts) for each property of trees: the number of trees by value."""
+        """Yield (name, counts) for each property: `counts` has the number of trees by value."""
         yield "nodes", self.nodes
         yield "depth", self.depths
         yield "bytes", self.sizes

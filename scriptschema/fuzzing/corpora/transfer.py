@@ -45,8 +45,8 @@ def import_trees(
     """Add each tree of the files to the corpus `folder` once, and return the counts.
 
     The import continues after errors. A file that was imported before is not read again if its size
-    and time are the same, for example after an interruption, or when a fuzzer has added more files
-    beside it. Raises FileError if the corpus cannot be written.
+    and modification time are unchanged, for example after an interruption, or when a fuzzer has
+    added more files beside it. Raises FileError if the corpus cannot be written.
     """
     counts = Counts()
     corpus = CorpusFolder(folder)

@@ -36,7 +36,7 @@ def change_operator(mut: Mutation, number: int) -> bool:
 
 
 def change_number(mut: Mutation, number: int) -> bool:
-    """Change a number to a number near it, or to a number where behaviour may change."""
+    """Change a number to a nearby number, or to one at which behaviour may change."""
     node: Any = mut.index.nodes[number]
     old = node.val
     if mut.programs:

@@ -71,7 +71,7 @@ def _deletion(name: str, position: int) -> Callable[[Any], None]:
 
 
 def duplicate(mut: Mutation, number: int) -> bool:
-    """Insert a copy of an item after it."""
+    """Insert a copy of an item next to the item."""
     node: Any = mut.index.nodes[number]
     name, position = mut.index.step(number)
     if position is None or mut.index.size(number) > max(mut.room, 12):

@@ -79,7 +79,7 @@ class Mutation:
     # The context of a message
 
     def levels(self, number: int) -> int:
-        """Return the number of levels that a replacement for a message may have below it."""
+        """Return how many levels a replacement for a message may have below its root."""
         return self.max_depth - self.index.depth(number) - 1
 
     def context(self, number: int) -> Context:
@@ -129,7 +129,7 @@ class Mutation:
         return 1 + self.below(most)
 
     def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
-        """Return an expression of the kind `kind` that uses variables in scope in a context.
+        """Return an expression of kind `kind` that uses the variables in scope in `context`.
 
         The result is None if too few levels are left for it.
         """
@@ -147,7 +147,7 @@ class Mutation:
         )
 
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
-        """Return a statement that uses variables in scope in a context, and declares nothing.
+        """Return a statement that declares nothing and uses the variables in scope in `context`.
 
         The result is None if too few levels are left for it.
         """
@@ -169,7 +169,7 @@ class Mutation:
         )
 
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
-        """Return whether everything that a part of a donor uses is in scope in a context.
+        """Return whether everything that a donor's part uses is in scope in `context`.
 
         Variables must have the same kinds.
         """
@@ -216,7 +216,7 @@ class Mutation:
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Return whether any operators and constants are valid in the position of a message.
+        """Return whether every operator and constant is valid in the position of a message.
 
         In a group, under a minus and in an interpolated string, some operators and constants are
         written differently.
@@ -227,11 +227,11 @@ class Mutation:
     def change_body(
         self, number: int, edit: Callable[[list[m.Stat]], None], *, safe: bool = False
     ) -> bool:
-        """Let `edit` change the statements of the block with a number, as in `change`."""
+        """Let `edit` change the statements of the block `number`, as in `change`."""
         return self.change(number, lambda block: edit(block.body), safe=safe)
 
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
-        """Let `edit` change the message with a number, but not the messages in it, in a new tree.
+        """Make a new tree in which `edit` has changed message `number`, but no message inside it.
 
         All messages that are not on the path to that message are shared with the given tree. If
         `safe`, the result does not need a repair.
@@ -253,7 +253,7 @@ class Mutation:
 
 
 def closed(statements: list[m.Stat]) -> m.Stat | None:
-    """Return one statement with these statements that declares nothing and can precede others.
+    """Return the statements as a single one that declares nothing and can precede others.
 
     The result is None if there are no statements.
     """

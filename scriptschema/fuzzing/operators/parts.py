@@ -218,9 +218,9 @@ def show(mut: Mutation, number: int) -> bool:
 
 
 def recurse(mut: Mutation, number: int) -> bool:
-    """Nest the code around a part 2, 4 or 8 times.
+    """Nest the code around a part inside itself, 2, 4 or 8 levels deep.
 
-    In each copy of an outer part, the inner part is replaced with the next copy.
+    In each copy of the outer part, the inner part is replaced with the next copy.
     """
     inner: Any = mut.index.nodes[number]
     if mut.programs and not isinstance(inner, m.Expr):

@@ -71,7 +71,7 @@ def is_operand(mut: Mutation, number: int) -> bool:
 
 
 def is_delicate(mut: Mutation, number: int) -> bool:
-    """Return whether a position (such as a bound, key or condition) needs more than a kind."""
+    """Return whether a position (a bound, key or condition) needs more than the right kind."""
     while number > 0:
         name, position = mut.index.step(number)
         number = mut.index.parents[number]

@@ -254,7 +254,7 @@ class _Code:
     # Expressions
 
     def several(self, size: int, room: int, *, least: int = 1) -> list[m.Expr]:
-        """Return from `least` to 3 expressions."""
+        """Return between `least` and 3 expressions."""
         count = least + self.maker.below(4 - least)
         return [self.expression(size // count, room) for _ in range(count)]
 
@@ -307,7 +307,7 @@ class _Code:
         return self.number() if self.maker.below(2) else self.expression(4, room)
 
     def condition(self, room: int) -> m.Expr:
-        """Return a condition, often one whose value is known to compilers."""
+        """Return a condition, often one whose value a compiler can determine."""
         choice = self.maker.below(4)
         if choice == 3:
             return nodes.table()
@@ -356,7 +356,7 @@ class _Code:
         return nodes.call_member(member.library, member.name, *arguments)
 
     def member(self) -> tuple[str, Any]:
-        """Return (alternative, node) for a Luau function. The same functions are used often."""
+        """Return (alternative, node) for a Luau function. A few functions are used repeatedly."""
         choice = self.maker.below(4)
         return nodes.member(*(self.functions[choice % 2] if choice < 3 else self.function_name()))
 

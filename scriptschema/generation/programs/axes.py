@@ -1,11 +1,11 @@
-"""The axes along which generated programs combine, and the pairs of values on two of them.
+"""The axes whose values generated programs combine, and the pairs of values on two axes.
 
 Bugs occur where an operation, the source of its operand, its surroundings and a border value meet.
-`operations` returns operators, metamethods and library members with their parameters. `SOURCES` has
-the places that an operand can come from, and `SURROUNDINGS` has the places where an operation can
-be. `Position.values` has the classes of values that a parameter can have. These axes also exclude
-impossible combinations: a kind without constants does not have constant operands, and the top level
-does not have parameters.
+`operations` returns operators, metamethods and library members with their parameters. `SOURCES`
+lists the places that an operand can come from, and `SURROUNDINGS` lists the places where an
+operation can appear. `Position.values` lists the classes of values that a parameter can have. These
+axes also exclude impossible combinations: a kind without constants does not have constant operands,
+and the top level does not have parameters.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
 @attrs.frozen(eq=False)
 class Source:
-    """A place that an operand can come from, which needs `nodes` additional nodes.
+    """A place that an operand can come from, at a cost of `nodes` additional nodes.
 
-    `is_constant` means that the operand must be written as a constant, `is_variable` that it can be
-    assigned, and `renews` that its value is created again each time. `in_function`, `in_loop` and
-    `in_vararg` mean that it needs an enclosing function, a loop, or a function with `...`.
-    `annotated` means that it needs an annotation, and `untyped` that a type checker rejects it.
+    `is_constant` is true if the operand must be written as a constant, `is_variable` if it can be
+    assigned to, and `renews` if its value is created anew each time the code runs. `in_function`,
+    `in_loop` and `in_vararg` are true if the operand must be in a function, in a loop, or in a
+    function with `...`, respectively. `annotated` is true if it needs an annotation, and `untyped`
+    if a type checker rejects it.
     """
 
     name: str
@@ -66,11 +67,12 @@ SOURCES: Final = (
 
 @attrs.frozen(eq=False)
 class Surroundings:
-    """A place where an operation can be.
+    """A place where an operation can appear.
 
-    `is_function` means that it is in a function, whose errors can be caught. `may_loop` means that
-    a loop may be around it. `may_vary` means that the function may have `...`, and `may_hold` that
-    the function may contain other functions. `attribute` means that Luau must have attributes.
+    `is_function` is true if the place is in a function, whose errors can be caught. `may_loop` is
+    true if a loop may enclose the operation. `may_vary` is true if the function may have `...`, and
+    `may_hold` if it may contain other functions. `attribute` is true if the Luau version must have
+    attributes.
     """
 
     name: str
@@ -238,7 +240,7 @@ class Position:
 
     @classmethod
     def of(cls, operation: Operation, number: int) -> Position:
-        """Return the position of an operation's parameter with the index `number`."""
+        """Return the position of the operation's parameter at index `number`."""
         parameter = operation.parameters[number]
         sources = tuple(
             source
@@ -262,8 +264,9 @@ class Operation:
 
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
     position for each parameter, or None for a parameter that is not a single operand. `need` is the
-    number of uses with harmless values that can cover each pair of the operation. `fragile` is the
-    number of uses that can cover each pair with fragile values, or 0 if there are no such values.
+    number of uses with harmless values that it takes to cover every pair of the operation.
+    `fragile` is the number of uses that it takes to cover every pair with fragile values, or 0 if
+    there are no such values.
     """
 
     name: str

@@ -146,7 +146,7 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
 
 
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return `pcall(f, ...)`, which really calls members that the compiler inlines in `f(...)`.
+    """Return `pcall(f, ...)`, which calls `f` even if the compiler would inline `f(...)`.
 
     With sound types, return `pcall(function() return f(...) end)` for a member whose type does not
     exactly describe its arguments.

@@ -8,10 +8,10 @@
       end
     end, 4))
 
-`axes.py` has the values to combine. `Counts` has the number of uses of each pair so far, and the
-pair with the fewest uses comes next. Only the last operations of a statement may fail, and only if
-errors are caught, so that the operations before them run. Values that a call changes are printed,
-too.
+`axes.py` defines the values to combine. `Counts` tracks the number of uses of each pair so far, and
+the pair with the fewest uses comes next. Only the last operations of a statement may fail, and only
+if errors are caught, so that the operations before them run. Values that a call changes are
+printed, too.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
 
 
 def _rare(maker: Maker, *, fragile: bool) -> Operation:
-    """Return, out of a few random operations, the one whose rarest pair has the fewest uses.
+    """Draw a few random operations and return the one whose rarest pair has the fewest uses.
 
-    Operations are drawn in proportion to their needs.
+    The probability of each operation is proportional to the number of uses that it needs.
     """
     grammar = maker.grammar
     operations, sums = grammar.fragile if fragile else grammar.operations
@@ -123,7 +123,7 @@ class _Operand:
     length: int
 
     def suits(self, operation: Operation, parameter: Parameter, *, fragile: bool) -> bool:
-        """Return whether this can be used for a parameter, without an error unless `fragile`."""
+        """Return whether this suits a parameter. It may cause an error only if `fragile`."""
         mine = self.parameter
         if mine.kind == "object":
             return self.operation is operation and mine == parameter
@@ -269,7 +269,7 @@ class _Frame:
         self.perform(operation, operands, subject)
 
     def others(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
-        """Return arguments that are not a single operand.
+        """Return the arguments for a parameter that is not a single operand.
 
         They are a function, or a format string followed by its values.
         """
@@ -312,9 +312,9 @@ class _Frame:
     def operand(
         self, operation: Operation, position: Position, at: tuple[int, int], *, fragile: bool
     ) -> _Operand:
-        """Return the operand at a position, with the source and value that were used least.
+        """Return an operand for a position, with the least used source and value.
 
-        `at` has the length of the first operand, and the value of the preceding number.
+        `at` holds the length of the first operand and the value of the preceding number.
         """
         maker = self.maker
         counts = maker.counts

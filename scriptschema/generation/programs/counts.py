@@ -29,7 +29,7 @@ class Counts:
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return a random item out of the items with the fewest uses together with `on`."""
+        """Return a random one of the items that were used least often together with `on`."""
         uses = self._pairs[on]
         counts = [uses[item] for item in items]
         least = min(counts)

@@ -337,7 +337,7 @@ _TEXTS: Final = (
 
 
 def boolean(maker: Maker) -> Expr:
-    """Return `true` or `false`. `true` counts as simple as `false`, since it runs more code."""
+    """Return `true` or `false`. `true` is the simpler choice, since it runs more code."""
     return nodes.boolean(maker.below(3) < 2)
 
 
@@ -441,7 +441,7 @@ def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
 
 
 def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
-    """Return a function that takes a maker, a size and levels, and returns a literal."""
+    """Return a function that takes a maker, a size and a level limit and returns a literal."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
         return maker.constant(literal(maker))

@@ -145,10 +145,10 @@ class Grammar(Tables):
         self.simplest_idiom = Idiom("print number", 1, idiom_of("print number", typed))
 
     def swarm(self, choices: Choices) -> Grammar:
-        """Return this grammar without about half of the idioms and libraries.
+        """Return this grammar with about half of the idioms and libraries left out.
 
-        Combinations mostly stay, because their counts are meaningful only if combinations are
-        possible.
+        Combinations are rarely left out, because their counts are meaningful only if combinations
+        are possible.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:
@@ -169,7 +169,7 @@ class Grammar(Tables):
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
         """Return the library members that return a kind, and running sums of their weights.
 
-        For "", return all members.
+        If the kind is "", return all members.
         """
         weighted: list[tuple[float, Signature]] = []
         for library, share, signature in _members(kind):
@@ -204,7 +204,7 @@ def _argument(kind: str) -> Producer:
 def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
     """Return (library, share, signature) for each signature that returns the kind.
 
-    For "", return all signatures. The signatures of a member share the member's weight.
+    If the kind is "", return all signatures. The signatures of a member share the member's weight.
     """
     numbers = Counter(str(signature) for signature in SIGNATURES)
     return [

@@ -74,7 +74,7 @@ Said: TypeAlias = str | Callable[[], Type] | None
 class Annotations:
     """Provides types for statements. This base class does not provide any types.
 
-    `declare` says whether types that a template declares are brought into scope.
+    `declare` is true if the types that a template declares are brought into scope.
     """
 
     declare = False
@@ -136,13 +136,13 @@ class Frame:
 class Template:
     """A template, which is compiled when it is first used.
 
-    `fixed` is the number of nodes that it always has. `weight` is the total weight of its holes,
-    which share the other nodes. `heavy` is the minimum number of nodes of some holes. `levels` is
-    the depth of the deepest hole. `needs` has the kinds of variables that must be in scope, and
-    `declares` is the number of variables that it declares. `vararg`, `loop` and `returns` say that
-    it must be in a function with `...`, in a loop, or in a function with results of known kinds.
-    `repeats` says that it loops or defines a function. `compile` returns a function that builds the
-    nodes.
+    `fixed` is the number of nodes that the template always has. `weight` is the total weight of its
+    holes, which share the other nodes. `heavy` is the minimum number of nodes in those holes that
+    need many. `levels` is the depth of the deepest hole. `needs` has the kinds of variables that
+    must be in scope, and `declares` is the number of variables that it declares. `vararg`, `loop`
+    and `returns` are true if the template must be in a function with `...`, in a loop, or in a
+    function with results of known kinds, respectively. `repeats` is true if it loops or defines a
+    function. `compile` returns a function that builds the nodes.
     """
 
     text: str
@@ -205,20 +205,20 @@ class Idiom:
 class Tables:
     """The tables that a maker chooses from. `grammar.Grammar` fills these tables.
 
-    `wrong` is the number of operands and arguments out of 256 that are wrong on purpose where
-    errors are caught. `wrong_unguarded` is the number where errors are not caught. `ends` is the
-    share of blocks that end early. `typed` says that a type checker accepts the results.
-    `constants`, `attributes` and `exports` say that the Luau version has these features.
+    `wrong` is how many operands and arguments out of 256 are wrong on purpose where errors are
+    caught. `wrong_unguarded` is the same number for places where errors are not caught. `ends` is
+    the share of blocks that end early. `typed` is true if a type checker accepts the results.
+    `constants`, `attributes` and `exports` are true if the Luau version has these features.
 
     `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
     `simplest` has a producer of each kind's simplest expression, which works in any scope.
     `callbacks` has producers of functions that library members call, by result and number of
     parameters. `calls` has the library members that return a kind, and all members for "".
     `operations` has the operations to combine with operands in `places`. `fragile` has the
-    operations that have values with which they may fail. Both include running sums of needs.
-    `combines` says that a share of a program is for combinations. `large` has large idioms, with
-    which a program may begin. `declarations` has, for each kind, an idiom that declares a variable
-    of this kind. `simplest_idiom` fits in any scope.
+    operations that may fail with some of their values. Both include running sums of the numbers of
+    uses that the operations need. `combines` is true if a share of each program is reserved for
+    combinations. `large` has large idioms, with which a program may begin. `declarations` has, for
+    each kind, an idiom that declares a variable of this kind. `simplest_idiom` fits in any scope.
     """
 
     wrong: int
@@ -322,7 +322,7 @@ class Maker:
         return self.below(256) >= 256 - of_256
 
     def between(self, low: int, high: int) -> int:
-        """Return an integer from `low` to `high`. If there are over 256, some never occur."""
+        """Return an integer from `low` to `high`. In a range of over 256, some never occur."""
         count = high - low + 1
         return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
 

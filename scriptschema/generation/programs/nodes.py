@@ -2,10 +2,10 @@
 
 `MAKE` has a function for each message. The function's arguments are the values of the message's
 slots in order. Extension fields are optional. For a message with a oneof, the last two arguments
-are the alternative's name and value. `MAKERS` has these functions by name. For messages that
-consist only of a oneof, it also has functions that create the alternative's message, too. The
-functions below create the nodes that generators need most often, including the Expr, ExprPrefix or
-Stat around them.
+are the alternative's name and value. `MAKERS` has these functions by name. For each alternative of
+a message that consists only of a oneof, `MAKERS` also has a function that creates the message
+together with the alternative. The functions below create the nodes that generators need most often,
+including the Expr, ExprPrefix or Stat around them.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index
 
 
 def variable(index: int) -> m.ExprLocal:
-    """Return a use of the local with the name `index`, for an Expr, ExprPrefix or LValue."""
+    """Return a use of the local with name index `index`, for an Expr, ExprPrefix or LValue."""
     node: m.ExprLocal = _expr_local(_local(index))
     return node
 
@@ -178,13 +178,13 @@ def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = N
 
 
 def declared(index: int) -> m.Local:
-    """Return the declaration of the local with the name `index`."""
+    """Return the declaration of the local with name index `index`."""
     node: m.Local = _local(index)
     return node
 
 
 def read(index: int) -> m.Expr:
-    """Return an expression for the value of the local with the name `index`."""
+    """Return an expression for the value of the local with name index `index`."""
     return expr("local", variable(index))
 
 
@@ -220,7 +220,7 @@ def local_function(index: int, value: m.ExprFunction) -> m.Stat:
 
 
 def call_local(index: int, arguments: Sequence[m.Expr]) -> m.Expr:
-    """Return a call of the local with the name `index`."""
+    """Return a call of the local with name index `index`."""
     return call(prefix("local", variable(index)), arguments)
 
 
@@ -240,7 +240,7 @@ def print_(values: Sequence[m.Expr]) -> m.Stat:
 
 
 def target(index: int) -> m.LValue:
-    """Return the local with the name `index` as the target of an assignment."""
+    """Return the local with name index `index` as the target of an assignment."""
     node: m.LValue = MAKE[m.LValue]("local", variable(index))
     return node
 
@@ -258,7 +258,7 @@ def own_global(index: int) -> m.ExprGlobal:
 
 
 def field(index: int) -> m.ExprIndexName:
-    """Return a field of the local `index`, named by the first of the program's own names."""
+    """Return the field of the local `index` that has the first of the program's own names."""
     owner = prefix("local", variable(index))
     node: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
     return node

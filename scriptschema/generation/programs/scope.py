@@ -96,9 +96,9 @@ class Scope:
         """Return the scope at a place in an existing program.
 
         `variables` has a (name index, kind) pair for each visible local, with the innermost last.
-        The kind is a key of `luau.library.KINDS`, or None if the value is unknown. `loop` says that
-        a loop in the same function encloses the place, `vararg` that the function has `...`, and
-        `guarded` that enclosing code catches errors.
+        The kind is a key of `luau.library.KINDS`, or None if the value is unknown. `loop` is true
+        if a loop in the same function encloses the place, `vararg` if the function has `...`, and
+        `guarded` if enclosing code catches errors.
         """
         declared = list(variables)
         scope = cls(vararg=vararg, first=max((name for name, _ in declared), default=-1) + 1)

@@ -60,7 +60,7 @@ __all__ = ["expression", "statements"]
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
     """Return the template of an expression. If `typed`, a type checker accepts the expression.
 
-    `newer` says that the original schema cannot represent the expression. Raises parse.ParseError
+    `newer` is true if the original schema cannot represent the expression. Raises parse.ParseError
     if `text` is not Luau, and ValueError if it is not a template.
     """
     return _template(text, f"return {text}", typed, newer)

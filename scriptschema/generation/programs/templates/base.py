@@ -85,7 +85,7 @@ class Compiler:
         return measured
 
     def one_of(self, parts: Sequence[Part]) -> Build:
-        """Return a build of one of the parts. Other holes get the nodes that it does not use."""
+        """Return a build of one of the parts. Nodes it does not use go to other holes."""
         total = sum(weight for *_, weight in parts)
         self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
 
@@ -107,7 +107,7 @@ class Compiler:
         return repeated, (low.alternative.val, high.alternative.val)
 
     def repeated(self, compiled: Callable[[], Build], bounds: tuple[int, int]) -> Build:
-        """Return a build of a repeated list. `some_...` can be another variable each time."""
+        """Return a build of a repeated list. `some_...` can be a different variable each time."""
         low, high = bounds
         heavy = self.template.heavy
         make, fixed, weight = self.part(compiled)
@@ -296,7 +296,7 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
-    """Compile the use of a variable. The message that declares it compiles its declaration."""
+    """Compile the use of a variable. The declaring message compiles its declaration."""
     compiler.template.fixed += 1
     name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
     return compiler.write.node(Local, [name])

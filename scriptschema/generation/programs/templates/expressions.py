@@ -120,7 +120,7 @@ def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
 
 
 def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
-    """Compile an operand, which may be of another kind on purpose."""
+    """Compile an operand, which may deliberately be of the wrong kind."""
     kind = HOLES.get(compiler.custom_global(node))
     if kind is not None:
         return kind_hole(compiler, kind, level, risky=True)
@@ -129,7 +129,7 @@ def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
 
 @handles(m.ExprUnary)
 def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
-    """Compile a unary operation, so that a minus and a number do not become one constant."""
+    """Compile a unary operation. A minus is merged with a number constant or kept apart from it."""
     make, op = MAKE[m.ExprUnary], node.op
     compiler.template.fixed += 1
     inner = operand(compiler, node.expr, level + 1)

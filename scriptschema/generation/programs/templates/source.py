@@ -91,7 +91,7 @@ class Writer:
         return results
 
     def kept(self, build: Build | str, lines: list[str]) -> str:
-        """Add lines that store the built part in a variable. Return its name, or a literal."""
+        """Add lines that store the built part in a variable. Return a name or a literal for it."""
         [result] = self.taken([build], lines)
         if result[-1] not in ")]":
             return result
