@@ -1,9 +1,9 @@
 r"""Documents on disk: read as text, and saved atomically.
 
 The text has ``\n`` line ends. Saving restores the line ends, the byte order mark and the encoding
-of the file, so that unchanged text yields the bytes that were read. Line ends are LF, CRLF or CR
-throughout. A mixture counts as LF with stray CRs, as in Emacs. The encoding is UTF-8, else the
-encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
+of the file, so that unchanged text yields the bytes that were read. The line ends of a file are LF,
+CRLF or CR throughout. A mixture counts as LF with stray CRs, as in Emacs. The encoding is UTF-8,
+else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
 
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
 document has not changed since it was read, and renames the file into place. Symbolic links are
@@ -171,8 +171,8 @@ def line_end(text: str) -> str:
 def read_bytes(path: Path) -> bytes:
     """Return the bytes of the file at `path`.
 
-    Raises FileError if it cannot be read or is not a regular file, because reading a FIFO would
-    wait for a writer and reading a device might never end.
+    Raises FileError if it cannot be read or is not a regular file: reading a FIFO would wait for a
+    writer, and reading a device might never end.
     """
 
     def opener(name: str, flags: int) -> int:
@@ -292,12 +292,12 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file that only its owner may read, atomically. Raises FileError."""
+    """Atomically write a file that only its owner may read. Raises FileError."""
     _replace(path.resolve(), data, path, private=True)
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file and create its folder. Raises FileError if it exists with other content."""
+    """Write a file and create its folder. Raises FileError if it exists with different content."""
     if path.exists() and path.read_bytes() != data:
         raise FileError("the file already exists with different content", file=str(path))
     path.parent.mkdir(exist_ok=True)
@@ -353,7 +353,7 @@ def _replace(
     private: bool = False,
     new: bool = False,
 ) -> None:
-    """Write a file atomically. With `new`, raise FileExistsError if the file exists."""
+    """Write a file atomically. If `new` is True, raise FileExistsError if it exists."""
     temporary.remove_left(target)
     temporary_file: Path | None = None
     try:

@@ -53,7 +53,7 @@ def _analysis(text: str, kind: Kind) -> Analysis:
 def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
     """Return the edits that format a document, in order.
 
-    With `within`, only the lines that it touches are formatted.
+    If `within` is given, only the lines that it touches are formatted.
     """
     if len(analysis.parts) > 1 and analysis.document is None:
         analysis = _analysis(analysis.text, analysis.kind)
@@ -82,7 +82,10 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
 
 
 def _lines(text: str, span: Span) -> Span:
-    """Return the span of the lines in `span`, excluding a line at whose start `span` ends."""
+    """Return `span` extended to whole lines.
+
+    If it ends at a line's start, that line is left out.
+    """
     end = max(span.start, span.end - 1)
     newline = text.find("\n", end)
     return Span(text.rfind("\n", 0, span.start) + 1, len(text) if newline < 0 else newline)
@@ -95,7 +98,8 @@ def _touches(edit: Edit, within: Span) -> bool:
 def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
     """Return whether a region may be formatted.
 
-    Regions with unclosed parts, inserted text or text that is used elsewhere stay as they are.
+    A region is left unchanged if it has unclosed parts or inserted text, or if its text is used
+    elsewhere.
     """
     requests, block = part.parsed.requests, part.region.block
     problems = (*part.parsed.problems, *(problem for each in requests for problem in each.problems))
@@ -134,7 +138,7 @@ def _of_item(item: syntax.Item) -> _Meaning | None:
 
 
 def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Yield `edits`, the edits of a region's text, as edits of its file."""
+    """Yield the `edits` of a region's text, converted to edits of its file."""
     to_file = part.region.to_file
     for edit in edits:
         end = to_file(edit.end - 1) + 1 if edit.end > edit.start else to_file(edit.start)
@@ -267,7 +271,7 @@ class _Region:
         self._outdent(self._line(start))
 
     def _outdent(self, line: int) -> None:
-        """Remove the blanks before a line where they are not significant."""
+        """Remove the leading blanks of a line if they are not significant."""
         if self._in_org or self._part.restclient or line not in self._understood:
             return
         text = self._lines[line]
@@ -281,7 +285,7 @@ class _Region:
     # ---------------------------------------------------------------------------- blank lines
 
     def _blank_lines(self) -> None:
-        """Replace several empty lines with one, and leave one before each separator."""
+        """Replace several empty lines with one, and make sure that each separator follows one."""
         known = self._understood | self._kept
         before_separators = set() if self._in_org else known - self._separators
         count = len(self._lines)
@@ -311,7 +315,7 @@ class _Region:
     # --------------------------------------------------------------------------------- helpers
 
     def _line(self, offset: int) -> int:
-        """Return the line at an offset, counted from 0."""
+        """Return the number of the line at an offset, counted from 0."""
         return bisect_right(self._starts, offset) - 1
 
     def _lines_of(self, span: Span) -> range:

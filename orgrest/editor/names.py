@@ -56,8 +56,8 @@ class RenameError(OrgrestError):
 class Occurrence:
     """An occurrence of a name, without the marks around it.
 
-    `part` is the index of the region to which a variable belongs. It is -1 for a variable of
-    several regions, and None for the name of an element.
+    `part` is the index of the region to which a variable belongs. It is -1 for a variable that
+    several regions share, and None for the name of an element.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Names:
     """All names of a document and their occurrences."""
 
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
-        """Search the parse results of `analysis` for names, on first use.
+        """Prepare to search the parse results of `analysis` for names, which is done on first use.
 
         The names found in `before`, which belong to an earlier text, are reused.
         """
@@ -103,7 +103,7 @@ class Names:
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
     def in_part(self, part: ParsedRegion) -> list[Occurrence]:
-        """Return the names of variables and requests in a part, searched for on first use."""
+        """Return the names of variables and requests in a part, which is searched on first use."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
@@ -266,7 +266,7 @@ class Names:
         return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part in which a variable has its value, or None if no part has it."""
+        """Return a part in which this variable has its value, or None if there is no such part."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
@@ -386,7 +386,7 @@ def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
 
 
 def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
-    """Yield a mention for each element that header arguments name as a value."""
+    """Yield a mention for each element that is named in the value of a header argument."""
     for assignment in assignments(text):
         if lisp.NUMBER.fullmatch(assignment.value.split(None, 1)[0] if assignment.value else ""):
             continue
@@ -398,7 +398,7 @@ def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
 
 
 def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
-    """Yield the templates in a region, in which variables are replaced."""
+    """Yield the templates in a region, that is, the texts in which variables are replaced."""
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             yield item.value

@@ -75,7 +75,7 @@ class Token:
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """Return the symbols of requests and variables. In Org, they are inside symbols of blocks."""
+    """Return the symbols of requests and variables. In Org, they are nested in blocks' symbols."""
     symbols = [symbol for part in analysis.parts for symbol in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
         return symbols
@@ -307,7 +307,7 @@ def _lines(
 
 
 def lenses(analysis: Analysis) -> list[int]:
-    """Return the offset of each request that can be sent or, in Org, the offset of its block."""
+    """Return the offsets of the requests that can be sent or, in Org, of their blocks."""
     if analysis.document is None:
         parts = analysis.parts
         return [part.region.span.start + start for part in parts for start in part.reading.starts]

@@ -50,8 +50,8 @@ class Captured:
 
     `first` maps each captured name to the index of the first part that captures it. `lengths` maps
     the length of a captured name to the index of the first part that captures a name of this
-    length. `everywhere` has the names that a request file sets, which all of its parts may use.
-    `named` has the names of the requests in the file and in the files that it imports.
+    length. `everywhere` holds the names that a request file sets, all of which any of its parts may
+    use. `named` holds the names of the requests in the file and in the files that it imports.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Captured:
         self.named = frozenset().union(*[content.named for content in contents])
 
     def add(self, index: int, names: frozenset[str]) -> None:
-        """Add the names that the next part, which has this index, captures."""
+        """Add the names that the next part captures. `index` is the index of that part."""
         for name in sorted(names - self.first.keys()) if names else ():
             self.first[name] = index
             self.lengths.setdefault(len(name), index)
@@ -86,9 +86,9 @@ class Captured:
 class BlockSettings:
     """The settings of a block for its requests: header arguments, `:var` values and a folder.
 
-    `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` has the
-    errors of the `:var` assignments without a value. `refers` is True if the value of a `:var`
-    comes from another element of the document.
+    `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` maps each
+    variable whose `:var` assignment has no value to the error. `refers` is True if the value of a
+    `:var` comes from another element of the document.
     """
 
     arguments: header.Arguments = classes.field(factory=header.Arguments)
@@ -105,7 +105,7 @@ def settings_of(
 ) -> BlockSettings:
     """Return the settings of a region's block. Errors in its header arguments become `faults`.
 
-    The `:var` assignments get values from the document, whose folder is `folder`.
+    The values of `:var` assignments may come from the document. `folder` is the document's folder.
     """
     settings, block = BlockSettings(), region.block
     if block is None:
@@ -312,7 +312,7 @@ class ParsedRegion:
         read_settings: Callable[[regions.Region], BlockSettings],
         parsed: Parsed,
     ) -> None:
-        """Parse a region, unless `parsed` has the cached result."""
+        """Parse a region, unless its parse result is cached in `parsed`."""
         self.region = region
         self.index = index
         self._captured = captured
@@ -363,7 +363,7 @@ class ParsedRegion:
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of the requests that the region may refer to in a request file."""
+        """The names of the requests that a region of a request file may refer to."""
         return self._captured.named
 
     @cached_property

@@ -41,7 +41,7 @@ class Pasted:
 
 @classes.frozen
 class _Found:
-    """The requests found in some lines. `what` is the name of their format for the user."""
+    """The requests found in some lines. `what` is the name of their format as shown to users."""
 
     span: Span
     what: str
@@ -89,7 +89,7 @@ def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
 
 
 def _between(edge: re.Pattern[str], text: str, offset: int, within: Span) -> Span:
-    """Return the span of the lines around an offset, up to an `edge` on both sides."""
+    """Return the span of the lines around an offset, up to the nearest `edge` on each side."""
     start, end = within.start, within.end
     for match in edge.finditer(text, within.start, within.end):
         if match.end() <= offset:

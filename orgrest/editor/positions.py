@@ -83,7 +83,7 @@ class Text:
 
     @cached_property
     def raw(self) -> str:
-        """The text with its own line ends."""
+        """The text with the document's own line ends."""
         return "".join(self.lines)
 
     @cached_property
@@ -109,7 +109,7 @@ class Text:
     # ------------------------------------------------------------------------------- places
 
     def _clamped(self, place: Place) -> tuple[int, int]:
-        """Return a position as its line and the index of a character in it, clamped to the text."""
+        """Return a position, clamped to the text, as a line and the index of a character in it."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self.lines):
@@ -138,11 +138,11 @@ class Text:
         return self._starts[line] + index
 
     def line(self, offset: int) -> int:
-        """Return the line at an offset, counted from 0 as in the protocol."""
+        """Return the number of the line at an offset, counted from 0 as in the protocol."""
         return bisect_right(self._starts, offset, hi=len(self.lines)) - 1
 
     def lines_of(self, offsets: Iterable[int]) -> list[int]:
-        """Return the line of each offset, counted from 0."""
+        """Return the line number of each offset, counted from 0."""
         starts, end = self._starts, len(self.lines)
         return [bisect_right(starts, offset, hi=end) - 1 for offset in offsets]
 
@@ -206,7 +206,7 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return `new`, which replaces the whole text, as a `Text`, and the change of `raw`."""
+        """Return the `Text` in which `new` replaces the whole text, and the change of `raw`."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 

@@ -88,8 +88,8 @@ class _Body:
 class LineMaps:
     """A cache of the line maps of bodies, both by section and by the lines themselves.
 
-    The second key includes whether the lines keep their indentation. `before` is the cache for an
-    earlier version of the text.
+    In the cache by lines, the key also records whether the lines keep their indentation. `before`
+    is the cache for an earlier version of the text.
     """
 
     def __init__(self, before: LineMaps | None = None) -> None:
@@ -102,11 +102,11 @@ class LineMaps:
 
 
 class Region:
-    """A part of a file that is in a request language.
+    """A part of a file that is written in a request language.
 
     `text` is its text, and `span` is its position in the file. `kept` is the Org block around the
-    region with offsets relative to its section, or None in a request file. `around` is the text of
-    the Org document, and `base` is the offset of that text in the file.
+    region, with offsets relative to the block's section, or None in a request file. `around` is the
+    text of the Org document, and `base` is the offset of that text in the file.
     """
 
     def __init__(
@@ -122,9 +122,9 @@ class Region:
     ) -> None:
         """Create a region. `line_map` maps its lines, and `span` is its position in the file.
 
-        `block` is the section with the Org block around the region, and the index of the block in
-        this section. For a part of a request file, `restclients` says whether the file is in
-        restclient's language.
+        `block` is a pair: the section that contains the Org block around the region, and the index
+        of the block in this section. For a part of a request file, `restclients` says whether the
+        file is in restclient's language.
         """
         self.text = line_map.text
         self.span = span

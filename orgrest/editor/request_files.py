@@ -1,7 +1,7 @@
 """Hover information about the common language of request files.
 
-It covers directives, dynamic values and the API of scripts. The tables of `orgrest.http` describe
-the first two. The names in the API are the names in `jetbrains.js`.
+It covers directives, dynamic values and the API of scripts. Directives and dynamic values are
+described in the tables of `orgrest.http`. The names of the API are those in `jetbrains.js`.
 """
 
 from __future__ import annotations

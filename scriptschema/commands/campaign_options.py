@@ -98,7 +98,7 @@ def config_of(
     if not words:
         if options_given or limits or not (folder / "campaign.json").exists():
             raise click.UsageError(
-                "missing target: use for example --target luau-web (to continue an "
+                "missing target: use --target, for example --target luau-web (to continue an "
                 "existing campaign, give only its folder)"
             )
         return None

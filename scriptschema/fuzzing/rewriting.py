@@ -1,4 +1,4 @@
-"""Rewritings that preserve a program's meaning: if one changes what is observed, there is a bug.
+"""Rewritings that preserve a program's meaning: a change in behaviour is a bug.
 
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 

@@ -1,11 +1,11 @@
 """Mutation for engines whose inputs are sources: returns a mutated source for a Luau source.
 
 Such engines (AFL++, Atheris) store inputs in the form that the target reads. So replaying a find or
-sharing a corpus needs no conversion. In return, each mutated input must be parsed, but only once
-for its many mutants.
+sharing a corpus needs no conversion. In return, each input must be parsed before it is mutated, but
+only once for all of its mutants.
 
-Sources are parsed as the newest Luau. Generated code uses only the schema, or is for the version
-in the environment variable SCRIPTSCHEMA_LUAU: `0.711`, or `today`.
+Sources are parsed as the newest Luau. Generated code uses only the original schema, unless the
+environment variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for example, or `today`.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class Recipe:
 
 @attrs.frozen
 class SourceRecipe:
-    """Makes the Luau source of the program for each seed number, or its two sources."""
+    """Makes the Luau source for each seed number, or two sources if the program has a module."""
 
     recipe: Recipe
 

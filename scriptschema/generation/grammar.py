@@ -110,7 +110,7 @@ class Step:
 
     `growing` has the alternatives that can hold a tree of any size, and `ends` has the others. One
     of the two may be empty. `lengths` has the running sums of the weights of list lengths. `longer`
-    has the running sums if the odds of another item after each item are doubled. `draw` returns the
+    has the same sums with doubled odds that each item is followed by another. `draw` returns the
     value of a field, or is None if the field holds a message. `tables` is a cache that the builders
     fill on demand, since with `swarm`, each tree has its own grammar and needs few of the tables.
     """
@@ -340,7 +340,7 @@ def _grows(field: FieldInfo) -> bool:
 
 
 def _bounded() -> set[type]:
-    """Return the messages of limited size, without message lists or unlimited parts."""
+    """Return the messages of limited size, which have no message lists or unlimited parts."""
     bounded: set[type] = set()
     while True:
         more = {

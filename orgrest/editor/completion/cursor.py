@@ -53,7 +53,9 @@ class Cursor:
         beside: Callable[[], Iterable[Description]] = tuple,
     ) -> None:
         if not 0 <= offset <= len(text):
-            raise ValueError(f"offset {offset} is outside a text of {len(text)} characters")
+            raise ValueError(
+                f"offset {offset} is out of range: the text has {len(text)} characters"
+            )
         self.files = files
         self.environ = environ
         self.settings = settings

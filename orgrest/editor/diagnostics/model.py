@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 
 @classes.frozen
 class Fix:
-    """A fix for a problem, as edits. A `guess` may differ from what the user intended."""
+    """A fix for a problem, as edits. If `guess` is True, the user may have meant another fix."""
 
     title: str
     edits: tuple[Edit, ...]

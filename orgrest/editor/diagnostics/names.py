@@ -57,8 +57,8 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 def _may_be_wrong(analysis: Analysis) -> bool:
     """Return whether two requests may share a name, or a request may depend on itself.
 
-    A name refers to the last request above with this name. Therefore no request can depend on
-    itself if each one needs only requests above it.
+    A name refers to the closest request above that has this name. Therefore no request can depend
+    on itself if each one needs only requests above it.
     """
     named = analysis.named
     if not named or analysis.imports is not None:
@@ -88,7 +88,7 @@ def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
 
 @classes.define(eq=False)
 class _Visit:
-    """A request on the path that is searched for circles.
+    """A request on the current path of the search for cycles.
 
     `needs` yields the requests that it needs, and `at` is its reference to the next request on the
     path.
@@ -102,8 +102,8 @@ class _Visit:
 def _circles(imports: Imports, text: str) -> Iterator[Problem]:
     """Yield the requests that depend, directly or indirectly, on their own responses.
 
-    A circle through imported files is reported at the reference that leads to the circle from the
-    document itself.
+    A cycle through imported files is reported at the reference in the document itself that leads
+    into the cycle.
     """
     own = imports.main.document
     done: set[int] = set()

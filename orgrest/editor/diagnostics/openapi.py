@@ -1,4 +1,4 @@
-"""Checks of requests against OpenAPI descriptions, as far as possible before sending.
+"""Checks of requests against OpenAPI descriptions, made before the requests are sent.
 
 Bodies and patterns are only checked in runs, because that needs a separate process.
 """
@@ -35,9 +35,9 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 class About:
     """The descriptions that may apply to a request.
 
-    `is_named` is False for descriptions that the document does not name. Those descriptions apply
-    only to requests that match one of their operations. `broken` is the error in reading the named
-    description.
+    `is_named` is False if the document does not name the descriptions. In that case, they apply
+    only to requests that match one of their operations. `broken` is the problem with reading the
+    named description, or None.
     """
 
     descriptions: tuple[Description, ...] = ()
@@ -119,7 +119,7 @@ def _wrong(
 
 
 def _plainly_wrong(part: Part) -> str | None:
-    """Return the problem with a value that is not an object or a list, or None without one.
+    """Return the problem with a value, or None if it has none or is an object or a list.
 
     Only the value's type and enumeration are checked.
     """

@@ -1,8 +1,8 @@
 """Finds the problems of a document with the checks, and caches them for the next version.
 
-Nothing is sent, and no files are read. The checks only find out whether files can be read. The
-problems of a part depend on its text, the definitions in other parts and the settings of its
-region. While these are unchanged, the findings of an earlier report are reused.
+Nothing is sent, and no files are read. The checks only test whether files can be read. The problems
+of a part depend on its text, the definitions in other parts and the settings of its region. While
+these are unchanged, the findings of an earlier report are reused.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Report:
             yield from problems
 
     def _may_be_empty(self, part: ParsedRegion) -> bool:
-        """Return whether a part may lack requests: if it is empty, never sent or used by others."""
+        """Return whether a part may lack requests: if empty, never sent or used by others."""
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
@@ -211,7 +211,7 @@ def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
-    """Return whether the problems of a part depend on nothing but their cache key."""
+    """Return whether the problems of a part depend only on what their cache key covers."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
@@ -220,7 +220,7 @@ def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
 
 
 def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
-    """Return, by cache key, the problems in a request file that a change of it cannot affect.
+    """Return, by cache key, the problems that the change to a request file cannot affect.
 
     A change affects the parts whose text changed. It also affects the parts that mention a name
     that is now defined differently, or a name that depends on such a name.

@@ -27,7 +27,7 @@ LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 
 @classes.frozen
 class Subject:
-    """A request in the `text` of its region, as parsed and with its variables expanded (`checked`).
+    """A request in its region's `text`: as `parsed`, and with its variables expanded (`checked`).
 
     `definitions` are the definitions right above it.
     """
@@ -106,7 +106,7 @@ def _json(subject: Subject) -> Iterator[Problem]:
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
-    """Return the index in the template for the index `at` in the expanded `pieces`."""
+    """Return the template's index that corresponds to the index `at` in the expanded `pieces`."""
     for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
         if at < len(text):
             return min(index + at, max(following - 1, index)) if following > index else index + at

@@ -60,11 +60,12 @@ class BackgroundRun:
     ) -> None:
         """Prepare the evaluation.
 
-        Only this run uses `services`, to which it adds its own callbacks. `ask` is awaited in the
-        event loop when a block needs confirmation. `prompt` is awaited there when a variable needs
-        a value. Its arguments are the question and whether the value is a secret. `notice` is
-        called there with messages about the selection of requests. `login` lets the user sign in.
-        `evaluate` is called in the thread. It sends the requests and returns their outcomes.
+        `services` must not be shared with other runs, because this run adds its own callbacks to
+        it. `ask` is awaited in the event loop when a block needs confirmation. `prompt` is awaited
+        there when a variable needs a value. Its arguments are the question and whether the value is
+        a secret. `notice` is called there with messages about the selection of requests. `login`
+        lets the user sign in. `evaluate` is called in the thread. It sends the requests and returns
+        their outcomes.
         """
         self._evaluate = evaluate
         self._notice = notice

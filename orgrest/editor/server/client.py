@@ -73,7 +73,7 @@ class ServerOfClient(LanguageServer):
 
     @property
     def versioned_edits(self) -> bool:
-        """Whether the client accepts edits that apply to one version of a document only."""
+        """Whether the client accepts edits that apply only to one version of a document."""
         return self.can("workspace", "workspace_edit", "document_changes")
 
     def wants(self, what: Literal["responses", "prompts", "outcomes"]) -> bool:

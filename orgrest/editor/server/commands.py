@@ -96,7 +96,7 @@ async def _request_as_har(
 
 
 async def _completed(server: Server, document: OpenDocument, line: int) -> list[Request]:
-    """Return the completed requests at a line, unsent. Raises JsonRpcException."""
+    """Return the completed requests at a line without sending them. Raises JsonRpcException."""
     from orgrest.editor.server.background_run import BackgroundRun
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
@@ -155,8 +155,8 @@ async def _cancel(server: Server, document: OpenDocument, _line: int, _token: To
 def environments(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/environments` with the names of all environments and the chosen names.
 
-    The names come from the files around the document, and the choice is for its folder. If the
-    parameters have `chosen`, these environments are chosen first. Raises JsonRpcException if an
+    The names come from the files around the document, and the choice applies to its folder. If the
+    parameters contain `chosen`, these environments are chosen first. Raises JsonRpcException if an
     environment file is invalid, or if there is no environment with a given name.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])

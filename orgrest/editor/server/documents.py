@@ -151,8 +151,8 @@ def to_workspace_edit(
 ) -> types.WorkspaceEdit:
     """Return edits of a document as the protocol's type.
 
-    If `versioned` is True, the client refuses the edits if the document has another version by
-    then.
+    If `versioned` is True, the client rejects the edits if the document's version is no longer
+    `version` by then.
     """
     changes = to_text_edits(text, edits)
     if not versioned:

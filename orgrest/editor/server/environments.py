@@ -26,9 +26,10 @@ _MOST = 1000
 class Choices:
     """The environments that the user of a server chose, and the client's `settings` by name.
 
-    A setting exists for each option that has a `setting`. `variables` corresponds to `--var` and
-    overrides all other variables. It supplies values that most clients cannot prompt for. `openapi`
-    says whether descriptions in the folders of documents are used.
+    There is a setting for each option of `orgrest.options` that defines the name of a `setting`.
+    `variables` corresponds to `--var` and overrides all other variables. It supplies values for
+    which most clients cannot prompt. `openapi` is True if the descriptions in the folders of
+    documents are used.
     """
 
     def __init__(self) -> None:
@@ -44,14 +45,14 @@ class Choices:
 
     @property
     def timeout(self) -> float | None:
-        """The timeout of a request in seconds, from REST Client's setting, or None without one."""
+        """The timeout of a request in seconds, from REST Client's setting, or None if not set."""
         value = self.rest_client.get("rest-client.timeoutinmilliseconds")
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
         return value / 1000 if 0 < value < _LONGEST else None
 
     def configure(self, settings: Any) -> None:
-        """Apply the client's settings, which may be inside `orgrest`. Wrong types are ignored."""
+        """Apply the client's settings, possibly nested in `orgrest`. Wrong types are ignored."""
         if isinstance(settings, dict):
             settings = settings.get("orgrest", settings)
         for row in OPTIONS if isinstance(settings, dict) else ():
@@ -73,7 +74,7 @@ class Choices:
     def choose(self, folder: Path, names: Sequence[str]) -> None:
         """Store the user's choice for a folder.
 
-        Raises FileError if writing the file fails. The choice is in effect nevertheless.
+        Raises FileError if the file cannot be written. Even then, the choice takes effect.
         """
         choices = {
             folder_name: names

@@ -63,7 +63,7 @@ class _Writer:
         self._lines: list[int] = []
 
     def line(self, offset: int) -> str:
-        """Return the gap for the line of an offset."""
+        """Record the line of an offset, and return the gap for its number."""
         self._lines.append(self._text.line(offset) - self._first)
         return "%d"
 
@@ -99,7 +99,7 @@ class _Writer:
 class _Parts:
     """The values computed for each part of a version, with the parts' keys in the analysis.
 
-    `texts` has the JSON of each part with the line for which it was written.
+    `texts` contains, for each part, its JSON and the line for which it was written, or None.
     """
 
     keys: list[Hashable]
@@ -221,8 +221,8 @@ def links(analysis: Analysis, text: Text) -> Encoded:
 def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
     """Return the lenses of a document: the outcome of each request, and its commands.
 
-    The client resolves the commands later, with the `number` of the document. Without `outcomes`,
-    there are only commands.
+    The client resolves the commands later, using the `number` of the document. If `outcomes` is
+    None, there are only commands.
     """
     last = outcomes.summaries(analysis) if outcomes is not None else {}
     starts = outline.lenses(analysis)
@@ -258,11 +258,11 @@ def _joined(texts: list[str]) -> Encoded:
 
 @classes.frozen(eq=False)
 class _Tokens:
-    """The tokens of a part in the protocol's encoding, each relative to the token before.
+    """The tokens of a part in the protocol's encoding, each relative to the previous token.
 
-    `first` is the line (relative to the part) and the character of the first token, and `last` is
-    that of the last token. `rest` is the JSON text after the first two numbers, and `count` is how
-    many numbers there are.
+    `first` contains the line (relative to the part) and the character of the first token, and
+    `last` contains those of the last token. `rest` is the JSON text after the first two numbers,
+    and `count` is the total count of numbers.
     """
 
     first: tuple[int, int]
@@ -284,7 +284,7 @@ class Tokens:
         return Encoded(f'{{"resultId":"{self.id}","data":[{",".join(self.pieces)}]}}')
 
     def since(self, before: Tokens) -> Encoded:
-        """Return the result for a client that has the tokens `before`."""
+        """Return the result for a client that already has the tokens `before`: only the changes."""
         most = min(len(self.pieces), len(before.pieces))
         same = next((i for i in range(most) if self.pieces[i] != before.pieces[i]), most)
         ends = 0

@@ -18,7 +18,7 @@ class ScratchFolder:
     """A temporary folder that only this server uses, created on first use."""
 
     def __init__(self) -> None:
-        """Do not create the folder yet."""
+        """Prepare the folder without creating it yet."""
         self._path: Path | None = None
 
     @property

@@ -40,7 +40,7 @@ class Bodies:
     """The files with the bodies of the last responses, for an editor to open, show and copy."""
 
     def __init__(self, scratch: ScratchFolder) -> None:
-        """Do not write any file yet."""
+        """Prepare to write files in `scratch`, without writing any yet."""
         self._scratch = scratch
         self._numbers = itertools.count(1)
         self._files: list[Path] = []
@@ -104,7 +104,7 @@ def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body but that reports do not have."""
+    """Yield the fields that an editor needs to show a body and that reports lack."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut
@@ -120,8 +120,8 @@ def editor_language(rendered: Rendered, response: Response) -> str:
     """Return the LSP identifier for the language of a rendered body.
 
     Org calls JSON, JavaScript and empty bodies `js`, but an editor would report errors in text of
-    the wrong language. Therefore only a single JSON value is JSON, and JavaScript is recognized by
-    its media type. Both require a complete body.
+    the wrong language. Therefore a body counts as JSON only if it is a single JSON value, and
+    JavaScript is recognized by its media type. In both cases, the body must be complete.
     """
     if rendered.language != "js":
         return _NAMES.get(rendered.language, rendered.language)

@@ -87,7 +87,7 @@ class Protocol(LanguageServerProtocol):
         return True
 
     def refuse(self, code: int, reason: str, number: Any = None) -> None:
-        """Send an error response. If `number` is None, it does not refer to a request."""
+        """Send an error response. If `number` is None, the response does not refer to a request."""
         error = {"code": int(code), "message": reason}
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 

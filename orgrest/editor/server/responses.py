@@ -60,7 +60,7 @@ class Responses:
     async def show(self) -> None:
         """Show all responses, and add ``text``, ``language`` and ``uri`` to each result.
 
-        A body that is not shown as text is in the file ``data``.
+        A body that is not shown as text is written to a file, and ``data`` is its URI.
         """
         if not self._found:
             return
@@ -82,7 +82,7 @@ class Responses:
             await self._show_document(path)
 
     def _suffix(self) -> str:
-        """Return the file suffix, from which an editor knows the language."""
+        """Return the file suffix by which an editor recognizes the language."""
         languages = [language for _, parts in self._found for language, _ in parts]
         if len(set(languages)) > 1 or (len(languages) > 1 and languages[0].startswith("json")):
             return ".txt"  # a JSON file has only one value
@@ -111,6 +111,6 @@ class Responses:
 
 
 def _language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP language identifier for a response whose head is in comments."""
+    """Return the LSP language identifier for a response, whose head is shown as comments."""
     language = editor_language(rendered, response)
     return "jsonc" if language == "json" and rendered.head else language

@@ -191,7 +191,10 @@ class _Sending:
         return result
 
     def _message(self, loop: asyncio.AbstractEventLoop, text: str) -> None:
-        """Send a message in a stream to a client that shows it. Called in the run's thread."""
+        """Send a message of a stream to a client that shows it.
+
+        This is called in the run's thread.
+        """
         about = {"token": self.token, "textDocument": {"uri": self.document.uri}, "text": text}
         _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))
 
@@ -262,7 +265,7 @@ def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 def _block_now(
     document: org.OrgDocument, text: Text, placing: Placing, at: int | None
 ) -> Block | None:
-    """Return the block that a result belongs to: at its new offset `at`, else by its name.
+    """Return the block that a result belongs to, found by its new offset `at`, else by name.
 
     Returns None if there is no such block.
     """

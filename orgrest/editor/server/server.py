@@ -101,13 +101,13 @@ class Server(ServerOfClient):
         return list(self._documents.values())
 
     def document_by_number(self, number: Any) -> OpenDocument | None:
-        """Return the open document with a number, or None."""
+        """Return the open document that has this number, or None."""
         return next(
             (document for document in self._documents.values() if document.number == number), None
         )
 
     def _look_at_importing(self, imported: OpenDocument) -> None:
-        """Check again the documents that import this one."""
+        """Recheck the documents that import this one."""
         for document in self._documents.values():
             imports = document.analysis.imports if document.analysis is not None else None
             if imports is None or document is imported:

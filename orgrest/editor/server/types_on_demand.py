@@ -1,4 +1,4 @@
-"""Creates each lsprotocol type on first use, which halves the time in which the server starts.
+"""Creates each lsprotocol type on first use, which halves the server's startup time.
 
 lsprotocol declares 554 classes with `attrs.define`, which generates and compiles methods for each
 of them. It also resolves the annotations of all classes before the first message, although a client
@@ -6,8 +6,8 @@ needs only about a hundred. `load` imports lsprotocol's module with another deco
 until a class is instantiated or its fields are read. The import, together with the converter that
 reads messages, takes 0.12 s of CPU time instead of 0.43 s (Python 3.11).
 
-The module is executed with a special `__import__`, which gives that decorator as `attrs.define` to
-this module only. If another release of lsprotocol declares its types differently, the import
+The module is executed with a special `__import__`, which provides that decorator as `attrs.define`
+to this module only. If another release of lsprotocol declares its types differently, the import
 creates all of them, as it does without this module.
 """
 
@@ -63,7 +63,7 @@ def waiting() -> list[str]:
 
 
 def _import(name: str, *given: Any, **named: Any) -> Any:
-    """Import a module for lsprotocol. `attrs` has another `define`. Other modules are unchanged."""
+    """Import a module for lsprotocol. Only `attrs` is changed: it gets another `define`."""
     module = builtins.__import__(name, *given, **named)
     return SimpleNamespace(**{**vars(module), "define": _postponed}) if module is attrs else module
 

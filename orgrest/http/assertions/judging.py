@@ -63,7 +63,7 @@ def judge(
 
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
-    """Return the verdict on an assertion before it is evaluated: failed, with name and position."""
+    """Return the initial verdict on an assertion: failed, with its name and position."""
     position = source.position(assertion.span.start) if source is not None else None
     text = assertion.text.text
     return Verdict(
@@ -90,7 +90,7 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 def _shown(value: Any, expected: str) -> str:
-    """Return a value in short form, and its type if only the type is wrong."""
+    """Return a value in short form, followed by its type if only the type is wrong."""
     if value is None:
         return "missing"
     text = _text(value) or ""

@@ -38,7 +38,7 @@ class ParsedAssertion:
     """A parsed assertion: `subject` and `operator` are names in the tables.
 
     `operator` can have the prefix `not `. `start` is the index of the expected value in the text.
-    `within` is the time in which the assertion can become true, in seconds, or None if it is
+    `within` is the time in seconds within which the assertion must become true, or None if it is
     checked only once.
     """
 
@@ -93,7 +93,7 @@ def _operator(written: str) -> str:
 
 
 def _is_field(word: str, following: str) -> bool:
-    """Return whether `word` is not an operator, but a field name followed by the operator."""
+    """Return whether `word` is a field name that the operator follows, not an operator itself."""
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
     return is_word and _FIELD.match(following) is not None

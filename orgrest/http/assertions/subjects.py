@@ -50,11 +50,11 @@ Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 class Subject:
     """A subject of assertions: its name, its path, and the function that returns its value.
 
-    `path` describes the path that may follow the name. If `required` is set, the path must follow.
-    If `parts` is not empty, the path must be one of them. `find` returns all matches of a path, and
-    raises OrgrestError if the path is malformed or does not fit the body. The value is the first
-    match. If `several` is set and there are at least two matches, the value is the list of all
-    matches. `whole` returns the value of the subject without a path, if it differs from what
+    `path` describes the path that may follow the name. If `required` is set, the path must be
+    given. If `parts` is not empty, the path must be one of its keys. `find` returns all matches of
+    a path, and raises OrgrestError if the path is malformed or does not fit the body. The value is
+    the first match. If `several` is set and there are at least two matches, the value is the list
+    of all matches. `whole` returns the value of the subject without a path, if it differs from what
     `find` returns. `read` converts the expected value for verdicts, and `same` compares it with the
     value.
     """

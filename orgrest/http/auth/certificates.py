@@ -23,7 +23,10 @@ _FIELD = compiled(r"(cert|key|pfx|passphrase):[ \t]*([^ \t]*)[ \t]*")
 
 
 def from_header(value: str) -> ClientCertificate:
-    """Return the certificate in an `X-ClientCert` header. Raises OrgrestError if malformed."""
+    """Return the certificate in an `X-ClientCert` header.
+
+    Raises OrgrestError if it is malformed.
+    """
     if not re.fullmatch(f"(?:{_FIELD.pattern})+", value):
         reason = "a client certificate must be written as `cert: FILE key: FILE passphrase: TEXT`"
         raise OrgrestError(reason, code="certificate")

@@ -84,7 +84,7 @@ def read(value: str, _: DocumentLookups) -> str | DigestCredentials:
 def answer(
     challenges: Iterable[str], credentials: DigestCredentials, method: str, target: str
 ) -> str | None:
-    """Return the Authorization header's value for a request, or None without a Digest challenge.
+    """Return a request's Authorization header value, or None if there is no Digest challenge.
 
     `challenges` are the values of the WWW-Authenticate headers, in the server's order of
     preference. The first supported challenge is answered. `target` is the request target. Raises

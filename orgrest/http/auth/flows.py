@@ -56,7 +56,7 @@ class Token:
 
 @classes.frozen
 class Pause:
-    """A step of a flow: wait. The result is the time after the wait, in seconds."""
+    """A step of a flow: wait. The result is the clock's time after the wait, in seconds."""
 
     seconds: float
 

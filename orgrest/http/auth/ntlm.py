@@ -50,7 +50,7 @@ class NtlmCredentials(Credentials):
     def flow(
         self, request: Request, _host: str, _target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request as it is, then with the announcement, then with the answer.
+        """Yield the request unchanged, then with the announcement, then with the answer.
 
         Returns a warning if the server sent no challenge. Raises TransportError if the connection
         was closed during the handshake.

@@ -55,12 +55,12 @@ _AUTH = compiled(
 class Grant:
     """The parameters of a token request.
 
-    `secret` is the client's secret, and `password` the resource owner's password. If `basic` is
-    set, the client's secret is sent in a header instead of the body. `more` are additional
-    parameters for the token endpoint, and `more_to_sign_in` are additional parameters for the
-    authorization or device endpoint. `redirect` is the redirect URI. If it is empty, a free port is
-    used. `issuer` is the name that the server's answers must contain. If there is a
-    refresh token (`refresh`), the user does not have to sign in.
+    `secret` is the client's secret, and `password` is the resource owner's password. If `basic` is
+    set, the client's secret is sent in a header instead of the body. `more` holds additional
+    parameters for the token endpoint, and `more_to_sign_in` holds those for the authorization or
+    device endpoint. `redirect` is the redirect URI. If it is empty, a free port is used. `issuer`
+    is the name that the server's answers must contain. If there is a refresh token (`refresh`), the
+    user does not have to sign in.
     """
 
     flow: str
@@ -141,7 +141,7 @@ def _flow(name: str) -> str:
 
 
 def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -> Grant:
-    """Return the grant that variables with a prefix define.
+    """Return the grant that is defined by the variables with this prefix.
 
     `value` looks up a variable and returns None if it is undefined. Raises OrgrestError if a
     required variable is missing.

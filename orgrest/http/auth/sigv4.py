@@ -110,8 +110,8 @@ def sign(
 ) -> Headers:
     """Return the headers that sign a request, to be sent in addition to `headers`.
 
-    `host` is the value of the Host header, `target` the percent-encoded request target. `headers`
-    are the headers to sign. If they contain `X-Amz-Date`, that header sets the time
+    `host` is the value of the Host header, and `target` is the percent-encoded request target.
+    `headers` are the headers to sign. If they contain `X-Amz-Date`, that header sets the time
     (`20150830T123600Z`). Raises `TransportError` if the region or the service is neither given nor
     part of the host name.
     """

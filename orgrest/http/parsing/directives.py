@@ -3,7 +3,7 @@
 Each row describes a directive. If orgrest does not support it, the row contains the reason. A
 request with such a directive is an error, because sending the request would not do what its author
 intended. An unknown directive causes a warning. It causes an error if it resembles an assertion, or
-a directive in the table that affects the request. Names are compared without hyphens, underscores
+a directive in the table that affects the request. Names are compared ignoring hyphens, underscores
 and case, as in httpyac (`@no-redirect` is `@noRedirect`).
 
 Sources: VS Code REST Client's README; JetBrains' HTTP Client reference; httpyac's guide.

@@ -50,7 +50,7 @@ class Lines:
     """The lines of a source.
 
     `at` is the index of the next line to read. `state` is the parser's context for the next line.
-    `unclosed` says whether the last here-document was never closed.
+    `unclosed` is True if the last here-document was never closed.
     """
 
     def __init__(self, text: str, part: Span | None = None) -> None:
@@ -156,10 +156,10 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Join the lines of a URL, and return the URL, and its HTTP version or None.
+    """Join the lines of a URL. Return the URL, and the HTTP version after it or None.
 
     The version may follow the last or the first line of the URL. The pattern `version` matches a
-    version at the end of a line, with the blanks before it.
+    version at the end of a line, including the blanks before it.
     """
     url, http_version = list(url), None
     for at in (-1, 0):

@@ -193,7 +193,7 @@ def _closed(error: Any, limit: int) -> str | None:
         if error.sent is not None and error.sent.code == 1009:
             return f"stopped reading: a message is longer than {limit} bytes"
         unread = isinstance(error.__cause__, TimeoutError)
-        why = ": the server does not read the messages sent to it" if unread else ""
+        why = ": the server is not reading the messages sent to it" if unread else ""
         raise TransportError(f"the WebSocket connection was lost{why}", code=INTERRUPTED) from error
     if frame.code in (1000, 1001, 1005):
         return None
@@ -293,7 +293,7 @@ class ThreadSafeSocket:
                 wanted = ready
             left = _RECHECK if deadline is None else min(_RECHECK, deadline - time.monotonic())
             if left <= 0:
-                raise TimeoutError("the server does not read the messages sent to it")
+                raise TimeoutError("the server is not reading the messages sent to it")
             with selectors.DefaultSelector() as selector:
                 try:
                     selector.register(self.socket, wanted)

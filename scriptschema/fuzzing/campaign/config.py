@@ -147,7 +147,7 @@ class Config:
             probed = tuple(map(Probed.from_json, fields.pop("probed", ())))
             return cls(targets=targets, probed=probed, **fields)
         except (KeyError, TypeError, TargetError) as error:
-            raise ValueError(f"invalid configuration of a campaign: {error}") from None
+            raise ValueError(f"invalid campaign configuration: {error}") from None
 
 
 def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:

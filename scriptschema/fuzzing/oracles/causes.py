@@ -60,8 +60,9 @@ class Causes:
     ) -> str | None:
         """Return the name of the find that has the same cause as a program, or None.
 
-        The program is described by its signature and construct. `is_smallest` says whether it is
-        reduced completely. If it is not, one must have all operations of the other.
+        The program is described by its signature and construct. `is_smallest` is true if the
+        program is reduced completely. If it is not, either the program or the find must have all
+        operations of the other.
         """
         if signature.kind not in _KINDS:
             return None

@@ -43,7 +43,7 @@ def text_of(construct: frozenset[str]) -> str:
 
 
 def is_same_bug(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether one construct contains the other, so that the programs may show one bug."""
+    """Return whether one construct contains the other: the programs may show the same bug."""
     if not one or not other:
         return one == other
     return one <= other or other <= one
@@ -53,8 +53,8 @@ def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
     Library members that only pass values on (`pcall`, `select`) are left out if there are others.
-    Operations that implementations treat alike have one name, such as `<` and `>`, or shifts and
-    rotations.
+    Operations that implementations treat alike, such as `<` and `>`, or shifts and rotations, share
+    one name.
     """
     named = {_ALIKE.get(name, name) for name in construct if ".Op." in name or name[0].islower()}
     return frozenset(named - _CARRIERS or named)

@@ -3,10 +3,10 @@
 The oracle compares the normalised output (see `normalisation`) and how the program ends. At the
 level `output`, it compares whether the program ends with an error. The level `errors` adds the
 error message. The level `positions` also adds the position in the source, which is only compared
-between variants of one target. Differences only in messages or only in positions are separate
-kinds, each with one bug per campaign. Programs are not compared if they use library members whose
-results vary (`os.clock`), or if they reach a limit of time, memory, output or the stack, whose
-depth depends on the optimization level.
+between variants of one target. A difference only in messages, or only in positions, is a separate
+kind. Each of these kinds counts as a single bug per campaign. Programs are not compared if they use
+library members whose results vary (`os.clock`), or if they reach a limit of time, memory, output or
+the stack, whose depth depends on the optimization level.
 """
 
 from __future__ import annotations

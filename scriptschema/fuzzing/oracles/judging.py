@@ -103,8 +103,8 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the worst verdict on runs of a non-Luau source, or None if there is no bug.
 
-        Verdicts with unclear signatures are kept apart from those of programs. A source that turns
-        out to be Luau may run.
+        An unclear signature is changed, so that it differs from the signatures of programs. A
+        source that turns out to be valid Luau is allowed to run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):

@@ -12,9 +12,10 @@ each target names chunks differently.
 
 In messages for signatures and counts, more is removed: numbers and quoted strings, which depend on
 the program, and the folders of files, which depend on the machine. In assertions, a string that C
-programmers put beside a condition is kept.
+programmers add to a condition as a comment is kept.
 
-For the kind of a message, the names of types, operators and text in parentheses are also removed.
+For the kind of a message, names of types also become `type`, and operators and text in parentheses
+are removed.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
 
 
 def message(text: str) -> str:
-    """Return the first line of a message without what depends on the program or the machine."""
+    """Return the first line of a message without parts that depend on the program or machine."""
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     for pattern, instead in (
         (_FOLDERS, ""),
@@ -89,7 +90,8 @@ def assertion(text: str) -> str:
 def message_kind(text: str, source: str) -> str:
     """Return the kind of an error message, or an empty string if the program wrote it itself.
 
-    The program wrote the message itself if all words of the message are in the source.
+    The program is assumed to have written the message if all words of the message are in the
+    source.
     """
     normalised = message(text)
     if {*_WORD.findall(normalised)} <= {*_WORD.findall(source), "N"}:

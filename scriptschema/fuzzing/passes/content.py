@@ -14,7 +14,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that simplify all values together, with and without names.
+    """Yield edits that simplify all values at once: one with the names, one without them.
 
     Every number becomes 0, and every string becomes empty.
     """
@@ -97,7 +97,7 @@ def _smaller(value: Any) -> Iterator[Any]:
 
 
 def rename(index: AnyIndex) -> Iterator[Edit]:
-    """Yield an edit that renumbers variables, types and the program's own names as they occur."""
+    """Yield an edit that renumbers variables, types and own names in the order they occur."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)

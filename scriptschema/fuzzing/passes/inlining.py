@@ -186,7 +186,7 @@ def _called(index: AnyIndex, number: int) -> _Called | None:
 def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
     """Return whether a library member is called with a call as its first argument.
 
-    That call has one argument, as in `coroutine.resume(coroutine.create(f))`.
+    The inner call must have exactly one argument, as in `coroutine.resume(coroutine.create(f))`.
     """
     inner: Any = first.alternative
     return prefix.which == "index_name" and first.which == "call" and len(inner.args) == 1

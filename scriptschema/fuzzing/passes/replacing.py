@@ -25,7 +25,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a call with a call of its first argument with the other arguments.
+    """Yield edits that call the first argument of a call instead, with the other arguments.
 
     `pcall(f, x)` becomes `f(x)`.
     """
@@ -43,7 +43,7 @@ def _call_first(call: Any) -> None:
 
 
 def _as(outer: Message, node: Message) -> Callable[[], Message]:
-    """Return a function that creates a message like `outer` with the content of `node`."""
+    """Return a function that creates a message of `outer`'s class with the content of `node`."""
     return lambda: outer.__class__(**{node.which or "": copy(node.alternative)})
 
 
@@ -104,7 +104,7 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _first_value(loop: Any) -> m.Expr | None:
-    """Return the first value of a loop's last variable, if the loop contains it as written."""
+    """Return the first value of a loop's last variable, or None if the loop does not state it."""
     if isinstance(loop, m.StatFor):
         return loop.from_
     table: Any = loop.values[0].alternative if loop.values[0].which == "table" else None
@@ -247,7 +247,7 @@ parts."""
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an expression with a constant, which may be from the tree itself.
 
-    Some constants show a difference where the simplest value does not. `#{}` is a zero that
+    Some constants show a difference where the simplest value does not. `#{}` is a zero whose value
     compilers do not know.
     """
     if len(index) > _SMALL:

@@ -64,7 +64,7 @@ class Axis:
         return round(self.start + part * (self.end - self.start), 1)
 
     def ticks(self) -> list[float]:
-        """Return up to about six round whole values from `least` to `most`, to label the axis."""
+        """Return round integers from `least` to `most` to label the axis, at most about six."""
         if self.logarithmic:
             powers = range(ceil(log10(self.least)), floor(log10(self.most)) + 1)
             return [10.0**power for power in powers][:: 1 + len(powers) // 7]
@@ -122,7 +122,7 @@ def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
 def histogram(
     width: float, height: float, what: str, counts: Sequence[tuple[str, Counter[int]]]
 ) -> str:
-    """Return one or two distributions of the property `what`, side by side.
+    """Return a chart of one or two distributions of the property `what`, side by side.
 
     `counts` contains the name and the values of each distribution. The chart shows the names and
     the medians.

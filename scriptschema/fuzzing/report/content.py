@@ -88,7 +88,7 @@ class Content:
 
     @property
     def known(self) -> list[Row]:
-        """The numbers of occurrences of known bugs."""
+        """The number of occurrences of each known bug."""
         return rows(self.total.known)
 
     @property

@@ -29,14 +29,16 @@ class Target(Protocol):
     """Runs one program at a time, with each of its variants.
 
     `submit` starts a program and `collect` waits for it, so that the caller can create the next
-    program meanwhile. Submitting another program before `collect` abandons the first. Both raise
-    TargetError if the target cannot be started. A crash caused by a program is an outcome.
+    program meanwhile. Submitting another program before `collect` abandons the first. `submit` and
+    `collect` raise TargetError if the target cannot be started. A crash caused by a program is an
+    outcome.
     """
 
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
         """Start a program, with a time limit in seconds for each variant.
 
-        If `until_broken`, the variants after one that breaks the target may be `outcome.NOT_RUN`.
+        If `until_broken`, the outcomes after the one of a variant that breaks the target may be
+        `outcome.NOT_RUN`.
         """
 
     def collect(self) -> list[Outcome]:

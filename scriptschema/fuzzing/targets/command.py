@@ -132,7 +132,7 @@ class CommandTarget:
 
     @cached_property
     def _normal(self) -> Normal:
-        """How wrong programs normally end. They are run when this property is first used."""
+        """How wrong programs normally end. Runs the wrong programs on first use."""
         target = CommandTarget(self.description)
         try:
             ends = map(target._failure, WRONG)

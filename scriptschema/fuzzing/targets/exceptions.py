@@ -30,10 +30,11 @@ class _Language:
 
 @attrs.frozen
 class Uncaught:
-    """An uncaught exception, with its class, its class and message, and the stack's functions.
+    """An uncaught exception: its class (`name`), its class and message (`line`), its `frames`.
 
-    The innermost function comes first. Functions of the language's library are left out unless
-    there are no others. A Rust panic has no class. Its `name` is its position in the source.
+    `frames` are the stack's functions, the innermost first. Functions of the language's library are
+    left out unless there are no others. A Rust panic has no class. Its `name` is its position in
+    the source.
     """
 
     name: str

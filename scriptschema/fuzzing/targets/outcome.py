@@ -59,7 +59,7 @@ class Outcome:
     For targets whose processes run many programs, `requests` are the latest requests to a process
     that broke, including this one. `coverage` has the numbers of the counters in the target's code
     that the run reached. Counters that an earlier run of the same process reached may be missing.
-    `coverage` is None if the target does not count.
+    `coverage` is None if the target does not report coverage.
     """
 
     kind: str

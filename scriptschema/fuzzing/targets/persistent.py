@@ -6,7 +6,7 @@ The protocol: a request is a line of JSON on standard input,
      "milliseconds": 5000, "megabytes": 1024}
 
 and its answer is a line of JSON on standard output. The answers are in the order of the requests,
-which may be sent ahead:
+and several requests may be sent before the first answer:
 
     {"id": 7, "kind": "ok", "output": "1\n", "error": ""}
 
@@ -20,8 +20,8 @@ Programs that reach new counters are mutated further. The service should end a p
 `milliseconds` or `megabytes` with the kind `hang` or `memory`. Otherwise the service is killed a
 little later. A service that crashes is restarted. Its exit status and the end of its standard error
 become the outcome of the current program. A service may also exit with status 0 between two
-programs. The outcome of a broken process has its latest 100 requests. Lines on standard output
-other than JSON objects with an `id` are ignored.
+programs. The outcome of a process that broke includes its latest 100 requests. Lines on standard
+output other than JSON objects with an `id` are ignored.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -156,7 +156,7 @@ class PersistentTarget:
                     return
 
     def _send(self) -> None:
-        """Send pending requests: all that fit in the pipe, or a single larger one."""
+        """Send all pending requests if they fit in the pipe, otherwise only the next request."""
         process = self._running()
         data = b"".join(request for _, request in self._requests[self._sent :])
         count = len(self._requests) - self._sent
@@ -281,7 +281,8 @@ class PersistentTarget:
 class _Errors:
     """Reads a process's standard error in a thread, and keeps its end.
 
-    A service may write endlessly: a file would fill the disk, and an unread pipe would block it.
+    A service may write endlessly: a file would fill the disk, and an unread pipe would block the
+    service.
     """
 
     def __init__(self, stream: IO[bytes] | None = None) -> None:
@@ -296,7 +297,7 @@ class _Errors:
                 self._kept = (self._kept + piece)[-_ERRORS:]
 
     def text(self, seconds: float = 0) -> str:
-        """Return the end of standard error, after waiting up to `seconds` for its end."""
+        """Return the end of standard error, after waiting up to `seconds` for it to close."""
         if seconds and self._thread.is_alive():
             self._thread.join(seconds)
         return text_of(self._kept)

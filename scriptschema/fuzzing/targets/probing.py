@@ -69,7 +69,7 @@ class Probed:
     lacks, except features of versions after `luau`. `runs` is true if the target runs programs
     instead of only reading them. `luau` is the newest version of Luau that it fully supports (see
     `versions.Version`), or None if only the schema is known to be supported. `fails` has an error
-    for each feature in `RIGHT` with which all programs fail.
+    for each feature in `RIGHT` whose programs all fail.
     """
 
     target: str
@@ -139,7 +139,7 @@ def probe(description: Description) -> Probed:
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
-    """Return the newest version of Luau without missing features.
+    """Return the newest version of Luau of which no feature is missing.
 
     `missing` are the names that the target lacks, and `syntax` are the versions that introduced
     syntax that the target lacks. The result is None if the version is older than the schema.
@@ -170,7 +170,7 @@ def names() -> Iterator[str]:
 
 
 def program() -> str:
-    """Return a program for any version of Luau that prints the numbers of existing `names`."""
+    """Return a program that prints the numbers of existing `names` in any version of Luau."""
     lines = ["local print = print", 'print("probe " .. 1 + 1)']
     for number, name in enumerate(names()):
         library, dot, _ = name.partition(".")
@@ -180,7 +180,7 @@ def program() -> str:
 
 
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
-    """Return the lines that each variant prints, or None if a variant cannot run the probe."""
+    """Return, for each variant, the lines it prints, or None if it cannot run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
     printed = [{line.strip() for line in run.output.splitlines()} for run in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
@@ -215,7 +215,7 @@ def _missing_syntax(target: Target, description: Description) -> list[str]:
 
 
 def _failing(target: Target, description: Description) -> dict[str, str]:
-    """Return an error for each feature in `RIGHT` with which all programs fail."""
+    """Return an error for each feature in `RIGHT` whose programs all fail."""
     whole = "\n".join(f"do {source} end" for sources in RIGHT.values() for source in sources)
     if _worst(target, description, whole).kind in _FINE:
         return {}

@@ -54,11 +54,11 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session with a memory limit. Raises TargetError.
 
-    The limit is RLIMIT_DATA, which does not count memory that is only reserved. Node and
-    WebAssembly reserve much memory. For a program with AddressSanitizer, the sanitizer's own limit
-    is used, because its shadow memory would count. If `halts`, a sanitizer's report always ends the
-    process instead of letting it continue. The limit is set just after the start, so that a fast
-    process may exceed it.
+    The limit is RLIMIT_DATA, which does not count memory that is only reserved: Node and
+    WebAssembly reserve a lot of memory. For a program with AddressSanitizer, the sanitizer's own
+    limit is used, because RLIMIT_DATA would count its shadow memory. If `halts`, a sanitizer's
+    report always ends the process instead of letting it continue. RLIMIT_DATA is set just after the
+    start, so a fast process may exceed it before then.
     """
     sanitized = any(map(_is_sanitized, words))  # `env` or a script may start it
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
@@ -102,7 +102,7 @@ _WORD: Final = re.compile(r"[^\s'\"();|&<>=`]+")
 
 
 def _is_sanitized(program: str) -> bool:
-    """Return whether a word of a command names a program with a sanitizer, or a script for one."""
+    """Return whether a word names a program with a sanitizer, or a script that starts one."""
     if program not in _SANITIZED:
         path = shutil.which(program)
         data = _start_of(path) if path else b""

@@ -120,15 +120,15 @@ def program(
     then also uses features of that version. By default it uses only the original schema, which all
     versions support.
 
-    `counts` counts uses of combinations in several programs. If it is given, half of a
-    program of 100 or more nodes is for combinations that are rare in those programs.
+    `counts` counts uses of combinations in several programs. If it is given, half of a program of
+    100 or more nodes is devoted to combinations that are rare in those programs.
 
     If `runs` is false, the program is only for compilers and must not be executed. It then also has
     endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls of
     builtins held in locals. The default of `wrong` is then 0.3.
 
-    Raises WeightsError for invalid weights. For other invalid options, raises ValueError with the
-    valid values.
+    Raises WeightsError for invalid weights. For other invalid options, raises ValueError with a
+    message that gives the valid values.
     """
     if seed is not None and choices is not None:
         raise ValueError("seed and choices cannot be combined")
@@ -195,7 +195,7 @@ def make_program(
 
 
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
-    """Return whether a program is to end with exports. A program with a return cannot."""
+    """Return whether to end a program with exports, which a program with a return cannot have."""
     if not maker.grammar.exports or not maker.chance(_EXPORTING):
         return False
     fits = room > exports(maker.grammar.typed).levels + LEAF
@@ -238,7 +238,7 @@ def statements(
     types: Types = "none",
     luau: str | Version | None = None,
 ) -> list[m.Stat]:
-    """Return the statements of one idiom, one or a few, for a place in another program.
+    """Return the one or few statements of an idiom, for a place in another program.
 
     The statements may declare variables in `scope`. The arguments are as in `expression`, except
     that `max_depth` counts levels below the Stat and must be at least 16.

@@ -52,7 +52,7 @@ class RandomTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return generics, and types of the first parameters and of the results, if any."""
+        """Return the generics, and the types of the first parameters and the results, if any."""
         generics: list[m.Typename] = []
         packs: list[m.Typename] = []
         if maker.chance(40):
@@ -78,7 +78,7 @@ class SoundTypes(Annotations):
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return the types of the first variables, up to a variable whose type is unknown.
+        """Return the types of the variables before the first one whose type is unknown.
 
         If a type checker can infer all of these types, return no types in half of the cases.
         """
@@ -104,7 +104,7 @@ class SoundTypes(Annotations):
         return [], [], types, [sound(maker, kind or "any") for kind in results]
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias of a random type, or an alias that annotations use as a kind's type."""
+        """Return an alias of a random type, or of a kind's type for use in later annotations."""
         if maker.below(3) == 2:
             return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
         kind = _KINDS[maker.below(len(_KINDS))]

@@ -1,4 +1,4 @@
-"""Code in which any value is used as anything, for programs that are compiled but not run.
+"""Code that uses every value in arbitrary ways, in programs that are compiled but not run.
 
     do
         local v0, v1 = "a"
@@ -70,7 +70,8 @@ def statements(maker: Maker, room: int) -> list[m.Stat]:
 class _Code:
     """Builds one block of code.
 
-    `locals` has the visible variables that the block declared. The last `reach` of them are used.
+    `locals` has the visible variables that the block declared. Only the last `reach` of them are
+    used.
     """
 
     def __init__(self, maker: Maker) -> None:

@@ -660,7 +660,8 @@ def test_the_context_spans_the_whole_token() -> None:
 @pytest.mark.parametrize("offset", [-1, 4])
 @pytest.mark.parametrize("ask", [complete, context])
 def test_an_offset_outside_of_the_text_is_refused(ask: Callable[..., Any], offset: int) -> None:
-    with pytest.raises(ValueError, match=f"offset {offset} is outside a text of 3 characters"):
+    message = f"offset {offset} is out of range: the text has 3 characters"
+    with pytest.raises(ValueError, match=message):
         ask("GET", offset)
 
 

@@ -11,9 +11,9 @@ The request has:
 - the variables as pairs of name and value: `values` as they are written in the document, which may
   contain variables, and `literal` values, such as the results of other blocks.
 
-The answer has the `result`, which the Babel function returns: a string, a list of items, rows in
-which null is a rule, or null. It also has `notes`, and in `old` the range of an old result that Org
-would not remove itself, in characters from 0, or null.
+The answer contains the `result`, which the Babel function returns: a string, a list of items, a
+list of rows (in which null is a rule), or null. It also contains `notes`, and `old`: the range of
+an old result that Org itself would not remove, in characters from 0, or null if there is none.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ def answer(server: Server, document: OpenDocument, params: types.CompletionParam
 def _completion_list(server: Server, text: Text, candidates: Sequence[Candidate]) -> Encoded:
     """Return candidates as the protocol's completion list.
 
-    If the client supports that, a range that all candidates replace is sent only once.
+    If all candidates replace the same range and the client supports it, the range is sent only
+    once.
     """
     list_ = "text_document", "completion", "completion_list", "item_defaults"
     spans = {offer.span for offer in candidates}

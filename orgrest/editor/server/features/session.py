@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def session(server: Server, params: Any) -> dict[str, Any]:
     """Return the cookies of a document, and the variables that responses and scripts set.
 
-    With `clear`, which is `cookies` or `variables`, these are removed first. If `state` is true,
-    the answer also has a `state`. A later request with this `state` restores everything in it.
+    If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the answer
+    also contains a `state`. A later request that contains this `state` restores everything in it.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     clear, state = getattr(params, "clear", None), getattr(params, "state", None)

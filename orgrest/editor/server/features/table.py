@@ -181,7 +181,7 @@ async def _tokens_within(
 
 
 def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
-    """Return the tokens in the protocol's encoding, each relative to the token before."""
+    """Return the tokens in the protocol's encoding, each relative to the previous token."""
     data: list[int] = []
     line = character = 0
     for token in outline.tokens(analysis, within):
@@ -286,14 +286,14 @@ async def _body(
 
 
 def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
-    """Return whether a kind of action is `wanted` or a sub-kind of it, as `a.b` is of `a`."""
+    """Return whether a kind of action is `wanted` or one of its sub-kinds, like `a.b` for `a`."""
     name = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = wanted.value if isinstance(wanted, types.CodeActionKind) else wanted
     return not above or name == above or name.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
-    """Return whether there is, at an offset, a request that can be sent."""
+    """Return whether an offset is in a request that can be sent."""
     document = analysis.document
     if document is None:
         return any(part.parsed.requests for part in analysis.parts)

@@ -34,8 +34,8 @@ _MOST_REQUESTS = 1000
 async def history(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/history` with the last runs, or with one request of a run.
 
-    The parameters `run` and `number` select that request. With `clear`, the runs are removed first.
-    Raises JsonRpcException if there is no history or if it does not contain that request.
+    The parameters `run` and `number` select that request. If `clear` is true, the runs are removed
+    first. Raises JsonRpcException if there is no history or if it does not contain that request.
     """
     run, number = getattr(params, "run", None), getattr(params, "number", None)
     folders = getattr(params, "folders", None)
@@ -53,7 +53,7 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _paths(uris_given: Any) -> list[Path]:
-    """Return the folders with these URIs, without URIs that are not files."""
+    """Return the folders with these URIs. URIs that are not file URIs are left out."""
     uris = (
         [uri for uri in uris_given if isinstance(uri, str)] if isinstance(uris_given, list) else []
     )
@@ -137,7 +137,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
 
 
 def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body, if the history has kept it."""
+    """Yield the fields that an editor needs to show a body that the history has kept."""
     from base64 import b64decode
 
     from orgrest.editor.server.notifications import shown

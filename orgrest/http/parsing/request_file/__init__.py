@@ -25,8 +25,9 @@ skipped with a warning. `import file`, `run file` and `run #name` are JetBrains'
 file` is httpyac's.
 
 Rules: like `restclient.parse`, `parse` never raises and reads each line at most twice. Syntax that
-one of the tools supports but orgrest does not is a problem of its request, which is then not sent.
-A line that has no meaning at its position is also a problem, and never becomes part of the body.
+one of the tools supports but orgrest does not is reported as a problem of its request, which is
+then not sent. A line that has no meaning at its position is also a problem, and never becomes part
+of the body.
 
 Sources: the tools' documentation, and httpyac's parser where the documentation is unclear.
 
