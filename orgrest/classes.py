@@ -1,4 +1,4 @@
-"""Data classes, declared as with attrs, and compiled when the first object is created.
+"""Data classes, declared like attrs classes, and compiled when the first object is created.
 
 A command imports many more classes than it uses, and attrs would compile the methods of each class
 when its module is imported. Type checkers see attrs itself. Only they enforce `frozen`: at run
@@ -48,7 +48,7 @@ else:
             self.kw_only, self.converter = kw_only, converter
 
     def define(cls=None, *, frozen=False, eq=True, kw_only=False):
-        """Return the class with the methods that its fields imply."""
+        """Return the class, with methods that are generated from its fields."""
         if cls is None:
             return lambda cls: define(cls, frozen=frozen, eq=eq, kw_only=kw_only)
         cls._kw_only_ = kw_only
@@ -61,7 +61,7 @@ else:
         return cls
 
     def frozen(cls=None, **options):
-        """Return the class with the methods that its fields imply, including one for its hash."""
+        """Return the class, with methods generated from its fields, including `__hash__`."""
         return define(cls, frozen=True, **options)
 
     def _fields(cls):
@@ -153,7 +153,7 @@ else:
         return f"{self.__class__.__qualname__.rpartition('>.')[2]}({values})"
 
     def evolve(value, /, **changes):
-        """Return a copy of an object, with other values for some fields."""
+        """Return a copy of an object in which some fields have other values."""
         fields = _fields(value.__class__)
         arguments = dict(zip(fields.parameters, fields.values(value), strict=True))
         arguments.update(changes)

@@ -61,8 +61,9 @@ def _lisp(text: str) -> str:
 def lsp(tcp: str | None) -> None:
     """Serve an editor as a language server.
 
-    The editor communicates through standard input and output or, with --tcp, as the first client
-    that connects. A program that can connect can read files beside the documents and send requests.
+    The editor communicates through standard input and output. With --tcp, the first client that
+    connects is the editor. Any program that is able to connect can read files beside the documents
+    and send requests.
 
     \b
     orgrest lsp

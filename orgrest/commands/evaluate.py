@@ -221,7 +221,7 @@ def _print_message(message: str) -> None:
 
 
 def _answer(what: str, hidden: bool) -> str:
-    """Ask for the value of a variable on the terminal. `hidden` input is not shown."""
+    """Ask for a variable's value on the terminal. If `hidden` is true, the input is not shown."""
     return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
 
 

@@ -324,7 +324,7 @@ def _message(message: Record) -> Iterator[str]:
 
 
 def _shortened(path: str, run: KeptRun) -> str:
-    """Return a path in the run's working folder relative to that folder, or else unchanged."""
+    """Return a path relative to the run's working folder, or unchanged if it lies elsewhere."""
     absolute = Path(path)
     if absolute.is_relative_to(run.directory):
         return str(absolute.relative_to(run.directory))

@@ -75,7 +75,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
 
 def _combined(collections: dict[str, Collection]) -> Collection:
-    """Combine collections, given by source, into one collection with a folder for each."""
+    """Combine the collections of several sources into one, with a folder for each of them."""
     from orgrest import classes
     from orgrest.convert.shared.model import Collection, Folder
 
@@ -131,10 +131,10 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    """Return the environments of a collection, and if necessary one for its own variables.
+    """Return a collection's environments, preceded by one for its own variables if needed.
 
-    That environment holds the collection's values of the variables in `elsewhere`, so that other
-    environments can override them.
+    The additional environment holds the values that the collection itself has for the variables in
+    `elsewhere`, so that the other environments can override them.
     """
     from orgrest.convert.environments import shared
 

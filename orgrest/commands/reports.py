@@ -34,7 +34,7 @@ _REPORTS = {
 
 
 def chosen(options: dict[str, Any]) -> dict[str, Path]:
-    """Remove the report options from a command's options, and return the files by report.
+    """Remove the report options from `options`, and return a dict from report to output file.
 
     Raises UsageError if several reports would go to standard output.
     """

@@ -109,7 +109,7 @@ class Saved(Results):
     changed_on_disk: bool = False
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Save the document if it is time to do so."""
+        """Save the document after each request or at intervals, depending on `save`."""
         if self.file is None or outcome.change is None:
             return
         if self.encoding.codec != "utf-8" and self.encoding.lacks(outcome.change[1]):

@@ -59,7 +59,8 @@ def test(**given: Any) -> None:
 
     Folders are searched for .org, .http and .rest files. Nothing is written into the documents.
     Requests named or tagged `setup` are sent before the others of their document. Requests named or
-    tagged `teardown` are sent last, in any case. Use `-` as the FILE of a report to print it.
+    tagged `teardown` are sent last, even after failures or Ctrl-C. Use `-` as the FILE of a report
+    to print it.
 
     \b
     orgrest test .

@@ -89,7 +89,7 @@ class _Pair:
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is a folder, or a file in the other format of Bruno 3."""
+    """Return whether a source is a folder, or a file in Bruno 3's OpenCollection format."""
     return source.folder is not None or "opencollection" in source.value
 
 
@@ -298,7 +298,7 @@ class _Reader(Reader):
         return self.names.variable(name)
 
     def draft(self, fields: Fields, _around: Inherited) -> Draft:
-        """Return the request in a file. Raises ConversionError if it cannot be written."""
+        """Return the request in a file. Raises ConversionError if it cannot be converted."""
         fields.ignore("params:query")
         verb = next((method for method in _METHODS if method in fields.given), None)
         if verb is None:
@@ -422,7 +422,7 @@ class _Reader(Reader):
 
 
 def _assertions(pair: _Pair) -> list[str] | None:
-    """Return the assertions for a line in an `assert` block, or None without an equivalent."""
+    """Return the assertions for a line of an `assert` block, or None if there is no equivalent."""
     operator, _, value = pair.value.partition(" ")
     if operator in _UNSAID:
         return None

@@ -1,10 +1,10 @@
 """curl commands: a single command, or a file with several commands.
 
 Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for cmd on Windows, in the form
-that browsers copy. `$NAME` becomes a variable. Its value is assigned above, or comes from the
-environment. Everything else that a shell would do is reported, and nothing runs. A written command
-sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell Command Language"; the Bash
-manual; curl's manual.
+that browsers copy. `$NAME` becomes a variable. Its value comes from an assignment above the
+command, or else from the environment. Everything else that a shell would do is reported, and
+nothing runs. A written command sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell
+Command Language"; the Bash manual; curl's manual.
 """
 
 from __future__ import annotations

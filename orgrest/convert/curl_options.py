@@ -39,7 +39,7 @@ def form_type(filename: str) -> str:
 class Command:
     """A curl command that is being parsed.
 
-    `forms` are the parts of a form, as for `multipart`.
+    `forms` contains the parts of a form, as they are passed to `multipart`.
     """
 
     method: str = ""
@@ -77,7 +77,7 @@ class Command:
         return _one_line(url, "the URL")
 
     def complete_headers(self) -> list[tuple[str, str]]:
-        """Return the headers with those that other options add.
+        """Return the headers, including those that other options add.
 
         Raises ConversionError if a header is invalid.
         """
@@ -184,7 +184,7 @@ def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
 def _left_out(
     instead: str, command: Command, option: str = "", value: str = "", *, word: str = ""
 ) -> None:
-    """Record that an option has no equivalent in documents. `instead` says what to do."""
+    """Record that an option has no equivalent in documents. `instead` is advice for the user."""
     shown = _one_line(f"{word or option} {value}".rstrip(), "an option")
     command.left_out.append(f"{shown} was left out: {instead}")
 
@@ -353,7 +353,7 @@ _Effect = TypeVar("_Effect")
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
-    """Return a table with one spelling of an option per key. A key of `table` may have several."""
+    """Return a table with one option spelling per key. A key of `table` may contain several."""
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 

@@ -260,7 +260,7 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
 
 
 def _plain(call: ExportedRequest, text: str) -> str:
-    """Return a string with the values of its variables. Unknown values remain `{{name}}`."""
+    """Return a string with variables replaced by values. Unknown variables remain `{{name}}`."""
     return "".join(
         piece
         if isinstance(piece, str)

@@ -165,7 +165,7 @@ class _Reader(Reader):
                     return
 
     def _belongs(self, entry: _Entry, section: str, line: str) -> bool:
-        """Read a line if it belongs to the section, and return whether it did."""
+        """Read a line if it belongs to the section. Return whether it belongs to the section."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
             return True
@@ -379,7 +379,7 @@ class _Reader(Reader):
 
 
 def _captured(query: str, argument: str) -> str | None:
-    """Return a JavaScript expression for a captured value, or None without an equivalent."""
+    """Return a JavaScript expression for a captured value, or None if there is no equivalent."""
     text = _string(argument)
     if query == "jsonpath" and re.fullmatch(r"\$(?:\.[A-Za-z_]\w*|\[\d+\]|\['[\w-]+'\])*", text):
         return f"pm.response.json(){text[1:]}"
@@ -398,7 +398,7 @@ def _trimmed(lines: list[str]) -> str:
 def _without_comment(line: str) -> str:
     """Return a line without the comment at its end.
 
-    A comment is a `#` after a blank, outside of quotes and patterns.
+    A comment begins with a `#` after a blank, outside of quotes and patterns.
     """
     for match in re.finditer(rf"{_QUOTED}|/(?:[^/\\\s]|\\.)+/|(?P<comment>\s#.*$)|\\.", line):
         if match["comment"] is not None:
@@ -407,7 +407,7 @@ def _without_comment(line: str) -> str:
 
 
 def _string(quoted: str) -> str:
-    """Return the string that is in double quotes, without escapes."""
+    """Return the content of a string in double quotes, with escapes replaced."""
     return _plain(quoted[1:-1])
 
 

@@ -146,7 +146,7 @@ class _Reader(Reader):
         return Folder(name, (), (*values, *variables), description), inner
 
     def draft(self, fields: Fields, _around: Inherited) -> Draft:
-        """Return the request in an item. Raises ConversionError if it cannot be written."""
+        """Return the request in an item. Raises ConversionError if it cannot be converted."""
         fields.ignore(*_OF_APP, "name")
         disabled: list[str] = []
         url = self._url(fields, disabled)

@@ -67,7 +67,7 @@ class _Reader:
         self._sampler = Sampler(self._resolved)
 
     def collection(self) -> Collection:
-        """Return the requests in folders, one folder for each first tag of an operation."""
+        """Return the requests, grouped into folders by the first tag of each operation."""
         whole = self._whole
         whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self",
                      *swagger.KEPT)  # fmt: skip
@@ -97,7 +97,7 @@ class _Reader:
         return Collection(folder)
 
     def _resolved(self, value: Any) -> Any:
-        """Return a value, or the target of its `$ref`, which is None if it does not exist."""
+        """Return a value, or the target of its `$ref`, or None if the target does not exist."""
         for _ in range(_MOST_REFERENCES):
             reference = value.get("$ref") if isinstance(value, Mapping) else None
             if not isinstance(reference, str):
@@ -136,7 +136,7 @@ class _Reader:
         )
 
     def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
-        """Yield the variables of the first server, and then a variable with its URL."""
+        """Yield the variables of the first server, then a variable with the server's URL."""
         servers = given.objects("servers")
         url = ""
         for index, server in enumerate(servers):

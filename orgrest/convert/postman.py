@@ -152,7 +152,7 @@ class _Reader(Reader):
         return Folder(name, tuple(items), (*values, *variables), description, fields.unread())
 
     def draft(self, item: Fields, around: Inherited) -> Draft:
-        """Return the request in an item. Raises ConversionError if it cannot be written."""
+        """Return the request in an item. Raises ConversionError if it cannot be converted."""
         item.ignore(*_IDS, "name")
         described = [_description(item)]
         saved = item.any("response")
@@ -392,7 +392,7 @@ def _directives(behavior: dict[str, Any]) -> list[str]:
 
 
 def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
-    """Return the names of the settings that have no equivalent."""
+    """Return a note about each setting that has no equivalent."""
     known = {
         "followRedirects": (True, False),
         "disableCookies": (True, False),

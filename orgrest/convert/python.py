@@ -1,7 +1,7 @@
-"""Writes a Python script that uses requests, the most popular HTTP library for Python.
+"""Writes a Python script that uses `requests`, the most popular HTTP library for Python.
 
-requests normalizes URLs. If that would change what is sent, the script sets the URL again on the
-prepared request. Source: the documentation of requests, "Prepared Requests".
+The library `requests` normalizes URLs. If that would change what is sent, the script sets the URL
+again on the prepared request. Source: the documentation of `requests`, "Prepared Requests".
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _parts(text: Text, names: dict[Variable, str]) -> Iterator[tuple[str, bool]]
 
 
 def _literal(text: str) -> str:
-    """Return a Python literal, in double quotes unless they would need escapes."""
+    """Return a Python string literal, in double quotes unless that would require escapes."""
     shown = repr(text) if text.isprintable() or text.isascii() else ascii(text)
     quoted = shown[0] == '"' or '"' in shown or "\\'" in shown
     return shown if quoted else f'"{shown[1:-1]}"'

@@ -54,7 +54,7 @@ class Part:
 
 @classes.define
 class Findings:
-    """The problems found so far, the values to validate, and the reasons why others are not."""
+    """The problems found so far, the values to validate, and why other values are not checked."""
 
     problems: list[str] = classes.field(factory=list)
     parts: list[Part] = classes.field(factory=list)
@@ -82,7 +82,7 @@ def of_exchange(
 def of_request(
     operation: Operation, path: Mapping[str, str], request: Request, *, complete: bool = True
 ) -> Findings:
-    """Return the findings about a request. If not `complete`, its body's content is ignored."""
+    """Return the findings about a request. The body's content is ignored unless `complete`."""
     findings = Findings()
     findings.problems += (f"parameters cannot be checked: {why}" for why in operation.unreadable())
     _parameters(operation, path, request, findings)
@@ -140,7 +140,7 @@ def _parameters(
 
 
 def _is_any(parameter: Parameter) -> bool:
-    """Return whether a parameter can be an object with arbitrary properties in the query."""
+    """Return whether a query parameter may be an object whose properties can have any name."""
     spread = (
         parameter.where == "query"
         and parameter.style == "form"

@@ -225,7 +225,7 @@ class Description:
         return frozenset(filter(None, map(_host, self.servers)))
 
     def is_of_server(self, url: str) -> bool:
-        """Return whether a URL has the host of a server, or any host if the servers have none."""
+        """Return whether a URL has a server's host. If no server has a host, any host matches."""
         host = _host(url)
         return host is not None and (not self.hosts or host in self.hosts)
 
@@ -269,7 +269,7 @@ class Description:
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
-    """Return the file in the last line `# @openapi FILE` above `end`, and its span, or None."""
+    """Return the FILE of the last line `# @openapi FILE` above `end` with its span, or None."""
     lines = list(_LINE.finditer(text, 0, end))
     return (lines[-1][1], lines[-1].span(1)) if lines else None
 

@@ -179,7 +179,7 @@ class _Translation:
     def _without_hidden(
         self, node: Node, hidden: frozenset[str], properties: dict[str, Any]
     ) -> None:
-        """Remove requirements of `hidden` properties, and forbid these properties in a response."""
+        """Make `hidden` properties optional, and forbid these properties in a response."""
         required = node.object.get("required")
         if isinstance(required, list) and hidden:
             properties["required"] = [name for name in required if name not in hidden]

@@ -35,7 +35,7 @@ class UnreadError(Exception):
 
 
 class WrongError(Exception):
-    """Raised if a value is not serialized as its parameter requires. The message says how."""
+    """Raised if a value is not serialized as its parameter requires. The message has details."""
 
 
 @classes.frozen
@@ -76,7 +76,7 @@ def typed(text: str, schema: Node) -> Any:
 
 
 def as_text(text: str, media: str, schema: Node) -> Any:
-    """Return the value that `text` has in the format `media`.
+    """Return the value that `text` represents in the format `media`.
 
     Raises WrongError if the text is malformed, and UnreadError if the format is not supported.
     """

@@ -12,7 +12,7 @@ _MOST_SCHEMAS = 300  # that one schema is composed of
 
 
 def composed(schemas: list[Node]) -> list[Node]:
-    """Return the schemas and all schemas that they are composed of, parents first."""
+    """Return the given schemas and all schemas that they are composed of, parents first."""
     waiting, reached = list(schemas), []
     for _ in range(_MOST_SCHEMAS):
         if not waiting:

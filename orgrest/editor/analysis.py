@@ -103,7 +103,7 @@ class _Definitions(syntax.Definitions):
 
 
 class Checked:
-    """The requests of a document, with all variables that they can use, for the checks.
+    """The requests of a document with all variables that they can use, prepared for the checks.
 
     In a request file, their offsets refer to the whole file, although `parts` are parsed
     separately.
@@ -141,8 +141,8 @@ class Checked:
     def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
         """Return the request that contains the offset `inside` in the text of a part, or None.
 
-        Between two requests of a request file, this is the request below the part, else the one
-        above.
+        If the offset is between two requests of a request file, this is the first request below the
+        part or, if there is none, the last one above it.
         """
         request = part.parsed.request_at(inside)
         if request is not None:

@@ -68,7 +68,7 @@ class _Last:
 
 
 class Sent:
-    """The requests in the text that was sent, by line and by the line of their outcome."""
+    """The requests in the text that was sent, indexed by line and by their outcome's line."""
 
     def __init__(self, analysis: Analysis) -> None:
         """Index the requests of the text."""
@@ -184,7 +184,7 @@ def _masked(verdict: Verdict, safe: Callable[[str], str]) -> Verdict:
 
 
 def counted(verdicts: tuple[Verdict, ...]) -> str:
-    """Return a comma and the number of passed assertions, or the first failed assertion.
+    """Return a comma and a summary: how many assertions passed, or which one failed first.
 
     The result is an empty string if there are no verdicts.
     """

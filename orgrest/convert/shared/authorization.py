@@ -27,7 +27,7 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials, which replace an existing header."""
+        """Return a URL and headers with these credentials added, replacing an existing header."""
         if not self.name:
             return url, headers
         if self.query:
@@ -37,9 +37,9 @@ class Authorization:
 
 
 def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials of a kind, and a note about parts that are not translated, or "".
+    """Return the credentials of this kind, and a note about untranslated parts (or "").
 
-    `parameters` have Postman's names. Their values may contain references to variables.
+    The keys of `parameters` are Postman's names. The values may contain references to variables.
     """
     if kind == "basic":
         return _pair("Basic", parameters)

@@ -57,9 +57,9 @@ class _Document:
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
         """Return the completed requests, the failures of other blocks, and all secrets.
 
-        The key of a request is its place, and its number among the requests at that place. If
-        `complete` is false, a name in angle brackets replaces a value that is only known during a
-        run. Raises EvaluationError if a chosen name or line does not exist.
+        A request's key consists of its place and its number among the requests at that place. If
+        `complete` is false, each value that is only known during a run is replaced with a name in
+        angle brackets. Raises EvaluationError if a chosen name or line does not exist.
         """
         inputs = self.settings.inputs
         inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
@@ -163,7 +163,7 @@ def _merged(
     own: Mapping[str, str | None],
     secrets: frozenset[str],
 ) -> kept.Merged:
-    """Return an item's request with references to the variables that can remain.
+    """Return an item's request, in which references to variables remain where possible.
 
     `again` is the request completed with markers instead of values. `table` contains the markers by
     name, and `own` contains the values of the request's variables.
@@ -182,7 +182,7 @@ def _merged(
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
-    """Return the names, in lower case, of the headers that were added to a request as written."""
+    """Return the lower-case names of the headers that are not in the request as written."""
     written = {
         header.name.text.lower() for header in parsed.headers if isinstance(header, HeaderLine)
     }
@@ -198,7 +198,7 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """Yield the variables of a request that cannot be completed, if their value is known."""
+    """Yield the variables with known values, for a request that cannot be completed."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:
@@ -206,7 +206,7 @@ def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
 
 
 def _own(item: _Item) -> dict[str, str | None]:
-    """Return the values of a request's variables. A value only known during a run is None."""
+    """Return a request's variables and their values (None if only known during a run)."""
     return {
         origin.name: None if item.reason and _BLANK.search(origin.value) else origin.value
         for origin in item.origins

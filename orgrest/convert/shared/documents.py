@@ -43,8 +43,9 @@ def request_file_of(
 ) -> Written:
     """Return a collection as a request file.
 
-    `bodies` is the folder for the files of bodies, beside the document, or None if files cannot be
-    written. `elsewhere` contains the names of variables that are not written into the document.
+    `bodies` is the folder beside the document for files that contain bodies, or None if files
+    cannot be written. `elsewhere` contains the names of variables that are not written into the
+    document.
     """
     writer = _Writer(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
@@ -56,7 +57,7 @@ def request_file_of(
 def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()) -> Written:
     """Return a collection as an Org document.
 
-    The parameters are those of `request_file_of`.
+    The parameters have the same meaning as in `request_file_of`.
     """
     writer = _OrgWriter(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
@@ -64,7 +65,7 @@ def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[st
 
 
 def _safe_start(text: str) -> str:
-    """Return a document that can be encoded, and has no settings for Emacs in its first line."""
+    """Return a document, made encodable and without Emacs settings in its first line."""
     text = whole(text)
     return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 
@@ -306,7 +307,7 @@ def _unmarked(text: str) -> str:
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:
-    """Return a string as a part of a single line, with at most `longest` characters."""
+    """Return a string as text for one line, shortened to at most `longest` characters."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return without_settings(" ".join(shown.split())[:longest].rstrip())
 
@@ -320,5 +321,5 @@ def _title(request: Request) -> str:
 
 
 def _quoted(value: str) -> str:
-    r"""Return a value for `:var` as Org reads it: a string in double quotes."""
+    r"""Return a value as Org expects it after `:var`: a string in double quotes."""
     return '"' + with_escaped_links(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'

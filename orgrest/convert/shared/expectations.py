@@ -271,7 +271,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _of_response(chain: str) -> list[str] | None:
-    """Return the assertion for `pm.response.` and `chain`, or None without an equivalent."""
+    """Return the assertion for `pm.response.<chain>`, or None if there is no equivalent."""
     chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
@@ -325,7 +325,7 @@ def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
 
 
 def equality(subject: str, literal: str) -> list[str]:
-    """Return assertions that a subject equals a JavaScript literal and has its type."""
+    """Return assertions to check that a subject has a JavaScript literal's value and type."""
     assertions = [f"{subject} == {_shown(literal)}"]
     if subject.startswith("body $") and literal[0] not in "\"'n":
         assertions.append(

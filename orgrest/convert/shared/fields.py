@@ -16,7 +16,7 @@ _SHOWN = 60
 
 
 class Fields:
-    """An object in a source. `place` is its place, such as `api.json: item[3].request`."""
+    """An object in a source. `place` is its location, such as `api.json: item[3].request`."""
 
     def __init__(self, given: Mapping[str, Any], place: str) -> None:
         self.given = given

@@ -1,10 +1,10 @@
 """References to variables that remain in a completed request.
 
 A request is completed twice: with the values of its variables, and with a marker for each variable.
-If replacing the markers in a part of the second request with values gives the same part as in the
-first request, the reference can remain, and the value can be inserted later. Otherwise (because the
-value is encoded, or used in a computation), the part gets the value, and that is reported. A
-reference to a secret always remains.
+The two requests are compared part by part. If replacing the markers in a part of the second request
+with the values yields the same part as in the first request, the reference can remain, and the
+value can be inserted later. Otherwise (because the value is encoded, or used in a computation), the
+part gets the value, and that is reported. A reference to a secret always remains.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _SCHEME: Final = re.compile(r"https?://")
 
 
 def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
-    """Return a marker for each variable. The string `around` does not contain the markers.
+    """Return a marker for each variable. No marker occurs in the string `around`.
 
-    The marker for a number or a URL has the same form as the value. `begins` contains the names of
-    variables at the beginning of URLs.
+    If a value is a number or a URL, so is its marker. `begins` contains the names of variables at
+    the beginning of URLs.
     """
     marked: dict[str, str] = {}
     number, serial = 20_000, 0
@@ -58,7 +58,7 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @classes.define
 class Merged:
-    """A request in which references remain, and notes about the parts with values instead."""
+    """A request in which references remain, and notes about the parts that have values instead."""
 
     request: Request
     notes: list[str] = classes.field(factory=list)
@@ -86,8 +86,8 @@ def merged(
     """Return the request `marked`, with values where references cannot remain.
 
     `resolved` is the same request with values. If it is None, some values are unknown, and
-    everything stays marked. `values` contains the values by marker, with None for an unknown value.
-    Parts with an unknown value, or with the marker of one of the `secrets`, stay marked.
+    everything stays marked. `values` maps each marker to its value, or to None if the value is
+    unknown. Parts with an unknown value, or with the marker of one of the `secrets`, stay marked.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)

@@ -59,8 +59,8 @@ class Request:
     Each piece of `body` is written on separate lines. `definitions` contains variables for this
     request only. `assertions` contains the strings after `??`, and `titles` contains their titles.
     `before` and `after` are scripts. `place` is the request's place in the source. If `shorthand`
-    is true, the value of its Authorization header is in the notation of request files, from which
-    the header is computed.
+    is true, the value of its Authorization header is written in the shorthand of request files,
+    from which the header to send is computed.
     """
 
     method: str
@@ -124,7 +124,7 @@ class Collection:
 
 @classes.frozen
 class Written:
-    """A written document, the files of its bodies by path, and notes about missing parts."""
+    """A written document, its body files by path, and notes about missing parts."""
 
     text: str
     files: dict[str, bytes]

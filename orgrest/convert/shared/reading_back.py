@@ -1,7 +1,7 @@
 """Checks that a written request has the intended meaning.
 
-Every written request is parsed again with the parser of a run. So text from a source cannot become
-another request, and parts of a request cannot be lost.
+Every written request is parsed again with the same parser as in a run. This ensures that text from
+a source cannot become another request, and that no part of a request is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ACCEPTED = frozenset({"http-version"})
 
 
 def wrong_with(text: str, request: Request) -> tuple[str, str]:
-    """Return the part of `text` that does not have the meaning of `request`, and the reason.
+    """Return which part of `text` does not have the meaning of `request`, and the reason.
 
     Both are "" if all parts have the same meaning. If the part is "body", writing the body to a
     file may help.
@@ -73,7 +73,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether sending a request would change `text`, its body, because of its media type."""
+    """Return whether the media type of a request causes its body `text` to be sent differently."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))

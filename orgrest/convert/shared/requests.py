@@ -1,4 +1,4 @@
-"""Assembles requests in folders, as in Postman, Insomnia and Bruno, with inherited settings."""
+"""Assembles requests that inherit settings from folders (Postman, Insomnia and Bruno)."""
 
 from __future__ import annotations
 
@@ -145,8 +145,8 @@ class Reader:
     ) -> tuple[Authorization, Pairs]:
         """Return the credentials of a request or folder, and the variables that they need.
 
-        `kind` and `parameters` are in Postman's terms. Credentials that are `inherited` from a
-        folder are stored in a variable.
+        `kind` and the keys of `parameters` are Postman's names. If `inherited` is true, requests
+        inherit these credentials from a folder, so they are stored in a variable.
         """
         header, problem = header_of(kind, parameters)
         if problem:

@@ -68,7 +68,7 @@ def body_of(text: str) -> str | bytes:
 
 
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
-    """Return a string with another tool's `{{name}}` in the notation of request files.
+    """Return a string with another tool's `{{name}}`, converted to request files' notation.
 
     `variable` translates the content of double braces. If it returns None, the braces and their
     content stay unchanged. Raises ConversionError like `written`.

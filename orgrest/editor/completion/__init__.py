@@ -1,10 +1,10 @@
 """Completion: the candidates at an offset of a document, and the context there.
 
 `complete` returns the candidates at an offset in an Org document or a request file, and `context`
-returns what kind of text is being written there. Both work on incomplete lines: the parsers of a
-run determine from the lines above what a line belongs to. In Org, only the block around the offset
-is extracted. The rest of the document is just searched for what the context needs, such as URLs,
-names and header arguments.
+returns what kind of text is being written there. Both work on incomplete lines: the same parsers as
+in a run determine from the lines above what a line belongs to. In Org, only the block around the
+offset is extracted. The rest of the document is only searched for the things that the context
+requires, such as URLs, names and header arguments.
 
 Each kind of context is a member of `model.Kind`, with code in `contexts` or `org_lines` that
 recognizes it and a row of `offers.OFFERS` that yields its candidates.

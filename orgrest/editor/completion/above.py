@@ -1,7 +1,7 @@
-"""The context from the lines above a line: what the line belongs to, and the variables set.
+"""The context from the lines above a line: what it belongs to, and which variables are set.
 
 The parsers of the request languages determine this context. They read only the region of the line.
-To find variables, they also read the regions that may set some.
+To find variables, they also read all regions that may set variables.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ContextAbove:
     """The context that the lines above a line provide."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
-        """Keep the lines above, which are in the common language or else in restclient's."""
+        """Keep the lines above. Unless `is_common`, they are in restclient's language."""
         self._text = text.removesuffix("\n")
         self._is_common = is_common
 

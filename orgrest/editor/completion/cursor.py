@@ -129,7 +129,7 @@ class Cursor:
         return (match for match in pattern.finditer(self.lined) if match.start() != own)
 
     def lines(self, offsets: Iterable[int]) -> Iterator[int]:
-        """Yield the line numbers of `offsets`, which refer to `code` and ascend."""
+        """Yield the line numbers of `offsets`, which are offsets into `code` in ascending order."""
         line, at = 1, 0
         for offset in offsets:
             if self.region is not None:

@@ -68,7 +68,7 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
 def _steps(path: str) -> tuple[str | None, ...] | None:
     """Return the steps of a JSONPath, or None if it has steps other than fields and list items.
 
-    The step None leads into a list.
+    A step that is None leads from a list to its items.
     """
     rest = path.removeprefix("$")
     steps: list[str | None] = []

@@ -46,9 +46,10 @@ class Context:
     """The context at an offset of a document. `prefix` is the part of its text before the offset.
 
     `span` is the extent of the context, including text after the offset (except for a URL).
-    `subject` is what the text belongs to: the header of a value or parameter, the header argument
-    of a value, the folder of a file, the opening (``:`` or ``{{``) of a variable, the subject of an
-    operator or path, the subject and path of an expected value.
+    `subject` is what the text belongs to, depending on its kind. For a value or parameter, it is
+    the header. For the value of a header argument, it is that argument. For a file, it is the
+    folder. For a variable, it is the opening (``:`` or ``{{``). For an operator or path, it is the
+    assertion's subject. For an expected value, it is the assertion's subject and path.
     """
 
     kind: Kind

@@ -35,8 +35,8 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
     """Return the OpenAPI descriptions to use at the offset.
 
-    These are the description that the document names, else the descriptions in its folder. The
-    second value is True for descriptions in the folder.
+    If the document names a description, only that one is used. Otherwise, the descriptions in the
+    document's folder are used, and the second value is True.
     """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
@@ -213,8 +213,8 @@ def values_of(schema: Node) -> list[Any]:
 class _Place:
     """A place in JSON: the steps that lead to it, and the text typed there.
 
-    The step None leads into a list. `key` is True if the name of a field is being typed, and
-    `quoted` is True if its quote is open.
+    A step that is None leads from a list to its items. `key` is True if the name of a field is
+    being typed, and `quoted` is True if the typed text follows an opening quote.
     """
 
     steps: tuple[str | None, ...]

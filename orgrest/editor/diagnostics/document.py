@@ -50,7 +50,7 @@ def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the calls of blocks that do not exist."""
+    """Yield the calls that name a block that does not exist."""
     names = [block.name for block in document.blocks if block.name and block.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.heading.comment or document.block_named(block.call.name):
