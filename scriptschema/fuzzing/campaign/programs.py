@@ -271,7 +271,7 @@ class _Generator:
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
         """Make a tree a parent of mutants. `ended` is whether it ended normally, if known."""
-        index = Index(body_of(tree) if self._compiled else tree)
+        index = Index(tree)
         self._parents.add(name, index, ended=ended)
         donors = self.mutator.donors
         donors.append(index)
@@ -290,11 +290,14 @@ class _Generator:
             tree = last.tree
             if self._compiled and self._random.randrange(_RANDOM_IF_COMPILED) == 0:
                 tree = self._mutator(programs=False).mutate(tree, self._choices).tree
+                tree = uncalled(body_of(tree))
+            elif self._compiled and not runs_nothing(tree):  # statements beside the function
+                tree = uncalled(tree)
+        elif self._compiled:
+            tree = uncalled(self._new())
         else:
             tree = self._new()
-        if self._compiled:
-            tree = uncalled(tree)
-        elif tree.module is not None:
+        if tree.module is not None:
             tree.module = None
             tree = repair(tree)
         return tree, mutant, parent
