@@ -23,7 +23,7 @@ PACKAGE: Final = "script"
 def proto_source(luau: str | Version | None = None) -> str:
     """Return the schema as a `.proto` file that protoc compiles.
 
-    `luau` is a version such as `0.711` or `today`: the extension fields for that version are
+    If `luau` is a version such as `0.711` or `today`, the extension fields of that version are
     included. Raises ValueError for an unknown version.
     """
     version_schema = schema(luau)

@@ -124,7 +124,7 @@ def _integer(text: str) -> int | float:
 
 @cache
 def _names(schema: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
-    """Return the fields by all names that JSON may use for them."""
+    """Return a mapping from every name that JSON may use for a field to that field."""
     names = {}
     for field in schema.fields[cls].values():
         name = field.schema_name

@@ -131,7 +131,7 @@ class _ToUpstream:
         self.omissions.append(Omission(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write `node` into `into`: with the function in `_TO` for its class, or else by fields."""
+        """Write `node` into `into`: with the function in `_TO` for its class, else by field."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)

@@ -143,7 +143,7 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
-    """Return upstream's messages: all but two of the original messages, and those they refer to."""
+    """Return upstream's messages: all but two original ones, and all that these refer to."""
     waiting = [name for name in m.MESSAGES if name not in ("Typename", "TypeClass")]
     reached = dict.fromkeys(waiting)
     for name in waiting:

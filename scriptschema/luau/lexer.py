@@ -161,9 +161,9 @@ def _interpolated(
 ) -> tuple[str, int, int, str | None]:
     """Return the kind, start and end of the next token of an interpolated string, and its error.
 
-    The piece of the string that is read began at `start`. `kind` is `first` or `middle`. The token
-    also has that kind if an expression follows. The error says what is wrong with the token, or is
-    None.
+    The current piece of the string began at `start`. `kind` is `first` or `middle`, and the token
+    has this kind if an expression follows it. The error describes what is wrong with the token, or
+    is None.
     """
     piece = _INTERPOLATED.match(source, offset)
     if piece is None:

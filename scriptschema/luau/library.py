@@ -75,10 +75,11 @@ length of the first argument of the call, and the preceding number: `at` for `en
 class Role:
     """The meaning of a number: a description, and its limits. Values next to a limit matter, too.
 
-    `is_float` says that the bits of the number are kept, so not-a-number is not used: its bits
-    vary. `is_looped` says that every number up to it is visited, so it must not be huge. `is_added`
-    says that Luau adds it to another number as a C `int`, so it must not be huge. Otherwise the
-    result is undefined, and differs when a builtin is called directly.
+    `is_float` is true if the bits of the number are kept, so not-a-number is not used: its bits
+    vary. `is_looped` is true if every number up to this one is visited, so it must not be huge.
+    `is_added` is true if Luau adds it to another number as a C `int`, so it must not be huge
+    either. The result of adding a huge number is undefined, and differs when a builtin is called
+    directly.
     """
 
     what: str

@@ -62,7 +62,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def join(texts: list[str]) -> str:
-    """Return the joined string. Bytes of two strings that together are UTF-8 become a character."""
+    """Return the joined string. Bytes that form UTF-8 across two strings become a character."""
     text = "".join(texts)
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 

@@ -12,14 +12,15 @@ for exactly that field, and `function(number) -> boolean` for a function with th
 Marks follow `!`: `varies` (the result differs between runs, or in its last digit between engines),
 `fails` (the call may not return), `yields` (the call may yield), `untyped` (the call runs, but
 Luau's type checker rejects it). If a member is newer than the schema, its mark is the version that
-introduced it, such as `0.701`. A member that was removed again has both versions, `0.701..0.720`.
+introduced it, such as `0.701`. If the member was removed again, the mark has both versions, such as
+`0.701..0.720`.
 
 The role of a number follows `@`, and determines the values at which the behaviour may change: `at`
 is the index of something, and `end` is the end of a range that begins at `at`. See `library.ROLES`.
 
-The kinds are so narrow that a call with valid arguments returns. The order of globals and members
-in `_TABLE` is the order of their indexes in trees, and must not change. New members go to the end
-of `_NEWER`, whose names have separate indexes (`names.NEWER`).
+The kinds are narrow enough that every call with valid arguments returns. The order of globals and
+members in `_TABLE` is the order of their indexes in trees, and must not change. New members go to
+the end of `_NEWER`, whose names have separate indexes (`names.NEWER`).
 
 Source: https://luau.org/library, https://github.com/luau-lang/luau/releases, and the real Luau,
 against which the tests check this table.

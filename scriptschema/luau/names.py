@@ -6,7 +6,8 @@ a name, and random indexes spread over the whole table. `DEFAULT` has the names 
 names differ from its globals, so that no local hides a global by accident.
 
 Names that were added to Luau later have separate indexes, from `NEWER` on. These indexes are the
-same for globals, fields and primitive types. So all other indexes of all trees keep their names.
+same for globals, fields and primitive types. So all other indexes in existing trees keep their
+names.
 
 The meaning of `Name.builtin` depends on its context. As a global it selects a global of the
 language. As a field of a library it selects a member of that library (`math.floor`, never
@@ -274,9 +275,9 @@ class _Reader:
 class NameReader:
     """Maps identifiers to indexes, for one source or for several that share their tables.
 
-    `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names` is
-    the tables with all added names. `luau` is a version, or None for the original schema. A builtin
-    name that this version does not have becomes one of the program's own names.
+    `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names`
+    returns the tables with all added names. `luau` is a version, or None for the original schema. A
+    builtin name that this version does not have becomes one of the program's own names.
     """
 
     def __init__(self, names: Names = DEFAULT, luau: Version | None = None) -> None:

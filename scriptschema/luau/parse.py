@@ -4,7 +4,7 @@ The parser is written by hand and follows the real one. Luau's grammar depends o
 call's `(` on a new line), on names that are keywords only in certain places (`type`, `export`,
 `continue`, `const`), and on priorities that differ on the two sides of an operator. The existing
 grammar, tree-sitter-luau, lacks generic functions, attributes, type functions and `typeof` types.
-It accepts an if-expression without `else`, and cannot say what it expected.
+It accepts an if-expression without `else`, and cannot report what it expected.
 
 The parser is implemented in `luau.parsing`. The module `reader` there describes the method. The
 other modules read types, functions, expressions and statements.
@@ -63,7 +63,7 @@ class ParseResult:
         """Return the source, line and column of the part of the tree at `path`.
 
         The source is `program` or `module`. Line and column count from 1. A message without a
-        recorded position has the position of the message around it. `parse` must have been called
+        recorded position gets the position of its enclosing message. `parse` must have been called
         with `places=True`.
         """
         node: Any = self.tree

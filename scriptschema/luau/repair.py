@@ -13,8 +13,8 @@ trees are printed as the same source, one form is canonical. The other counts as
 that tree.
 
 The rules are in `luau.validation`, each next to the code that applies it. `luau.scope` tracks what
-is in scope. Depth costs memory, never a RecursionError, and time is linear. A tree within
-protobuf's depth limit stays within it (rule `depth`).
+is in scope. Nesting costs only memory and never causes a RecursionError, and time is linear. A tree
+within protobuf's depth limit stays within it (rule `depth`).
 """
 
 from __future__ import annotations
@@ -136,14 +136,15 @@ def repair_statements(
 ) -> list[Problem] | None:
     """Repair statements of a block in place. Return the problems that `check` would have reported.
 
-    The result is the same as that of `repair_in_place` for the whole tree. But only these
-    statements are visited, or also the statements after them if the declared names have changed.
-    `way` is the list of messages from the root of the tree to the block. These messages must not be
-    shared. `statements` are the positions in the block of the statements that replaced `before`.
-    Before the replacement, the tree must have been valid, with at most MAX_CLOSURES messages and a
-    depth of at most MAX_DEPTH.
+    The result is the same as that of `repair_in_place` for the whole tree, but only these
+    statements are visited. If the declared names have changed, the statements after them are
+    visited too. `way` is the list of messages from the root of the tree to the block. These
+    messages must not be shared. `statements` are the positions in the block of the statements that
+    replaced `before`. Before the replacement, the tree must have been valid, with at most
+    MAX_CLOSURES messages and a depth of at most MAX_DEPTH.
 
-    Returns None if the whole tree has to be repaired. Parts of it may then already be repaired.
+    Returns None if the whole tree has to be repaired. In that case, parts of it may already have
+    been repaired.
     """
     run = Traversal(way[0], DEFAULT, partial=True)
     try:

@@ -28,7 +28,7 @@ class Loop:
 class Function(Usage):
     """A function whose body is being read, with its outer function, innermost loop and limits.
 
-    `module` says whether it is the main function of the module. A main function does not have an
+    `module` is true if it is the main function of the module. A main function does not have an
     `outer`. `depth` is the number of functions around it.
     """
 
@@ -46,8 +46,9 @@ class Function(Usage):
 class Binding:
     """A local variable: its name, the index it was declared with, and its function.
 
-    `jumped_over` says that a `continue` skips the declaration, so that the condition of the repeat
-    cannot use the variable. `constant` is the declaration if the variable is a constant.
+    `jumped_over` is true if a `continue` skips the declaration, so that the condition of the repeat
+    loop cannot use the variable. `constant` is the declaration if the variable is a constant, else
+    None.
     """
 
     __slots__ = ("constant", "function", "index", "jumped_over", "name")

@@ -1,7 +1,7 @@
 """Luau sources in files: their names, and how one or two of them form a program.
 
 A program that requires a module consists of two sources in one folder: `program.luau` and
-`module0.luau`. The program requires the module by the name of the latter file.
+`module0.luau`. The program requires the module by the name `module0`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ENDINGS: Final = (".luau", ".lua")
 
 
 def source_files(inputs: Iterable[Path]) -> list[files.Input]:
-    """Return the source files to read. The relative path of each names its tree.
+    """Return the source files to read. Each file's relative path becomes its tree's name.
 
-    In a folder, these are the files with the suffix of a source. A module next to a program is read
-    together with it. If a folder holds nothing but a program and its module, the tree has the name
-    of the folder.
+    In a folder, only files with a Luau suffix (`.luau` or `.lua`) are read. A module next to a
+    program is read together with it. If a folder holds nothing but a program and its module, the
+    tree has the name of the folder.
     """
     named = set(inputs)
     by_path: dict[Path, files.Input] = {}
@@ -74,7 +74,8 @@ def source_files_of(
 ) -> dict[str, bytes]:
     """Return a tree's sources by file name: `name` with a suffix, or two files in a folder `name`.
 
-    `options` are those of `render`. The program is the last file. So if it exists, all files exist.
+    `options` are those of `render`. The program comes last, so that once its file exists, all files
+    exist.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:

@@ -1,4 +1,4 @@
-"""Checks of requests against OpenAPI descriptions, made before the requests are sent.
+"""Checks of requests against OpenAPI descriptions that are possible before sending.
 
 Bodies and patterns are only checked in runs, because that needs a separate process.
 """

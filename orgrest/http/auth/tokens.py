@@ -91,7 +91,7 @@ class Tokens:
         return token
 
     def renew(self, grant: Grant) -> Token | None:
-        """Return a new token after a server rejected the current one, or None on failure."""
+        """Return a new token after a server rejected the current one, or None if it refuses."""
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)
         return None if new is None else self._keep(grant, new)

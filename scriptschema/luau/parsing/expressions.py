@@ -69,7 +69,7 @@ def read_expressions(r: Reader) -> Reading:
 
 
 def _read_leaf(r: Reader) -> m.Expr | None:
-    """Return the expression if the current token is all of it, else None. This is a shortcut."""
+    """As a shortcut, return the expression if it is just the current token, else None."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
         return None
@@ -420,8 +420,9 @@ def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     """Read a number. Return (expression, has_minus).
 
     The expression is a constant, or another expression if the schema does not have such a constant.
-    `negative` says that a minus before the number should become part of the constant. `has_minus`
-    says whether it did. It does not for an integer, nor for 0, since -0 is a different number.
+    `negative` is true if a minus before the number should become part of the constant, and
+    `has_minus` is true if it did. It never does for a 64-bit integer, nor for 0, since -0 is a
+    different number.
     """
     index = r.index
     text = r.take()

@@ -28,7 +28,7 @@ def read_function_body(
 ) -> Reading:
     """Read generics, parameters, result types, body and `end`.
 
-    `opening` is the index of the `function` token. `method` says that there is a parameter `self`.
+    `opening` is the index of the `function` token. `method` is true if there is a parameter `self`.
     """
     generic: list[str] = []
     generics: list[Typename] = []

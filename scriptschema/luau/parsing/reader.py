@@ -1,9 +1,9 @@
 """The reader: the current token, errors, losses, scopes, and the driver of the parser.
 
 The parser is a recursive descent without recursion. A function for syntax that can nest is a
-generator: it yields the reading of each part, and is sent the result. `Reader.run` keeps these
-generators on a stack. So depth costs memory, up to `MAX_NESTING`, and never a RecursionError. The
-time is linear.
+generator: it yields a reading (also a generator) for each part, and is sent the result.
+`Reader.run` keeps these generators on a stack. So nesting, up to `MAX_NESTING`, costs only memory
+and never causes a RecursionError. The time is linear.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Reader:
     def expect(self, kind: str, purpose: str) -> None:
         """Move past a token of this kind. Otherwise, raise ParseError.
 
-        The error says that `kind` was expected, and for which purpose.
+        The error reports that `kind` was expected, and for what purpose.
         """
         if self.kind != kind:
             self.fail(f"`{kind}` {purpose}")
@@ -172,9 +172,9 @@ class Reader:
         self.advance()
 
     def name(self, purpose: str) -> str:
-        """Return the name at the current token, and move past it. Otherwise, raise ParseError.
+        """Return the name at the current token, and move past it. Raises ParseError if none.
 
-        The error says that a name was expected, and for which purpose.
+        The error reports that a name was expected, and for what purpose.
         """
         if self.kind != "name":
             self.fail(f"a name {purpose}")
@@ -202,7 +202,7 @@ class Reader:
     def require(self, cls: type[Message], field: str, what: str, index: int) -> None:
         """Raise ParseError if an extension field is newer than the requested version.
 
-        `what` describes the syntax for the field, which is at the token at `index`.
+        `what` describes the syntax that needs the field, and `index` is the token where it occurs.
         """
         since = cls.ALL_FIELDS[field].since
         if self.luau is not None and since is not None and self.luau < since:

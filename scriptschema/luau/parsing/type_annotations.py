@@ -114,7 +114,7 @@ def _read_named_type(r: Reader) -> Reading:
 
 
 def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
-    """Set the arguments of a named type: as types and then generic packs, or as an extension."""
+    """Set the arguments of a named type, in its lists of types and packs or in the extension."""
     rest: list[m.TypeArgument] = []
     for index, argument in arguments:
         pack = argument.pack
@@ -195,7 +195,7 @@ def shut_generics(r: Reader, names: list[str]) -> None:
 
 
 def read_type_arguments(r: Reader) -> Reading:
-    """Read `<types, packs>`. Return (index of its first token, argument) for each argument."""
+    """Read `<types, packs>`. Return (index of the first token, argument) for each argument."""
     opening = r.index
     r.advance()
     arguments: list[tuple[int, m.TypeArgument]] = []

@@ -82,9 +82,9 @@ def _listed(
     tail: m.TypePack | None,
     names: Callable[[int], list[Part]] | None = None,
 ) -> tuple[list[Part], int]:
-    """Return the parts that print types and the pack that ends them, and how many there are.
+    """Return the parts that print types and the pack that ends them, and the number of these.
 
-    The parts are separated by commas. Types and packs are counted.
+    The parts include commas, which are not counted. Only types and packs are counted.
     """
     parts: list[Part] = []
     count = 0
@@ -122,9 +122,9 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
 def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
     """Print an operand of a union or an intersection, in parentheses if necessary.
 
-    Luau mixes unions and intersections only with parentheses. `chained` is the kind of operation
-    that does not need parentheses as this operand. For a left operand, that is the kind of the
-    whole operation.
+    Luau requires parentheses where unions and intersections are mixed. `chained` is the kind of
+    operation that, as this operand, does not need parentheses. For a left operand, it is the kind
+    of the whole operation.
     """
     if node.which in _OPERATIONS and node.which != chained:
         w.print("(", node, ")")

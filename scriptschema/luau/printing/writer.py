@@ -2,9 +2,9 @@
 
 Each kind of message is printed by a function in the other modules. The function takes the writer
 `w` and the message, and calls the functions for the messages inside. A message that is nested too
-deep is postponed, and is printed into its place later. So depth costs memory, never a
-RecursionError, and time and memory are linear in the tree. To keep them linear, indentation stops
-growing after some levels.
+deep is postponed, and is printed into its place later. So nesting costs only memory and never
+causes a RecursionError. Time and memory are linear in the tree. To keep them linear, indentation
+stops growing after some levels.
 """
 
 from __future__ import annotations

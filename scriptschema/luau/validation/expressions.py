@@ -127,7 +127,7 @@ def visit_prefix(
 def expressions(
     items: list[m.Expr], path: Place, name: str, depth: int, registers: int
 ) -> list[Task]:
-    """Return tasks for expressions with adjacent values. Reserve all their registers first."""
+    """Return tasks for expressions whose values are adjacent. Reserve all registers first."""
     registers += len(items)
     return [
         (visit_expr, item, (path, name, index), depth, registers)

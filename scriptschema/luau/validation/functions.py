@@ -27,7 +27,7 @@ RULES: Final = {
 def visit_function_body(
     v: Traversal, node: ExprFunction, path: Place, depth: int, method: bool = False
 ) -> None:
-    """Check and repair a function. `method` says that it has a parameter `self`."""
+    """Check and repair a function. `method` is true if it has a parameter `self`."""
     if node.attributes:
         visit_attributes(v, node, path)
     v.scope.open()
