@@ -76,7 +76,7 @@ def reduce_command(
     luau: Version | None,
     trust: bool,
 ) -> None:
-    """Make a program as small as possible such that a test still passes.
+    """Shrink a program as far as possible while a test passes.
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
     a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is

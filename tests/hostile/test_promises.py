@@ -267,8 +267,11 @@ PROMISES: dict[str, list[str]] = {
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_run_ends_after_max_time_with_a_record_of_each_request",
     ],
-    "have a file outside": ["test_nothing_outside_the_documents_folder_is_read", MUTATED],
-    "have a secret (a value": [
+    "make orgrest read or send a file": [
+        "test_nothing_outside_the_documents_folder_is_read",
+        MUTATED,
+    ],
+    "cause a secret (a value": [
         "test_a_secret_is_masked_in_every_spelling",
         "test_a_secret_is_masked_as_other_programs_write_it",
         "test_a_secret_is_masked_wherever_it_stands_in_base64",
@@ -285,7 +288,7 @@ PROMISES: dict[str, list[str]] = {
         "test_hostile_programs_are_shown_and_run_nothing",
         "test_without_a_terminal_nothing_runs_and_the_command_is_shown",
     ],
-    "make a command use time or memory": [
+    "make a command use an amount of time or memory": [
         "test_huge_files_are_not_read_into_memory",
         "test_memory_grows_no_faster_than_the_input",
         "test_deep_unknown_groups_end_in_an_error",
@@ -295,13 +298,18 @@ PROMISES: dict[str, list[str]] = {
         "test_nothing_is_written_through_a_link",
         "test_a_file_with_another_name_elsewhere_is_not_appended_to",
     ],
-    "insert a script into a report": ["test_hostile_programs_are_shown_and_run_nothing"],
+    "insert a script into an HTML report": ["test_hostile_programs_are_shown_and_run_nothing"],
     "Before `fuzz -o`": [
         "test_on_a_terminal_the_user_is_asked",
         "test_all_that_a_campaign_runs_is_shown",
         "test_trust_is_remembered_for_the_folder_and_the_command_and_not_in_the_campaign",
     ],
-    "Without a terminal they": ["test_without_a_terminal_nothing_runs_and_the_command_is_shown"],
+    "You are asked only once": [
+        "test_trust_is_remembered_for_the_folder_and_the_command_and_not_in_the_campaign",
+    ],
+    "Without a terminal, these commands": [
+        "test_without_a_terminal_nothing_runs_and_the_command_is_shown"
+    ],
     "Your answers are kept": [
         "test_trust_is_remembered_for_the_folder_and_the_command_and_not_in_the_campaign",
         "test_a_damaged_list_of_what_is_trusted_trusts_nothing",

@@ -75,7 +75,7 @@ def test_what_cannot_be_requested_is_reported(
     ("text", "said"),
     [
         ("size = ", "Invalid value"),
-        ("targets = 3", "of a campaign:"),
+        ("targets = 3", "invalid campaign configuration:"),
         (
             "[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1",
             "unknown setting of a target: 'colour'",
