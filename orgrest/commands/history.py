@@ -59,7 +59,7 @@ def history(context: click.Context) -> None:
 @_ALL
 @_JSON(help="Print a line of JSON per run.")
 def list_(count: int, everywhere: bool, as_json: bool) -> None:
-    """List the last runs, the latest first.
+    """List the most recent runs, newest first.
 
     \b
     orgrest history list -n 5 --all

@@ -212,10 +212,10 @@ class Engine:
         return [(path, message) for path, message in answer["found"]]
 
     def validate_parts(self, job: Mapping[str, Any]) -> list[str]:
-        """Validate values with an API description, and return the errors.
+        """Validate values against an API description, and return the errors.
 
-        The package `description` prepares the job. Raises ScriptError if the validation fails or
-        takes too long.
+        The package `description` prepares the job. Raises ScriptError if the validation cannot be
+        completed or takes too long.
         """
         line = json.dumps(job).encode() + b"\n"
         answer = self._sandbox.answer(line, "validation", VALIDATION_TIMEOUT, answers.PARTS)

@@ -1,4 +1,4 @@
-"""The command `reduce`, which shrinks a program for which a command exits with status 0."""
+"""The command `reduce`, which shrinks a program while a test command exits with status 0."""
 
 from __future__ import annotations
 

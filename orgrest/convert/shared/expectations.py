@@ -289,7 +289,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions for `expect(what).chain`, or None if they cannot express it."""
+    """Return assertions equivalent to `expect(what).chain`, or None if there are none."""
     subject = subject_of(what, names)
     if subject is None:
         return None

@@ -57,10 +57,7 @@ def plain(text: str) -> str | None:
 
 
 def body_of(text: str) -> str | bytes:
-    """Return a literal string as a body: a string, or bytes if the notation cannot express it.
-
-    Bytes are written to a file.
-    """
+    """Return a literal string as a body: a string, or bytes if the notation cannot express it."""
     try:
         return literal(text)
     except ConversionError:

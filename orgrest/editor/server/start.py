@@ -81,7 +81,7 @@ def _clean_up_when_ended(server: Server) -> None:
 
 
 class _Frames:
-    """A stream of the messages in `reader`, for pygls. Each has only a Content-Length header.
+    """Presents the messages in `reader` to pygls, reduced to a Content-Length header and a body.
 
     `broken` is called once for each run of bytes that are not a message.
     """

@@ -92,9 +92,9 @@ def locate(
 ) -> Path:
     """Return the path of a file that a document in `folder` names relative to `directory`.
 
-    `on_read` is called with the path of a file that may be read, even if it does not exist. Raises
-    `OrgrestError` if the file is outside the allowed folders, is not a regular file, or cannot be
-    found.
+    `on_read` is called with the path once it is known to be in an allowed folder, even if no such
+    file exists. Raises `OrgrestError` if the file is outside the allowed folders, is not a regular
+    file, or cannot be found.
     """
     if "\0" in f"{directory}{path}":
         raise OrgrestError("file names cannot contain NUL characters")

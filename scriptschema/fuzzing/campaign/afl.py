@@ -303,7 +303,7 @@ _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HA
 
 
 class Inputs(ProgramSource):
-    """Supplies the inputs of AFL++ that have not been judged, crashes first.
+    """Supplies the inputs that AFL++ has found and that have not been judged, crashes first.
 
     `folder` is the campaign folder.
     """

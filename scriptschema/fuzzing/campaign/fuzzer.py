@@ -306,7 +306,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect if a second run confirms it, or just count it if there are enough.
+        """Report a suspect if a second run confirms it. If there are enough like it, only count it.
 
         An outcome in `BROKEN`, such as a crash, is reported even if the second run does not show
         it.

@@ -67,7 +67,7 @@ class Failure:
 
 @attrs.frozen
 class News:
-    """An intermediate answer from a worker that continues its order."""
+    """An interim answer from a worker that is still carrying out its order."""
 
     batch: Batch
 
