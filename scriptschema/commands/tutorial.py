@@ -23,7 +23,7 @@ NEXT = """\
 def tutorial(folder: Path) -> None:
     """Create the tutorial's folder, with the program to test.
 
-    DIR must be new or empty. The tutorial needs no other files or programs, and writes only to DIR.
+    DIR must be new or empty. The tutorial needs nothing else, and writes only to DIR.
 
     \b
     scriptschema tutorial first-bug

@@ -212,7 +212,7 @@ class _Instance:
         self._began = time.monotonic()
 
     def check(self) -> str:
-        """Restart the process if it ended. Return the problem if it keeps failing, else ""."""
+        """Restart the process if it ended. Return why it keeps failing, or an empty string."""
         if self._process is None or self._process.poll() is None:
             return ""
         self._kill_group()
