@@ -662,8 +662,8 @@ class StatCompoundAssign(Message):
 class StatFunction(Message):
     """`function var(args) body end`.
 
-    If `self` is true and `var` is a field selected by name, the function is a method: `function
-    expr:index(args) body end`.
+    If `self` is true and `var` is a field selected by name, the function is a method:
+    `function expr:index(args) body end`.
 
     Source: specification 2.2.
     """

@@ -140,7 +140,7 @@ class _Writer:
         )
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
-        """Return the credentials that Postman computes when sending, or None if there are none."""
+        """Return the credentials that Postman computes when sending, or None without any."""
         credentials = call.request.credentials
         if credentials is None:
             return None

@@ -142,7 +142,7 @@ class Checked:
         """Return the request that contains the offset `inside` in the text of a part, or None.
 
         If the offset is between two requests of a request file, this is the first request below the
-        part or, if there is none, the last one above it.
+        part, or else the last request above it.
         """
         request = part.parsed.request_at(inside)
         if request is not None:

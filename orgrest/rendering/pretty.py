@@ -295,7 +295,7 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
 
     The rules are those of `nxml-compute-indent` in Emacs 28. A line that ends with an end tag is
     aligned with the start tag, if the start tag is on an earlier line and begins that line. The
-    indentation of any other line depends on its own tokens and on those of the line above.
+    indentation of any other line depends on the tokens of this line and of the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):

@@ -237,11 +237,11 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
     """Write finds as an issue, a regression test or CI results.
 
-    FIND is a folder in a campaign's finds/, or a campaign's folder. In that case, all finds of the
-    campaign are written. The worst bug comes first. markdown is an issue to paste: the program, the
-    outcome of each run, the versions, and the command to run it again. luau is a regression test,
-    which asserts the output of the first run that ended normally: check that this output is right.
-    junit and sarif are results for CI.
+    FIND is a folder in a campaign's finds/, or a campaign's folder. If it is a campaign's folder,
+    all its finds are written. The worst bug comes first. markdown is an issue to paste: the
+    program, the outcome of each run, the versions, and the command to run it again. luau is a
+    regression test, which asserts the output of the first run that ended normally: check that this
+    output is right. junit and sarif are results for CI.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown

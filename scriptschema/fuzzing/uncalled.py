@@ -38,9 +38,11 @@ def runs_nothing(tree: m.ModuleSet) -> bool:
 def body_of(tree: m.ModuleSet) -> m.ModuleSet:
     """Return the code in the function of a program from `uncalled`, as a program.
 
-    Other programs are returned unchanged.
+    Statements that a mutation added after the function follow its code. A program that does not
+    begin with a local function is returned unchanged.
     """
     body = tree.program.body
-    if len(body) == 1 and body[0].local_function is not None:
-        return m.ModuleSet(program=body[0].local_function.func.body)
-    return tree
+    if not body or body[0].local_function is None:
+        return tree
+    inside = body[0].local_function.func.body
+    return m.ModuleSet(program=m.StatBlock(body=[*inside.body, *body[1:]]))

@@ -1,6 +1,6 @@
 """Random trees from choices that shrink or run out: Hypothesis's, and a fuzzer's bytes.
 
-Here the same choices should result in the same subtree, wherever it is placed. Then a part can be
+Here the same choices should result in the same subtree at any place in a tree. Then a part can be
 left out, or can replace the enclosing part, without changing the rest. So no part depends on the
 number of nodes that another part has used. Instead, each place has a hint, which is the number of
 nodes to aim for there. The hint is divided among fields and items beforehand. The larger the hint,

@@ -289,7 +289,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return assertions equivalent to `expect(what).chain`, or None if there are none."""
+    """Return assertions equivalent to `expect(what).chain`, or None if no assertion is."""
     subject = subject_of(what, names)
     if subject is None:
         return None

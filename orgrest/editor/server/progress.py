@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Start with the client's token if it sent one, else with a new one if it supports that."""
+        """Start with the client's token, or with a new token if the client allows that."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):

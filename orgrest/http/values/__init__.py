@@ -18,8 +18,8 @@ used:
 2. the answer to `# @prompt name`;
 3. a variable that a script of this run set;
 4. `@name = value` in the file: the last definition above the end of the request, otherwise the
-   first one below it. This also applies to names used in other values. Within its own value, a
-   name has the meaning that it would have without this definition;
+   first definition below it. This also applies to names used in other values. Within its own
+   value, a name has the meaning that it would have without this definition;
 5. `:var name=value` of an Org block;
 6. `{{$.list..name}}`, one element of a list in each iteration (`run.stages.turns`); dynamic values
    such as `{{$uuid}}` (`dynamic`); `{{$input ...}}` and `{{$password ...}}`, which are prompts;

@@ -154,7 +154,7 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Return a time some months later. The day is at most the last one of that month."""
+    """Return a time some months later. A day that this month lacks becomes its last day."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months

@@ -223,7 +223,7 @@ def _run(
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Record the variables, output and tests of a script, even if it failed in the end."""
+    """Record the variables, output and tests of a script, even of one that failed."""
     context, all_secrets = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)

@@ -98,7 +98,7 @@ def _not_sent(task: Task, why: str, code: str = "") -> Outcome:
 
 
 def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether `@disabled` turns a request off, which it always does without a condition.
+    """Return whether `@disabled` turns a request off. Without a condition, it always does.
 
     In a dry run, a condition that needs a response is false. Raises OrgrestError if the condition
     is invalid.

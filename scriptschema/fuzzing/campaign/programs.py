@@ -288,11 +288,11 @@ class _Generator:
             while self._random.randrange(_AGAIN) == 0:
                 last = self.mutator.mutate(last.index(), self._choices)
             tree = last.tree
-            if self._compiled and self._random.randrange(_RANDOM_IF_COMPILED) == 0:
+            is_random = self._compiled and self._random.randrange(_RANDOM_IF_COMPILED) == 0
+            if is_random:
                 tree = self._mutator(programs=False).mutate(tree, self._choices).tree
+            if is_random or (self._compiled and not runs_nothing(tree)):
                 tree = uncalled(body_of(tree))
-            elif self._compiled and not runs_nothing(tree):  # statements beside the function
-                tree = uncalled(tree)
         elif self._compiled:
             tree = uncalled(self._new())
         else:

@@ -1,4 +1,4 @@
-"""The reducer's passes: each offers edits that may make a tree smaller, whatever the test.
+"""The reducer's passes: each offers edits that may make a tree smaller. None depends on the test.
 
 A pass receives the index of a tree and yields edits: a rank, and a function that returns the edited
 tree. Edits are tried by rank, the lowest first, and the passes of a phase are tried together. In

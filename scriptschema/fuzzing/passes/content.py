@@ -14,7 +14,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that simplify all values at once: one with the names, one without them.
+    """Yield two edits that simplify all values of a tree: one with the names, one without them.
 
     Every number becomes 0, and every string becomes empty.
     """

@@ -78,7 +78,7 @@ class SoundTypes(Annotations):
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return the types of the variables before the first one whose type is unknown.
+        """Return the types of all variables that precede the first variable of unknown type.
 
         If a type checker can infer all of these types, return no types in half of the cases.
         """

@@ -37,7 +37,7 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) 
 
 
 def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
-    """Reduce a return of the module to one value. A call counts as one, whatever it returns."""
+    """Reduce a return of the module to one value. A call counts as one value."""
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"
     if len(values) == 1 and not holds_nothing:

@@ -128,7 +128,7 @@ def _depth(tree: Message) -> int:
 def filler() -> m.ExprConstantNumber:
     """Return a replacement for a missing expression: 0, since nil would stop programs earlier.
 
-    The number is 0 rather than 1 because `-1` would be a constant of its own.
+    The number is 0 rather than 1 because `-1` would be a separate constant.
     """
     return m.ExprConstantNumber(val=0)
 
@@ -253,4 +253,4 @@ class Traversal:
 
 
 def _leave(*_: object) -> None:
-    """Do nothing. This is the handler of messages without a handler of their own."""
+    """Do nothing. This is the handler of messages that have no other handler."""

@@ -24,6 +24,7 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Reduced, Suspect
 from scriptschema.fuzzing.campaign.folder import COMPILED, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import CampaignError, Session, State
@@ -36,9 +37,10 @@ from scriptschema.fuzzing.report.page import pieces
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
-from scriptschema.fuzzing.uncalled import body_of, runs_nothing
+from scriptschema.fuzzing.uncalled import body_of, runs_nothing, uncalled
 from scriptschema.luau.parse import parse
-from scriptschema.luau.render import render_module_set
+from scriptschema.luau.render import render, render_module_set
+from scriptschema.luau.repair import check
 from scriptschema.messages import ModuleSet
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
@@ -131,6 +133,28 @@ def test_programs_that_are_only_compiled_are_a_corpus_of_their_own(
     for path in (folder / CORPUS).rglob("*.pb"):
         tree = wire.decode(ModuleSet, path.read_bytes())
         assert runs_nothing(tree) == (path.parent.name == COMPILED)
+
+
+def test_mutants_of_programs_that_are_only_compiled_are_valid_and_run_nothing() -> None:
+    config = attrs.evolve(CONFIG, compiled=1.0, broken=0.0, mutants=0.9)
+    programs = ProgramSource(config, seed=1)
+    mutants = 0
+    for number in range(300):
+        made = programs.next()
+        assert made is not None
+        mutants += made.mutant is not None
+        assert runs_nothing(made.tree)
+        assert check(made.tree) == []
+        programs.adopt(str(number), made.tree, ended=True)
+    assert mutants > 200
+
+
+def test_statements_beside_an_uncalled_function_join_its_code() -> None:
+    """If the function were wrapped again instead, each generation of mutants would nest deeper."""
+    tree = parse("local function f(...) print(1) end print(2)").tree
+    again = uncalled(body_of(tree))
+    assert render(again.program).count("function") == 1
+    assert render(again.program).count("print") == 2
 
 
 def test_a_find_that_must_not_run_is_never_run(monkeypatch: pytest.MonkeyPatch) -> None:

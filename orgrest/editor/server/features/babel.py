@@ -13,7 +13,7 @@ The request has:
 
 The answer contains the `result`, which the Babel function returns: a string, a list of items, a
 list of rows (in which null is a rule), or null. It also contains `notes`, and `old`: the range of
-an old result that Org itself would not remove, in characters from 0, or null if there is none.
+an old result that Org itself would not remove, in characters from 0, or null.
 """
 
 from __future__ import annotations
