@@ -63,7 +63,7 @@ OPTIONS: Final = (
         "--name",
         _WHICH,
         (TEST,),
-        "Run only requests with this name (*? match any text).",
+        "Run only requests with this name (* and ? are wildcards).",
         field="choice.names",
         metavar="NAME",
         many=True,
@@ -161,7 +161,7 @@ OPTIONS: Final = (
         _HOW,
         _SENDING,
         (
-            "Check requests and responses against this OpenAPI description, or (auto) one found "
+            "Check requests and responses against this OpenAPI description, or (auto) against one "
             "beside them."
         ),
         "description",
@@ -365,7 +365,7 @@ OPTIONS: Final = (
         "--cookies",
         _KEPT,
         (RUN,),
-        "Keep cookies in FILE between runs (Netscape's format, as curl's).",
+        "Keep cookies in FILE between runs (in Netscape's format, as curl does).",
         "file",
         metavar="FILE",
     ),

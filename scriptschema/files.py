@@ -58,11 +58,11 @@ def format_of(path: Path) -> Format:
             raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
         if path.suffix in (".luau", ".lua"):
             raise FileError(
-                f"{path}: Luau source, not a tree: to read it, run `scriptschema parse {path}`"
+                f"{path}: Luau source, not a tree; to read it, run `scriptschema parse {path}`"
             ) from None
         endings = ", ".join(f"{ending} ({name})" for ending, name in ENDINGS.items())
         raise FileError(
-            f"{path}: unknown suffix (known: {endings}): give the format with --from"
+            f"{path}: unknown suffix (known: {endings}); use --from to give the format"
         ) from None
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 @program.command()
-@click.option("--clear", is_flag=True, help="Forget all logins, and which documents may use them.")
+@click.option(
+    "--clear", is_flag=True, help="Forget all logins and the documents' permissions to use them."
+)
 @click.option("--forget", metavar="ID", help="Forget the login whose id starts with ID.")
 def logins(*, clear: bool, forget: str | None) -> None:
     """List or forget the logins that are kept for later runs.

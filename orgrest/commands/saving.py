@@ -115,8 +115,8 @@ class Saved(Results):
         if self.encoding.codec != "utf-8" and self.encoding.lacks(outcome.change[1]):
             complain(
                 f"{self.name}:{outcome.line}: the encoding of the file, "
-                f"{self.encoding.codec}, cannot represent some characters of the response: "
-                "they are written as \\uXXXX"
+                f"{self.encoding.codec}, cannot represent some characters of the response, "
+                "which are written as \\uXXXX"
             )
         slow = time.monotonic() - self.saved_at > SAVE_EVERY
         if self.save == "each" or (self.save is None and slow):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
-"""Seconds after `--max-time` until requests in progress are abandoned for the reports."""
+"""How many seconds after `--max-time` requests in progress are abandoned to write the reports."""
 _MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 

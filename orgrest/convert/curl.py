@@ -147,7 +147,7 @@ class _Shell:
             if operator is not None and operator not in ("&&", ";", "&", "||"):
                 now.left_out = now.left_out or operator
                 if "<" in operator:
-                    now.problem = "cannot read standard input: write the text, or name a file"
+                    now.problem = "cannot read standard input: give the text or a file name"
             elif kind != "blank":
                 now.end = match.start()
                 if now.words:

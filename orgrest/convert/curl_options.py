@@ -19,7 +19,7 @@ from orgrest.http.syntax import is_token
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_STDIN: Final = "cannot read standard input: write the text, or name a file"
+_STDIN: Final = "cannot read standard input: give the text or a file name"
 _FORM_WORD: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
 _FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
 _FORM_TYPES: Final = {
@@ -235,7 +235,7 @@ def _method(command: Command, _: str, value: str) -> None:
 def _header(command: Command, _: str, line: str) -> None:
     if line.startswith("@"):
         raise ConversionError(
-            f"-H {line} reads headers from a file: write them as -H 'NAME: VALUE'"
+            f"-H {line} reads headers from a file, which is not supported: use -H 'NAME: VALUE'"
         )
     name, colon, text = line.partition(":")
     if colon and text.strip():
@@ -246,7 +246,9 @@ def _header(command: Command, _: str, line: str) -> None:
 
 def _cookie(command: Command, word: str, value: str) -> None:
     if value and "=" not in value:
-        raise ConversionError(f"{word} {value} reads cookies from a file: write NAME=VALUE")
+        raise ConversionError(
+            f"{word} {value} reads cookies from a file, which is not supported: use NAME=VALUE"
+        )
     command.cookies += [value] if value else []
 
 

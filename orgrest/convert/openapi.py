@@ -50,7 +50,7 @@ def read(source: Source) -> Collection:
     if not version.startswith("3."):
         reason = (
             f"OpenAPI {version or value.get('swagger')} is not supported; supported versions "
-            "are 2.0, 3.0 and 3.1: convert it first, for example with editor.swagger.io"
+            "are 2.0, 3.0 and 3.1: convert the file first, for example with editor.swagger.io"
         )
         raise ConversionError(reason, file=source.name)
     return _Reader(value, source.name).collection()

@@ -103,7 +103,7 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
         lines += [
             *_written("request = session.prepare_request(requests.Request", arguments, ")"),
             *([f"request.method = {_literal(method)}"] if method != method.upper() else []),
-            f"request.url = {arguments[1]}  # as it is: requests would normalize it",
+            f"request.url = {arguments[1]}  # as is: requests would normalize it",
             f"response = session.send({', '.join(['request', *sending])})",
         ]
     else:

@@ -158,7 +158,7 @@ class Description:
             declared = version or value.get("swagger")
             reason = (
                 f"OpenAPI {declared} is not supported; supported versions are 3.0 to 3.2: "
-                "convert it first"
+                "convert the description first"
             )
             raise StructureError(reason, file=name)
         return cls(Documents(value, name, path, read, **limits), name, version[:3])

@@ -122,7 +122,7 @@ class Documents:
 
     def _new_file(self, base: Path | None, name: str) -> Path | str:
         if _SCHEME.match(name) or name.startswith(("/", "\\", "~")):
-            return "was not read: only files beside the description are"
+            return "was not read: only files beside the description are read"
         if not name.lower().endswith(_NAMES):
             return f"was not read: the name must end in one of {', '.join(_NAMES)}"
         if self._read is None or base is None:

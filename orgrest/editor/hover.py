@@ -132,7 +132,7 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: 
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
     how = {"definition": "set", "capture": "captured from a response", "argument": "set by :var"}
     lines += (
-        f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
+        f"{how[place.role]} on line {number}" for place, number in zip(places, numbers, strict=True)
     )
     if not places and (place := analysis.variable_imported(occurrence.name)) is not None:
         lines.append(f"set in {place}")
@@ -148,7 +148,7 @@ def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
         return
     request, place = found
     yield _code(f"{request.method} {request.target.text}")
-    yield f"request, named in {place}"
+    yield f"request, named {'on' if place.own else 'in'} {place}"
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:

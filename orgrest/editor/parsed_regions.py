@@ -177,7 +177,7 @@ class RegionContent:
         self.is_complete = bool(requests) or any(
             isinstance(item, syntax.Import) for item in parsed.items
         )
-        """Whether the text has a request or an import, so that there is something to send."""
+        """Whether the text has a request or an import, and therefore something to send."""
         self.begins_with_assertion = any(
             problem.code == "bad-assertion" for problem in parsed.problems
         )

@@ -36,7 +36,7 @@ API: Final[Mapping[str, str]] = {
     "client.global.isEmpty": "client.global.isEmpty(): whether the run has no variables.",
     "client.global.set": "client.global.set(name, value): sets a variable for the rest of the run.",
     "client.isEnvironmentSelected": "client.isEnvironmentSelected(): whether one is selected.",
-    "client.log": "client.log(text): prints a text with the result.",
+    "client.log": "client.log(text): prints text with the result.",
     "client.test": "client.test(name, function): a test, shown with the result.",
     "client.variables.environment.get": "A variable of the selected environment.",
     "client.variables.file.get": "A variable that the file defines with @name.",

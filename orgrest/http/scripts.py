@@ -26,7 +26,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""The time that each sleep in a script counts toward TIMEOUT, in seconds. Limits the sleeps."""
+"""How many seconds of TIMEOUT each sleep in a script uses up, which limits their number."""
 VALIDATION_TIMEOUT: Final = 10.0
 """The CPU time that validating a value may take, in seconds."""
 

@@ -109,7 +109,7 @@ KNOWN: Mapping[str, Known] = {
             "send get-headers": "Send it; the headers are the result.",
         },
     ),
-    "limit": Known("How much of a body is shown: 64k, 2M; a file gets the whole body."),
+    "limit": Known("How much of a body is shown, such as 64k or 2M; a file gets the whole body."),
     "follow": Known("Whether redirects are followed.", _YES_NO),
     "requests": Known(
         "Which requests of the block are sent.", {"all": "All requests, not only the first."}
@@ -138,7 +138,7 @@ KNOWN: Mapping[str, Known] = {
         },
     ),
     "file": Known("The file that the body is written to."),
-    "file-ext": Known("The extension of that file, if :file gives none."),
+    "file-ext": Known("The extension of the file for the body, if :file gives none."),
     "file-desc": Known("The text of the link to the file."),
     "output-dir": Known("The folder for files that results are written to."),
     "dir": Known("The folder that relative paths start from."),

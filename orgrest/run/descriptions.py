@@ -146,7 +146,7 @@ class Descriptions:
         if context.directory not in self._reported:
             self._reported.add(context.directory)
             missing = "describes this request" if any_beside else "was found"
-            notes.append(f"openapi: not checked: no description beside the document {missing}")
+            notes.append(f"openapi: not checked, as no description beside the document {missing}")
         return None, notes
 
     def _get(self, path: Path, name: str, locate: Locate) -> _Entry:

@@ -66,7 +66,7 @@ class LoginStore:
         keychain = _keychain()
         if keychain is None:
             reason = (
-                f"no keychain is available (to use the system's: `{install_command('keyring')}`)"
+                f"no keychain is available (for the system's, run `{install_command('keyring')}`)"
             )
             raise OrgrestError(f"{reason}; to store tokens in files instead, set {VARIABLE}=FOLDER")
         return cls(_default_folder(), keychain)

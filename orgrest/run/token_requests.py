@@ -162,7 +162,7 @@ class TokenRequests:
         person = self._someone()
         with Loopback(visit.grant.redirect, parameters_in, visit.is_answer) as loopback:
             url = visit.url(loopback.uri)
-            person.tell(f"sign in in your browser; if no page opens, go to {url}")
+            person.tell(f"sign in with your browser; if no page opens, go to {url}")
             person.open(url)
             answer = loopback.wait(LONGEST_LOGIN, self._wait)
         if answer is None:

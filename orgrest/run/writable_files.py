@@ -156,6 +156,8 @@ def saved(
         number += 1
         target = named.with_name(f"{named.stem}-{number}{named.suffix}")
     if number == _MOST_NAMES:
-        raise EvaluationError(f"{path}: all names up to -{number} exist; use >>! to overwrite")
+        raise EvaluationError(
+            f"{path} exists, as do the names with suffixes up to -{number}; use >>! to overwrite"
+        )
     check(target, path, context.saves_below.resolve() / Path(document).name, allowed)
     return target

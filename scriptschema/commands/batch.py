@@ -31,8 +31,8 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
     skipped = {item.path.suffix or "none" for item in candidates} - endings
     if len(chosen) < len(candidates):
         click.echo(
-            f"skipped {counted(len(candidates) - len(chosen), 'file')} with a suffix that is not a "
-            f"tree's ({', '.join(sorted(skipped)[:5])}): use --from to read them",
+            f"skipped {counted(len(candidates) - len(chosen), 'file')} with a suffix that trees do "
+            f"not have ({', '.join(sorted(skipped)[:5])}): use --from to read them",
             err=True,
         )
     return chosen
@@ -120,4 +120,4 @@ def require_some(items: Sequence[Input]) -> None:
     from scriptschema.files import FileError
 
     if not items:
-        raise FileError("nothing to read: the folder contains no such files")
+        raise FileError("nothing to read: the folder contains no files that this command reads")

@@ -181,7 +181,7 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="Compare the output only, also error messages, or also positions in error messages.",
+    help="What to compare: only the output, also error messages, or also the positions in them.",
 )
 @_judges(
     "--ulps",
@@ -375,7 +375,7 @@ def explain(folder: Path, config: Config, programs: int, names: list[str]) -> No
     if names:
         lines.append(f"to run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
     elif not programs:
-        lines.append("result: nothing was run: the time was too short for a program; try --for 2m")
+        lines.append("result: no program was run, because the time was too short; try --for 2m")
     else:
         lines.append(
             "result: no crashes, hangs or differences, as expected of a released Luau within "

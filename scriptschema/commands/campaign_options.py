@@ -26,7 +26,7 @@ def duration(_context: object, _parameter: object, value: str | None) -> float |
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
     if not match or not float(match[1]):
-        raise click.BadParameter(f"invalid duration {value!r}: write for example 30s, 10m or 8h")
+        raise click.BadParameter(f"invalid duration {value!r}: use a form like 30s, 10m or 8h")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -103,7 +103,9 @@ def config_of(
             )
         return None
     if options_given.get("engine") == "afl" and options_given.get("broken"):
-        raise click.UsageError("--broken requires --engine own: AFL++ creates such sources itself")
+        raise click.UsageError(
+            "--broken requires --engine own: AFL++ creates invalid sources itself"
+        )
     if options_given.get("engine") == "afl" and ":" not in words[0]:
         words = (f"command:{words[0]}", *words[1:])
     try:
@@ -158,8 +160,8 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
     if seeds.incomplete:
         version = f" --luau {config.version}" if config.version else ""
         click.echo(
-            f"seeds: {seeds.incomplete} of them are incomplete, because the schema lacks "
-            f"some of their syntax: to list it, run `scriptschema parse {folder} "
+            f"seeds: read {counted(seeds.incomplete, 'program')} only in part, because the schema "
+            f"lacks some of the syntax: to list it, run `scriptschema parse {folder} "
             f"--losses{version}`",
             err=True,
         )

@@ -40,7 +40,7 @@ class NonEmptyPath(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         """Return the path as click does, but fail for an empty string."""
         if value == "":
-            self.fail("a file name is empty: is a shell variable not set?", param, ctx)
+            self.fail("a file name is empty (perhaps a shell variable is not set)", param, ctx)
         return super().convert(value, param, ctx)
 
 

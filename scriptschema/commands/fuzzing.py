@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     "--test",
     "command",
     metavar="COMMAND",
-    help="A command that exits with status 0 while the program is interesting; not for finds.",
+    help=(
+        "A command that exits with status 0 if the program is interesting; not allowed with a find."
+    ),
 )
 @click.option(
     "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."

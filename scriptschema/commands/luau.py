@@ -226,7 +226,7 @@ def repair_command(
     "--save-names",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.json",
-    help="Also write the tables with the sources' own names, for --names of other commands.",
+    help="Also write tables of the sources' own names, for the --names option of other commands.",
 )
 @click.option(
     "--losses",

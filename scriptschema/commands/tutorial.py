@@ -11,7 +11,7 @@ from scriptschema.commands import program
 from scriptschema.commands.console import report
 
 NEXT = """\
-{folder} contains minify.py, a program with a bug that the tutorial finds. Type next:
+{folder} contains minify.py, a program with a bug that the tutorial finds. Now run:
 
   cd {folder}
   scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 2

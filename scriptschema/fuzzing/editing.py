@@ -110,7 +110,7 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
         match = _STEP.fullmatch(text)
         if match is None:
             raise EditError(
-                f"{path}: invalid path step {text!r}: expected for example `body[0]` or `left`"
+                f"{path}: invalid path step {text!r}: expected a step like `body[0]` or `left`"
             )
         steps.append((match[1], None if match[2] is None else int(match[2])))
     return steps
@@ -136,7 +136,7 @@ def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
     """Return the message that holds the message at `path`, and the last step of the path."""
     steps = _steps(path)
     if not steps:
-        raise EditError("the root of a tree is in no list or field")
+        raise EditError("the root of a tree is not in a list or field")
     above = Path()
     for name, index in steps[:-1]:
         above = Path(above, name, index)

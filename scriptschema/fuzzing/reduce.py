@@ -143,7 +143,7 @@ class Reducer(Generic[MessageT]):
         Raises NotInterestingError if the test fails for the original tree.
         """
         if not self._retest():
-            raise NotInterestingError("the test does not hold for the original tree")
+            raise NotInterestingError("the original tree does not pass the test")
         self._retest()
         with ThreadPoolExecutor(self.jobs) as pool:
             try:

@@ -149,7 +149,7 @@ class Grammar:
             if cost == inf:
                 raise WeightsError(
                     f"these weights make every {cls.__name__} infinite: give a weight above 0 "
-                    f"to an alternative of {cls.__name__} that contains no other"
+                    f"to an alternative of {cls.__name__} that contains no other {cls.__name__}"
                 )
         self.plans = {cls: self._plan(cls) for cls in known.fields}
         self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}

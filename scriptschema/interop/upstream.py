@@ -306,7 +306,7 @@ def _read_typename(reader: _FromUpstream, message: Any, path: Path) -> dict[str,
         return {"index": message.index}
     which = message.WhichOneof("expr_oneof")
     if which is None:
-        reader.report(path, "an empty type name: replaced by the first one")
+        reader.report(path, "an empty type name: replaced by the first type name")
         return {"index": 0}
     kind = None if which == "regular" else m.Typename.Kind[which.capitalize()]
     return {"index": getattr(message, which).index, "kind": kind}

@@ -170,7 +170,9 @@ class Names:
         Raises ValueError if `tables` is not a valid mapping of tables.
         """
         if not isinstance(tables, Mapping):
-            raise ValueError(f"names must be tables by name, found {type(tables).__name__}")
+            raise ValueError(
+                f"names must be a mapping from table names to tables, found {type(tables).__name__}"
+            )
         table_names = [field.name for field in attrs.fields(cls) if field.init]
         for name, table in tables.items():
             if name not in table_names:

@@ -215,7 +215,7 @@ def test_what_upstream_leaves_open_is_reported() -> None:
             (call, "a call without parentheses or argument: read without an argument"),
         ],
         m.TypeLiteral: [
-            (theirs["TypeLiteral"](name={}), "an empty type name: replaced by the first one"),
+            (theirs["TypeLiteral"](name={}), "an empty type name: replaced by the first type name"),
         ],
         m.ClassMethod: [(method, "ClassMethod.metamethod: dropped")],
     }

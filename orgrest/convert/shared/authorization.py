@@ -90,7 +90,7 @@ def _ntlm(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
         user = f"{domain}{between}{user}"
     header, problem = _pair("NTLM", {**parameters, "username": user})
     if parameters.get("workstation") and not problem:
-        problem = "the workstation was left out: the name of this machine is sent"
+        problem = "the workstation was left out: this machine's name is sent instead"
     return header, problem
 
 
@@ -153,12 +153,12 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
             (parameters[setting] for setting in settings if parameters.get(setting)), ""
         )
     if any("\n" in value for value in values.values()):
-        return Authorization(), "a setting of OAuth 2.0 spans several lines"
+        return Authorization(), "an OAuth 2.0 setting spans several lines"
     problem = ""
     if values["redirectUri"] and not _LOOPBACK.match(values["redirectUri"]):
         problem = (
             f"{values['redirectUri']} was left out: the login redirects to a free port "
-            "of this machine"
+            "on this machine"
         )
         del values["redirectUri"]
     if any(parameters.get(name) == value for name, value in _IN_BODY.items()):

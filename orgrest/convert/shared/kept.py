@@ -26,8 +26,7 @@ _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
 """Matches values that need no encoding in a URL."""
 _ENCODED: Final = (
-    "a secret would be sent in a different form than it is stored in: store it "
-    "in the form that is sent"
+    "a secret would be sent in a form other than the stored one: store it in the form that is sent"
 )
 _SCHEME: Final = re.compile(r"https?://")
 

@@ -41,7 +41,9 @@ def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
         if here.subject == "header":
             for name, header in response.child("headers").children():
                 if is_harmless(name, blanks=False):
-                    about = header.first_line("description") or f"A header of the status {status}."
+                    about = (
+                        header.first_line("description") or f"A header of the {status} response."
+                    )
                     yield Offer(name, about, f"{name} ", 0)
         elif here.subject in _IN_BODY:
             yield from _fields(response, here.prefix)
@@ -91,7 +93,7 @@ def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
         elif subject == "header" and path.lower() == "content-type":
             for kind, _node in response.child("content").children():
                 if is_harmless(kind):
-                    yield Offer(kind, f"A body of the status {status}.", rank=0)
+                    yield Offer(kind, f"A body of the {status} response.", rank=0)
         elif subject == "header":
             names = {name.lower(): header for name, header in response.child("headers").children()}
             if path.lower() in names:

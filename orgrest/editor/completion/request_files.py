@@ -83,7 +83,7 @@ def requests(cursor: Cursor, _: Context) -> Iterator[Offer]:
     """Yield the names of the requests in this file and in the files that it imports."""
     own = _named(cursor)
     for name, line in own.items():
-        yield Offer(name, f"The request named in line {line}.")
+        yield Offer(name, f"The request named on line {line}.")
     for name, where in cursor.imported().requests.items():
         if name not in own:
             yield Offer(name, f"The request named in {where}.")
@@ -113,10 +113,11 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
             if name not in seen:
                 seen.add(name)
                 yield _variable(name, value, where)
-    requests = {name: f"line {line}" for name, line in _named(cursor).items()}
-    for name, where in {**imported.requests, **requests}.items():
+    requests = {name: f"in {where}" for name, where in imported.requests.items()}
+    requests.update((name, f"on line {line}") for name, line in _named(cursor).items())
+    for name, where in requests.items():
         for part, about in _PARTS.items():
-            yield Offer(f"{name}.{part}", f"Of the request named in {where}: {about}.", rank=2)
+            yield Offer(f"{name}.{part}", f"For the request named {where}: {about}.", rank=2)
     for name, paths in imported.answered.items():
         for path, about in paths.items():
             yield Offer(f"{name}.response.{path}", about, f"{name}.response.{path}}}}}", rank=2.5)

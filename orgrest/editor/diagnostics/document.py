@@ -116,7 +116,7 @@ def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[F
         span = arguments.name_span(document, block)
         if span is not None:
             message = (
-                f"the block in line {first.line + 1} is also named {block.name}: references "
+                f"the block at line {first.line + 1} is also named {block.name}: references "
                 "to this name use that block's result"
             )
             diagnostic = Diagnostic(span, "warning", "repeated-name", message)

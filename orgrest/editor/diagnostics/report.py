@@ -57,7 +57,7 @@ class Report:
         self._context = analysis.new_context()
         self._around = self._outside()
         self._sets: Hashable = None
-        """Everything that the parts of a request file set, if descriptions are checked."""
+        """Everything set by the parts of a request file, if descriptions are checked."""
         if self._is_described and analysis.document is None:
             self._sets = tuple([part.reading.sets for part in analysis.parts])
         self._known: dict[Hashable, tuple[Problem, ...]] = {}

@@ -271,9 +271,9 @@ def _issued(grant: Grant, response: Response) -> Token:
         raise _refused(grant.token_url, response, content)
     if isinstance(kind, str) and kind.lower() in _OTHER_TYPES:
         reason = (
-            f"{_place(grant.token_url)} returned a token of type {kind}, which requires a proof"
+            f"{_place(grant.token_url)} returned a {kind} token, which requires proof of possession"
         )
-        raise OrgrestError(f"{reason}: only Bearer is supported", code="credentials")
+        raise OrgrestError(f"{reason}: only Bearer tokens are supported", code="credentials")
     new, identity = content.get("refresh_token"), content.get("id_token")
     lifetime = _number(content.get("expires_in"), -1, most=1e9)
     return Token(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 LEEWAY = 5.0
-"""The time before the expiry of a token at which it is replaced, in seconds."""
+"""How long before its expiry a token is replaced, in seconds."""
 
 
 @classes.frozen

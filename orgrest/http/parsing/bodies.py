@@ -89,7 +89,7 @@ class BodyReader:
         index = 1 if match[1] else 2
         path = one_line(match[index].rstrip(), texts[0][1] + match.start(index))
         if len(texts) > 1:
-            self._notice(texts[1][1], "lines after a < file body are not sent", "lost-text")
+            self._notice(texts[1][1], "lines below `< FILE` are not sent", "lost-text")
         return Body(one_line("", span.start), path, (), span)
 
     def _here(self, word: str, start: int) -> Body | None:
@@ -99,7 +99,7 @@ class BodyReader:
         lines.at += 1
         document = lines.here_document(word, self.indent)
         if document is None:
-            reason = f"this << is never closed: missing a line {word}"
+            reason = f"this << is never closed: missing the line {word}"
             self._problem(start, reason, "unclosed-here")
             lines.at = first + 1
             lines.skip_to_comment()

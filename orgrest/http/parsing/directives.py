@@ -120,9 +120,9 @@ _TABLE: Final = (
     Rule("debug", "", "Logs more.", informs=True),
     Rule("verbose", "", "Logs more.", informs=True),
     Rule("jwt", "[FIELD]", "Decodes tokens in the response and shows them.", informs=True),
-    Rule("response-ref", "FILE", "A stored response of this request.", informs=True),
+    Rule("response-ref", "FILE", "A stored response to this request.", informs=True),
     Rule("force-region-delimiter", "", "Ends this request only at `###`."),
-    Rule("no-gql-parsing", "", "Sends a body that looks like GraphQL as written."),
+    Rule("no-gql-parsing", "", "Sends a body as written, even if it looks like GraphQL."),
     Rule(
         "no-reject-unauthorized",
         "",
@@ -154,7 +154,7 @@ _TABLE: Final = (
         "keep-streaming",
         "",
         "Keeps the connection open.",
-        refused="messages are read up to a time limit or a number; use @timeout or @messages",
+        refused="reading ends at a time limit or a message count; use @timeout or @messages",
     ),
     Rule(
         "grpc-reflection",

@@ -241,7 +241,9 @@ class Client:
                 break
             if len(redirects) == _MAX_REDIRECTS:
                 reason = f"still redirected after {_MAX_REDIRECTS} redirects, to {show(location)}"
-                raise TransportError(f"{reason}: stopped (:follow no shows the first)")
+                raise TransportError(
+                    f"{reason}: gave up (to see the first response, use :follow no)"
+                )
             from orgrest.http.transport.redirects import check_public, redirected, was_public
 
             if not self._allow_private and not sending.limits.public:

@@ -176,7 +176,9 @@ class Cookies:
             if not "".join(fields).strip() or fields[0].startswith("#"):
                 continue
             if len(fields) != 7 or not _NUMBER.fullmatch(fields[4]):
-                reason = "not a cookie: expected seven fields separated by tabs, the fifth a time"
+                reason = (
+                    "not a cookie: expected seven tab-separated fields, the fifth of them a time"
+                )
                 raise OrgrestError(reason, file=file, line=number)
             domain, subdomains, path, secure, expires, name, value = fields
             cookie = Cookie(

@@ -52,7 +52,7 @@ class Listener:
         """Return a note if reading stopped because of the number of messages, or else None."""
         if self.count < self.most:
             return None
-        return f"stopped reading after {self.most} messages (# @messages N)"
+        return f"stopped reading after {self.most} messages (to read more, use # @messages N)"
 
     def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
         """Read server-sent events, and return why reading stopped early, or None if it did not.
@@ -77,7 +77,7 @@ class Listener:
                 at = max(parsed, len(self.body) - 3)
         except urllib3.exceptions.ReadTimeoutError:
             raw.close()
-            return "stopped reading: no event arrived in time (# @timeout TIME)"
+            return "stopped reading: no event arrived in time (to wait longer, use # @timeout TIME)"
         raw.close()
         return self.why()
 

@@ -76,7 +76,7 @@ class Loopback:
         self._answers: queue.Queue[Mapping[str, str]] = queue.Queue()
         self._answered = threading.Lock()
         self.refused = 0
-        """The number of requests that did not answer the login."""
+        """The number of requests that did not contain the response to the login."""
         self._servers: list[ThreadingHTTPServer] = []
         try:
             first = _Server("::1" if host == "::1" else "127.0.0.1", port, self)

@@ -175,7 +175,7 @@ def _talk(
             receive()
         why = listener.why()
     except TimeoutError:
-        why = "stopped reading: no message arrived in time (# @timeout TIME)"
+        why = "stopped reading: no message arrived in time (to wait longer, use # @timeout TIME)"
     except ConnectionClosed as error:
         why = _closed(error, limits.body)
     if unsent:

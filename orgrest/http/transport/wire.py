@@ -214,8 +214,8 @@ def check_destination(request: Request, url: Url | None = None) -> None:
     for bound in request.bound:
         if not any(_matches(listed, url) for listed in bound.hosts):
             raise TransportError(
-                f"the secret {bound.name} is not sent to {url.scheme}://{url.netloc}: in "
-                f"{bound.listed} its hosts are {', '.join(bound.hosts)}",
+                f"the secret {bound.name} is not sent to {url.scheme}://{url.netloc}: "
+                f"{bound.listed} allows only {', '.join(bound.hosts)}",
                 code="secret-elsewhere",
             )
 

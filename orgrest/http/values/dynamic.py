@@ -271,7 +271,7 @@ def _text(alphabet: str) -> Callable[[re.Match[str], DynamicContext], str]:
     def compute(match: re.Match[str], around: DynamicContext) -> str:
         length = int(match["length"] or 10)
         if length > LONGEST:
-            raise OrgrestError(f"random texts can have at most {LONGEST:,} characters")
+            raise OrgrestError(f"random strings can have at most {LONGEST:,} characters")
         return "".join(around.random.choices(alphabet, k=length))
 
     return compute
@@ -417,7 +417,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$processEnv NAME",
-        "An environment variable; with %NAME, the variable NAME contains its name.",
+        "An environment variable; with %NAME, its name is the value of the variable NAME.",
         r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
         secret=True,
@@ -431,7 +431,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$dotenv NAME",
-        "A variable of the .env file beside the document; %NAME as above.",
+        "A variable of the .env file beside the document; %NAME as for $processEnv.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,

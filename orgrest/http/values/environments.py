@@ -394,7 +394,7 @@ def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = No
             is_data = isinstance(value, dict | list) and key != DEFAULT_HEADERS
             if common and is_data and kind != "provider":
                 continue
-            why = f"{key} is null in the environment {name}: set it to a text, or remove it"
+            why = f"{key} is null in the environment {name}: set it to a string, or remove it"
             error = OrgrestError(why, file=str(file), code="null") if value is None else None
             hidden = secret is not None and secret.search(key) is not None
             settings[key] = Setting(_referred(_text(value), shared), file, hidden, error, kind)
@@ -450,7 +450,7 @@ def json_of(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
     plain = without_comments(text)
     if notices is not None and plain != text:
         notices.append(
-            f"{file}: comments and trailing commas are not valid JSON: other tools reject them"
+            f"{file}: comments and trailing commas are not valid JSON, so other tools reject them"
         )
     try:
         value = json.loads(plain)

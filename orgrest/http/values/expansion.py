@@ -169,7 +169,7 @@ class Expansion:
         environments, span = self._values.context.environment.every, self._parsed.method_span
         for file in environments.unread:
             if mentions(file.file, "defaultHeaders"):
-                reason = f"the settings are not allowed to give this request headers: {file.error}"
+                reason = f"could not read the default headers in the settings: {file.error}"
                 raise self._error(span.start, reason, "bad-environment")
         for name, value in self._values.context.environment.headers().items():
             if name.lower() not in names:

@@ -376,13 +376,13 @@ def _entry(name: str, given: Any, usual: Any, file: str) -> Entry:
     hosts, key = given.pop("hosts", None), given.pop("key", name)
     if not isinstance(hosts, list) or not hosts or not all(isinstance(host, str) for host in hosts):
         raise OrgrestError(
-            f'{name}: missing hosts that it may be sent to, as in hosts = ["api.example.com"]'
+            f'{name}: missing the hosts that it may be sent to, as in hosts = ["api.example.com"]'
         )
     for setting, value in (("key", key), *given.items()):
         if setting not in {"key", *row.settings}:
             raise OrgrestError(f"{name}: {provider} has no setting {setting}")
         if not isinstance(value, str) or not value or "\0" in value or value.startswith("-"):
-            raise OrgrestError(f"{name}: {setting} must be a text that does not start with -")
+            raise OrgrestError(f"{name}: {setting} must be a string that does not start with -")
     return Entry(Bound(name, tuple(hosts), file), provider, key, given)
 
 

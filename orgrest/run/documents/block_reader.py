@@ -196,8 +196,8 @@ def _requests(
     if arguments.get("requests") == "all":
         return parsed, tuple(notes)
     if more := len(parsed[1:]):
-        several = f"{more} requests" if more > 1 else "request"
-        notes.append(f"the other {several} of this block: not sent (use :requests all)")
+        several = f"{more} requests of this block are" if more > 1 else "request of this block is"
+        notes.append(f"the other {several} not sent (use :requests all)")
     return parsed[:1], tuple(notes)
 
 

@@ -33,7 +33,7 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
     """
     words = re.split(r"[\s,]+", arguments.get("expect"))
     if "expect" in arguments and not any(words):
-        reason = ":expect takes statuses such as 200 or 2xx, or same, and has none here"
+        reason = ":expect requires statuses such as 200 or 2xx, or same; found none"
         raise EvaluationError(reason, file=file, line=line)
     statuses = [word for word in words if word and word.lower() != SAME]
     for word in statuses:

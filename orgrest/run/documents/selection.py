@@ -262,7 +262,9 @@ def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
     if block.kind == "heading" and tree.is_prose(block):
         if block.heading not in tree.with_blocks:
             where = f"line {block.first + 1}"
-            notices.append(f"{where}: a heading with the verb tag contains no request: not sent")
+            notices.append(
+                f"{where}: this heading has the verb tag but contains no request, so it is not sent"
+            )
         return False
     return tree.is_request(block)
 
@@ -296,8 +298,8 @@ def _same_name(pair: tuple[Block, Block]) -> str:
     block, first = pair
     return (
         f"line {block.line + 1}: the block at line {first.line + 1} is also named "
-        f"{block.name}: orgrest keeps a result for each, but Org, and references to the name, "
-        "only find the first: rename one"
+        f"{block.name}; orgrest keeps a result for each, but Org and references to the name "
+        "only find the first, so rename one"
     )
 
 

@@ -30,7 +30,7 @@ def find(paths: Iterable[str]) -> list[str]:
         files = list(_found(name))
         if not files:
             if not name:
-                raise OrgrestError("a file name is empty: is a shell variable not set?")
+                raise OrgrestError("a file name is empty (perhaps a shell variable is not set)")
             missing = (
                 "documents (.org, .http, .rest) found"
                 if Path(name).is_dir()

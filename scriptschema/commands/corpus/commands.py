@@ -233,7 +233,7 @@ def reduce_corpus(
         click.echo(text, err=True)
         report_losses(counts.incomplete, reader.luau)
         if counts.others and not merge:
-            click.echo(f"{output} also contains {counts.others:,} trees from before", err=True)
+            click.echo(f"{output} also contains {counts.others:,} older trees", err=True)
 
 
 for _command in (statistics.stats_command, statistics.diff_command):

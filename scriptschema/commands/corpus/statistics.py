@@ -134,7 +134,7 @@ def check_plot(path: Path | None) -> None:
     """Raise a usage error unless the file's suffix is `.svg`."""
     if path and path.suffix != ".svg":
         raise click.BadParameter(
-            f"{path}: charts are SVG files: the name must end in .svg", param_hint="--plot"
+            f"{path}: charts are SVG files, so the name must end in .svg", param_hint="--plot"
         )
 
 

@@ -281,7 +281,7 @@ def _command_of(config: Config) -> list[str]:
     if target.kind != "command" or "{variant}" in target.command:
         raise EngineError(
             "--engine afl requires a command without variants, built with AFL++'s compiler, "
-            "as the first target: --target 'command:./harness {file}'"
+            "as the first target, for example --target 'command:./harness {file}'"
         )
     words = [word.replace("{file}", "@@") for word in split(target.command)]
     return ["-t", f"{round(target.seconds * 1000)}", "-m", "none", "--", *words]

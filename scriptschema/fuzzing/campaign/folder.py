@@ -109,7 +109,7 @@ class Campaign:
                 owner = self._lock.read().decode("ascii", "replace").strip() or "unknown"
             if time.monotonic() > end or _is_running(owner):
                 raise FileError(
-                    f"{self.path}: in use by another run, process {owner}: wait until it has "
+                    f"{self.path} is in use by another run (process {owner}): wait until it has "
                     "finished, or choose another folder"
                 )
             time.sleep(0.01)

@@ -96,10 +96,10 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
     if differing is None:
         message = f"one ends with {ends[0]}, the other with {ends[1]}"
     else:
-        message = f"line {differing.line} of what they print differs"
+        message = f"line {differing.line} of their output differs"
         if differing.ulps:
             message += f", by {differing.ulps} unit{'s' * (differing.ulps > 1)} in the last place"
-    text = f"{who} do not do the same: {message}"
+    text = f"{who} behave differently: {message}"
     return Verdict(Signature(KIND, f"{', '.join(same)} / {', '.join(different)}"), text, differing)
 
 

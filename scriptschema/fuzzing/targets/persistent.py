@@ -265,7 +265,7 @@ class PersistentTarget:
         try:
             coverage = _coverage_of(answer.get("coverage"))
         except ValueError as problem:
-            return Outcome(outcome.INTERNAL, "", f"an answer with a wrong coverage: {problem}")
+            return Outcome(outcome.INTERNAL, "", f"an answer with invalid coverage: {problem}")
         frames = tuple(map(str, answer.get("frames") or ()))
         report = str(answer.get("report") or "") if kind not in outcome.ORDINARY else ""
         return Outcome(

@@ -107,7 +107,7 @@ def by_position(r: Reader, found: list[tuple[int, Type | None]]) -> list[Type]:
         if type_ is None and r.extended:
             type_ = Type(omitted=TypeOmitted())
         elif type_ is None:
-            r.lose(index, "no type before a name that has one", "the type is `any`")
+            r.lose(index, "name without a type before one with a type", "the type is `any`")
             type_ = Type(primitive=TypePrimitive(kind=r.names.primitive("any")))
         types.append(type_)
     return types

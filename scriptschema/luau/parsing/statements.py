@@ -149,7 +149,7 @@ def _read_for_statement(r: Reader) -> Reading:
     else:
         r.expect("in", "or a further name" if len(names) > 1 else "or `=`")
         values = yield read_expressions(r)
-        r.expect("do", "after the values to go through")
+        r.expect("do", "after the values to iterate over")
         r.open()
         variables = [r.declare(name) for name in names]
         body = yield read_block(r)

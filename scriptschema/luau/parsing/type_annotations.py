@@ -35,7 +35,7 @@ def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
         sign = r.take()
         signs.add("&" if sign == "&" else "|")
         if len(signs) > 1:
-            r.fail("parentheses where `|` or `?` and `&` meet in a type", index)
+            r.fail("parentheses, because a type cannot mix `&` with `|` or `?`", index)
         if sign == "?":
             further = m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("nil")))
         else:
@@ -164,11 +164,11 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
         if r.skip("..."):
             packs.append(name)
         elif packs:
-            r.fail("`...` after the name of a generic pack, as after the one before it")
+            r.fail("`...` after the name, because only packs can follow a generic pack")
         else:
             types.append(name)
         if has_default and r.kind != "=":
-            r.fail("`=` and a default, as the generic type before this one has")
+            r.fail("`=` and a default, because the generic type before this one has a default")
         if defaults and r.skip("="):
             has_default = True
             if not r.extended:

@@ -242,9 +242,9 @@ def test_a_program_beside_the_document_is_not_run(listed, program, home, monkeyp
     [
         ("[one", "not valid TOML:"),
         ("one = 1", "must be a table, as in"),
-        ("[one]", "missing hosts that it may be sent to"),
-        ("[one]\nhosts = []", "missing hosts that it may be sent to"),
-        ('[one]\nhosts = "a"', "missing hosts that it may be sent to"),
+        ("[one]", "missing the hosts that it may be sent to"),
+        ("[one]\nhosts = []", "missing the hosts that it may be sent to"),
+        ('[one]\nhosts = "a"', "missing the hosts that it may be sent to"),
         (
             '[one]\nhosts = ["a"]\nprovider = "vault"',
             "unknown provider vault; available: keyring, pass, op",
@@ -252,7 +252,7 @@ def test_a_program_beside_the_document_is_not_run(listed, program, home, monkeyp
         ('provider = 1\n[one]\nhosts = ["a"]', "unknown provider 1"),
         ('[one]\nhosts = ["a"]\nkey = "--help"', "does not start with -"),
         ('[-one]\nhosts = ["a"]', "does not start with -"),
-        ('[one]\nhosts = ["a"]\nkey = 1', "key must be a text"),
+        ('[one]\nhosts = ["a"]\nkey = 1', "key must be a string"),
         ('[one]\nhosts = ["a"]\nlogin = "x"', "keyring has no setting login"),
         ('[two]\nhosts = ["a"]', r"the secret one is not listed in .*: add \[one\] with hosts"),
         ("x" * 2_000_000, "is too large: the maximum is 1 MiB"),

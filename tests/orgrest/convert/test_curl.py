@@ -446,7 +446,7 @@ class TestFromCurl:
             ("curl http://x/ -H", "-H requires a value"),
             ("curl http://x/ --krb x", "unknown option --krb"),
             ("curl http://x/ -d @a -d b", "@a cannot be combined with other data:"),
-            ("curl http://x/ -d @-", "-d @-: cannot read standard input: write the text"),
+            ("curl http://x/ -d @-", "-d @-: cannot read standard input: give the text"),
             ("curl http://x/ -F a=@-", "-F a=@-: cannot read standard input"),
             ("curl http://x/ -F a=@b,c", "contains several files: use one -F for each"),
             (
@@ -458,8 +458,14 @@ class TestFromCurl:
             ("curl http://x/ -F a=b -d c", "a form and other data"),
             ("curl http://x/ -F $'a=b;type=c\\nd'", "the type of a contains a line break"),
             ("curl http://x/ -F $'a=@b\\nc'", "the name of the file contains a line break"),
-            ("curl http://x/ -H @h.txt", "-H @h.txt reads headers from a file: write them as -H"),
-            ("curl http://x/ -b c.txt", "-b c.txt reads cookies from a file: write NAME=VALUE"),
+            (
+                "curl http://x/ -H @h.txt",
+                "-H @h.txt reads headers from a file, which is not supported: use -H",
+            ),
+            (
+                "curl http://x/ -b c.txt",
+                "-b c.txt reads cookies from a file, which is not supported: use NAME=VALUE",
+            ),
             (
                 "curl http://x/ --data-urlencode n@f",
                 "encodes the content of a file, which is not supported: write the text",

@@ -618,7 +618,7 @@ def test_oauth_settings_of_a_collection_become_a_login(tmp_path: Path) -> None:
     assert "@login_scope = a b\n" in text
     assert "Authorization: oauth2 client_credentials login\n" in text
     assert "@disabled" not in text
-    assert "was left out: the login redirects to a free port of this machine" in done.stderr
+    assert "was left out: the login redirects to a free port on this machine" in done.stderr
 
 
 def test_a_test_keeps_its_name(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_secret_that_is_encoded_on_the_way_is_left_out_too(target: str, tmp_pa
     done = export(path, target, TOKEN="a long secret")
     assert done.exit_code == 0
     assert "long" not in done.output
-    assert "a secret would be sent in a different form than it is stored in" in done.stderr
+    assert "a secret would be sent in a form other than the stored one" in done.stderr
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ curl "$HOST/$(date)"
             "6: not translated: not a curl command: ID=$(curl -s $HOST/id)",
             "8: not translated: TOKEN is already set; this value is ignored",
             "5: not translated: everything after | was left out",
-            "7: not translated: cannot read standard input: write the text, or name a file",
+            "7: not translated: cannot read standard input: give the text or a file name",
             "10: not translated: " + FROBNICATE,
             "11: not translated: $( is computed by a shell: replace it with its value",
         ]

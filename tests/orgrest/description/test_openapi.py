@@ -481,4 +481,4 @@ def test_a_description_beside_is_about_requests_that_it_may_describe(
     (folder / "openapi.json").unlink()
     status, _, err = orgrest("test", "a.http", "--openapi", "auto")
     assert status == 0
-    assert err.count("not checked: no description beside the document was found") == 1
+    assert err.count("not checked, as no description beside the document was found") == 1

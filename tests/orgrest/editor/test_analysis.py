@@ -722,8 +722,8 @@ def told(text: str, marked: str, kind: Kind = "http", **scope: object) -> str | 
     [
         ("PO|ST", ["**POST**", "RFC 9110"]),
         ("POST :base/lo|gin", ["https://x.org/login"]),
-        (":ba|se = ", ["https://x.org", "set in line 2"]),
-        ("{{tok|en}}", ["set when requests are sent", "captured from a response in line 5"]),
+        (":ba|se = ", ["https://x.org", "set on line 2"]),
+        ("{{tok|en}}", ["set when requests are sent", "captured from a response on line 5"]),
         (":tok|en .token", ["set when requests are sent"]),
         ("Autho|rization: ", ["**Authorization**", "RFC 9110"]),
         ("Bea|rer", ["Bearer"]),
@@ -780,7 +780,7 @@ def test_a_variable_of_a_block_is_reported_with_its_value() -> None:
     assert "x.org" in (told(ORG, ':var |h="x.org"', "org") or "")
     assert "not defined here" in (told("GET http://x/{{a}}\n", "{{a|}}") or "")
     late = "GET http://x/\n#\n:late = 1\n"
-    assert "set in line 3" in (told(late, ":la|te") or "")
+    assert "set on line 3" in (told(late, ":la|te") or "")
 
 
 def test_a_variable_that_can_have_no_value_is_reported_with_the_reason() -> None:

@@ -97,14 +97,14 @@ def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder
     ("word", "expected"),
     [
         ("user}}", ["ann", "from dev, in http-client.env.json"]),
-        ("host}}", ["http://example.org", "set in line 1"]),
+        ("host}}", ["http://example.org", "set on line 1"]),
         ("sid}}", ["set when requests are sent"]),
         ("$guid", ["The same as $uuid."]),
         ("$randomInt", ["$randomInt [MIN MAX]"]),
         ("no-redirect", ["Does not follow redirects."]),
-        ("login.response", ["POST {{host}}/login/{{$guid}}", "named in line 5"]),
+        ("login.response", ["POST {{host}}/login/{{$guid}}", "named on line 5"]),
         ("response.body.$", ["of `POST", "sent first"]),
-        ("login\n# @no", ["named in line 5"]),
+        ("login\n# @no", ["named on line 5"]),
         ("client.global", ["sets a variable for the rest of the run"]),
     ],
 )

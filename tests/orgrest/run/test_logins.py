@@ -726,7 +726,7 @@ HOSTILE = {
     "no JSON": (b"<html>", "returned no token"),
     "a list": (b"[1]", "returned no token"),
     "a line break": (b'{"access_token": "a\\r\\nX: y"}', "returned no token"),
-    "a proof": (b'{"access_token": "a", "token_type": "DPoP"}', "requires a proof"),
+    "a proof": (b'{"access_token": "a", "token_type": "DPoP"}', "requires proof of possession"),
     "a large number": (
         b'{"access_token": 1, "expires_in": ' + b"9" * 9000 + b"}",
         "returned no token",

@@ -756,7 +756,7 @@ class TestErrors:
         assert "/line?2\n" in second
         (notice,) = done.notices
         assert notice.startswith(
-            "line 7: the block at line 2 is also named n: orgrest keeps a result"
+            "line 7: the block at line 2 is also named n; orgrest keeps a result"
         )
         if "append" not in line:
             again = run(done.text)

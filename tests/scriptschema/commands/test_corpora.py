@@ -337,7 +337,7 @@ def test_distill_tells_what_is_in_the_folder_beside(tmp_path: Path) -> None:
     corpus = make(tmp_path / "corpus", range(3))
     out = make(tmp_path / "out", range(90, 92))
     told = said("distill", corpus, "-o", out)
-    assert told.endswith(f"{out} also contains 2 trees from before\n")
+    assert told.endswith(f"{out} also contains 2 older trees\n")
     assert {"90.pb", "91.pb"} < set(content(out))
     assert said("distill", corpus, "-o", out) == told  # and goes on, or ends, the same
 

@@ -223,7 +223,7 @@ def test_any_corpus_can_be_drawn(sizes: list[int]) -> None:
 def test_another_ending_of_a_drawing_is_wrong_use(corpus: Path, name: str) -> None:
     done = run("corpus", "stats", corpus, "--plot", name)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert f"{name}: charts are SVG files: the name must end in .svg".encode() in done.stderr
+    assert f"{name}: charts are SVG files, so the name must end in .svg".encode() in done.stderr
 
 
 def test_a_drawing_that_cannot_be_written_is_reported(corpus: Path, tmp_path: Path) -> None:

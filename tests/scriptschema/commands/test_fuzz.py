@@ -50,9 +50,9 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
         (["-o", "none", "-t", "command:"], "requires a command"),
         (
             ["-o", "none", "-t", "command:cat", "--for", "soon"],
-            ": write for example 30s, 10m or 8h",
+            ": use a form like 30s, 10m or 8h",
         ),
-        (["-o", "none", "-t", "command:cat", "--for", "0m"], ": write for example 30s, 10m or 8h"),
+        (["-o", "none", "-t", "command:cat", "--for", "0m"], ": use a form like 30s, 10m or 8h"),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (
             ["-o", "none", "--config", "no.toml", "-t", "command:cat"],
@@ -181,7 +181,7 @@ def test_a_demonstration_with_a_find_says_how_to_run_it_again(
     assert f"to run a find again: scriptschema reproduce {tmp_path / 'finds' / 'hang-1'}" in shown
     assert "result: no crashes, hangs or differences, as expected of a released Luau" not in shown
     explain(tmp_path, config, 0, [])
-    assert "too short for a program" in capsys.readouterr().err
+    assert "no program was run, because the time was too short" in capsys.readouterr().err
 
 
 def test_a_terminal_shows_how_things_stand(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_an_empty_name_is_not_the_current_folder(
     monkeypatch.chdir(tmp_path)
     done = run_here(*arguments)
     assert done.returncode == 2
-    assert b"is a shell variable not set" in done.stderr
+    assert b"perhaps a shell variable is not set" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -202,7 +202,7 @@ def test_an_ending_that_tells_nothing_asks_for_the_flag(tmp_path: Path) -> None:
     done = run("show", path)
     assert done.returncode == 1
     assert f"{path}: unknown suffix (known: .pb (binary)" in (done.stderr.decode())
-    assert "with --from" in done.stderr.decode()
+    assert "use --from" in done.stderr.decode()
     assert ok("show", path, "--from", "binary").startswith(b"ModuleSet\n")
 
 
@@ -303,7 +303,10 @@ def test_a_folder_with_nothing_in_it_is_no_success(arguments: list[str], tmp_pat
     (tmp_path / "empty").mkdir()
     done = run_here(*arguments, tmp_path / "empty")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr == b"scriptschema: nothing to read: the folder contains no such files\n"
+    assert (
+        done.stderr
+        == b"scriptschema: nothing to read: the folder contains no files that this command reads\n"
+    )
 
 
 def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
@@ -313,7 +316,7 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
     for name in ("a.luau", "b.luau", "notes"):
         (tmp_path / name).write_text("return 1")
     said = (
-        b"skipped 3 files with a suffix that is not a tree's (.luau, none): "
+        b"skipped 3 files with a suffix that trees do not have (.luau, none): "
         b"use --from to read them\n"
     )
     for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):

@@ -89,7 +89,7 @@ def test_a_program_with_a_module_stays_two_files() -> None:
 def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
     done = run_here("reduce", "program.luau", "--test", "false", "-o", "small.luau")
     assert done.returncode == 1
-    assert b"the test does not hold for the original tree" in done.stderr
+    assert b"the original tree does not pass the test" in done.stderr
     assert not Path("small.luau").exists()
 
 

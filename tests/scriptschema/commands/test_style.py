@@ -100,6 +100,6 @@ def test_whoever_shows_a_source_is_told_how_to_read_it(tmp_path: Path) -> None:
     path.write_text("return 1")
     for command in (["show"], ["convert", "--to", "text"], ["render"]):
         done = run_here(*command, path)
-        told = f"{path}: Luau source, not a tree: to read it, run `scriptschema parse {path}`\n"
+        told = f"{path}: Luau source, not a tree; to read it, run `scriptschema parse {path}`\n"
         assert done.stderr.decode() == f"scriptschema: {told}"
         assert done.returncode

@@ -475,7 +475,7 @@ def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path
     finally:  # it has no end of its own
         first.send_signal(stop)
     assert second.returncode == 1
-    assert f"another run, process {first.pid}" in second.stderr.decode()
+    assert f"another run (process {first.pid}" in second.stderr.decode()
     assert first.wait() == 130
     first.stdout.close()
     third = subprocess.run(fuzz("--trust", "-o", folder, "-n", 1), capture_output=True, text=True)

@@ -97,7 +97,7 @@ def test_a_campaign_continues_with_what_it_was_asked_to_do(tmp_path: Path) -> No
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG) as campaign:
         campaign.log("two\nlines")
-        with pytest.raises(FileError, match=r"in use by another run, process \d+"):
+        with pytest.raises(FileError, match=r"is in use by another run \(process \d+\)"):
             Campaign(folder, CONFIG).__enter__()
         # what a killed process leaves
         (folder / "finds" / ".crash-1.123").mkdir()

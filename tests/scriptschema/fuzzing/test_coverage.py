@@ -93,7 +93,7 @@ def test_a_list_and_a_bitmap_say_the_same(counters: frozenset[int], bitmap: bool
 def test_a_coverage_that_means_nothing_is_reported_and_not_believed(coverage: object) -> None:
     found = outcome_with(coverage)
     assert found.kind == "internal error"
-    assert "wrong coverage" in found.error
+    assert "invalid coverage" in found.error
 
 
 def outcome_with(coverage: object) -> Outcome:

@@ -388,10 +388,10 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "1:5: type of a loop's variable: dropped",
         ]),
         ("local a, b: T", "local a: any, b: T", [
-            "1:7: no type before a name that has one: the type is `any`",
+            "1:7: name without a type before one with a type: the type is `any`",
         ]),
         ("function f(a, ...: T) end", "function f(a: any, ...: T) end", [
-            "1:12: no type before a name that has one: the type is `any`",
+            "1:12: name without a type before one with a type: the type is `any`",
         ]),
         ("function f(...: T...) end", "function f(...) end", [
             "1:12: generic pack as the type of `...`: dropped",
@@ -596,7 +596,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ("for x, y = 1", "1:10: expected `in` or a further name, found `=`"),
         ("for x = 1 do", "1:11: expected `,` and the loop's last value, found `do`"),
         ("for x = 1, 2 end", "1:14: expected `do` after the loop's range, found `end`"),
-        ("for x in y end", "1:12: expected `do` after the values to go through, found `end`"),
+        ("for x in y end", "1:12: expected `do` after the values to iterate over, found `end`"),
         ("local 1", "1:7: expected a name of a variable, found `1`"),
         ("local x <const> = 1", "1:9: expected a statement, found `<`"),
         ("const x", "1:8: expected `=` and the values of the constants, found END"),
@@ -696,7 +696,10 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ("local x: ", "1:10: expected a type, found END"),
         (
             "local x: A | B & C",
-            ("1:16: expected parentheses where `|` or `?` and `&` meet in a type, found `&`"),
+            (
+                "1:16: expected parentheses, because a type cannot mix `&` with `|` or `?`,"
+                " found `&`"
+            ),
         ),
         (
             "local x: (A, B)",
@@ -718,15 +721,15 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         (
             "type A<T..., U> = T",
             (
-                "1:15: expected `...` after the name of a generic pack, as after the"
-                " one before it, found `>`"
+                "1:15: expected `...` after the name, because only packs can follow a"
+                " generic pack, found `>`"
             ),
         ),
         (
             "type A<T = B, U> = T",
             (
-                "1:16: expected `=` and a default, as the generic type before this"
-                " one has, found `>`"
+                "1:16: expected `=` and a default, because the generic type before this"
+                " one has a default, found `>`"
             ),
         ),
         ("type A<T... = B> = T", "1:15: expected `(` or `...` and a pack of types, found `B`"),

@@ -94,4 +94,4 @@ def _restore(document: OpenDocument, state: str) -> None:
         if not document.globals.values:
             document.globals = GlobalVariables.read(restored["globals"].encode(), "state")
     except (OrgrestError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise JsonRpcInvalidParams("a state is what an answer of `orgrest/session` had") from error
+        raise JsonRpcInvalidParams("expected a state that `orgrest/session` returned") from error

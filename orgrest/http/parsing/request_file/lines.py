@@ -99,7 +99,9 @@ def import_line(reader: Reader, line: Line, text: str) -> bool:
         return False
     values = _values(operands["values"] or "")
     if values is None or (values and match["word"] == "import"):
-        reason = "values for run must be written as run other.http (@name=value, @other=value)"
+        reason = (
+            "values for run must be written like this: run other.http (@name=value, @other=value)"
+        )
         reader.problem(line.start, reason, "run")
     offset = line.start + match.start("what")
     path = one_line(operands["path"], offset + operands.start("path")) if operands["path"] else None

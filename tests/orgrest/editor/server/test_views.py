@@ -186,7 +186,7 @@ def test_a_server_that_replaces_a_killed_one_knows_its_cookies_and_variables(
     with Editor(experimental=EXPERIMENTAL) as other:
         again = other.open(tmp_path / "kept.org", text, "org")
         for bad in ("", "[]", "{}", state.replace('"wide"', '"broad"')):
-            with pytest.raises(JsonRpcException, match="a state is"):
+            with pytest.raises(JsonRpcException, match="expected a state"):
                 ask(other, "session", textDocument=identifier, state=bad)
         assert ask(other, "session", textDocument=identifier, state=state) == known
         again.command("orgrest.send", 5)

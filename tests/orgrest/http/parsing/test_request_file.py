@@ -409,7 +409,7 @@ def test_a_run_line_may_give_values(line: str, values: tuple[tuple[str, str], ..
 )
 def test_values_that_cannot_be_read_are_an_error(line: str) -> None:
     assert reasons(parse(line)) == [
-        "1:1: values for run must be written as run other.http (@name=value, @other=value)"
+        "1:1: values for run must be written like this: run other.http (@name=value, @other=value)"
     ]
 
 

@@ -267,7 +267,7 @@ def test_text_below_the_end_of_a_here_document_is_an_error() -> None:
 
 def test_a_here_document_that_never_ends_is_an_error_where_it_begins() -> None:
     first, second = parse("POST http://h/\n\n<<END\nx\n# here\nGET http://h/2").requests
-    assert reasons(first) == ["3:1: this << is never closed: missing a line END"]
+    assert reasons(first) == ["3:1: this << is never closed: missing the line END"]
     assert second.problems == ()
 
 
@@ -350,7 +350,7 @@ def test_xml_is_not_taken_for_a_file(line: str) -> None:
 
 def test_lines_below_a_file_are_reported_to_be_lost() -> None:
     request = one("POST http://h/\n\n< x.bin\nmore\n")
-    assert [str(n) for n in request.notices] == ["4:1: lines after a < file body are not sent"]
+    assert [str(n) for n in request.notices] == ["4:1: lines below `< FILE` are not sent"]
 
 
 def test_files_further_down_are_noted_for_multipart_bodies() -> None:

@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_written_or_read_is_reported(
     assert "could not write" in capsys.readouterr().err
     sent = len(server.requests)
     assert run(where, "--cookies", where) == 2
-    assert "a.http:1: not a cookie: expected seven fields" in capsys.readouterr().err
+    assert "a.http:1: not a cookie: expected seven tab-separated fields" in capsys.readouterr().err
     assert len(server.requests) == sent
 
 

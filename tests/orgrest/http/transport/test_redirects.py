@@ -274,7 +274,7 @@ def test_a_redirect_loop_is_a_failure_after_ten(client: Client) -> None:
     with RawServer(to("/loop")) as server:
         reason = failure(client, Request("GET", f"{server.url}/loop"))
         assert client.send(Request("GET", f"{server.url}/loop"), follow=False).status == 302
-    assert reason.startswith("still redirected after 10 redirects, to /loop: stopped")
+    assert reason.startswith("still redirected after 10 redirects, to /loop: gave up")
     assert len(server.requests) == 12
 
 

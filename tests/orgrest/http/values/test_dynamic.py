@@ -152,7 +152,7 @@ def test_a_percent_sign_takes_the_name_from_a_variable() -> None:
         ("$dotenv NOPE", "NOPE is not set in a .env file beside the document or above it"),
         ("$timestamp 999999999 y", "999999999 years is outside the supported range of dates"),
         ("$timestamp 999999999 d", "999999999 days is outside the supported range of dates"),
-        ("$random.alphabetic(999999999)", "random texts can have at most 1,000,000 characters"),
+        ("$random.alphabetic(999999999)", "random strings can have at most 1,000,000 characters"),
     ],
 )
 def test_what_cannot_be_computed_is_an_error_that_says_why(text: str, reason: str) -> None:

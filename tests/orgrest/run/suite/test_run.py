@@ -140,7 +140,7 @@ class TestOutcomes:
             (("missing.org",), "no such file"),
             (("empty",), "no documents"),
             (("*.none",), "no such file"),
-            (("",), "is a shell variable not set"),
+            (("",), "perhaps a shell variable is not set"),
             (("a.http", "--name", "other"), "no requests found with this name or tag"),
             (("a.http", "--write", "--repeat", "2"), "--write"),
             (("a.http", "--tap", "-", "--har", "-"), "only one report"),
