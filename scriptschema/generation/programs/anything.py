@@ -44,12 +44,13 @@ _DEEP: Final = 7
 """If fewer levels are left, expressions are only variables and constants."""
 
 _BASIC: Final = (
-    *["assert"] * 3,
+    *["assert"] * 4,
     *("type", "select", "next", "pairs", "ipairs", "rawget", "rawset", "rawequal", "tostring"),
     *("tonumber", "unpack", "setmetatable", "getmetatable", "error", "pcall", "typeof"),
 )
 """Luau's globals that compilers treat specially or that programs call most."""
 
+_ASSERT: Final = nodes.builtin("assert")
 _BORDERS: Final = tuple(text for texts in axes.NUMBERS.values() for text in texts)
 _BINARY: Final = tuple(BINARY)
 _UNARY: Final = tuple(UNARY)
@@ -130,7 +131,7 @@ class _Code:
             part = maker.below(most if maker.below(2) else most // 4)
             body.append(make(self, min(end - maker.made, part), room - 1))
             if make is _Code.call_statement:  # several calls of one function
-                body += [self.simple_call(body[-1]) for _ in range(maker.below(4))]
+                body += [self.simple_call(body[-1], room - 4) for _ in range(maker.below(4))]
         return body
 
     def block(self, size: int, room: int, *, ends: bool = True) -> m.StatBlock:
@@ -178,11 +179,12 @@ class _Code:
     def call_statement(self, size: int, room: int) -> m.Stat:
         return nodes.call_statement(self.call(size, room - 1))
 
-    def simple_call(self, like: m.Stat) -> m.Stat:
-        """Return a call of the function in `like`, with variables and constants as arguments."""
+    def simple_call(self, like: m.Stat, room: int) -> m.Stat:
+        """Return a call of the function in `like`, with simple arguments."""
         function: Any = like.alternative
-        arguments = [self.leaf() for _ in range(self.maker.below(4))]
-        return nodes.call_statement(nodes.call(copy(function.expr.func), arguments))
+        below = self.maker.below
+        arguments = [self.expression(below(6), room) for _ in range(below(4))]
+        return nodes.call_statement(self.call_of(copy(function.expr.func), arguments))
 
     def if_(self, size: int, room: int) -> m.Stat:
         other: tuple[Any, Any] = None, None
@@ -296,6 +298,10 @@ class _Code:
     def varargs(self) -> m.Expr:
         return nodes.expr("varargs", MAKE[m.ExprVarargs]()) if self.vararg else self.variable()
 
+    def boolean(self) -> m.Expr:
+        choice = self.maker.below(5)
+        return nodes.nil() if choice == 4 else nodes.boolean(choice % 2 == 1)
+
     def global_(self) -> m.Expr:
         return nodes.expr("global_", nodes.own_global(self.maker.below(2)))
 
@@ -342,6 +348,12 @@ class _Code:
         else:
             function = nodes.as_prefix(self.expression(size // 2, room - 2))
         arguments = self.several(size if below(2) else 0, room - 2, least=0)
+        return self.call_of(function, arguments)
+
+    def call_of(self, function: m.ExprPrefix, arguments: list[m.Expr]) -> m.Expr:
+        """Return a call. `assert` mostly gets a constant, so that compilers know how it ends."""
+        if arguments and function.global_ == _ASSERT and self.maker.below(4):
+            arguments[0] = self.boolean()
         return nodes.call(function, arguments)
 
     def library(self, size: int, room: int) -> m.Expr:
@@ -459,6 +471,7 @@ _EXPRESSIONS: Final[tuple[_Expression, ...]] = (
 _LEAVES: Final[tuple[_Leaf, ...]] = (
     *[_Code.variable] * 10,
     *[_Code.constant] * 6,
+    *[_Code.boolean] * 5,
     *[_Code.varargs] * 2,
     *[_Code.global_] * 2,
 )
