@@ -110,7 +110,7 @@ def yaml_value(text: str, name: str) -> Any:
             # libyaml's composer is recursive in C: without a limit, it would crash.
             self.depth += 1
             if self.depth > DEEPEST + 2:
-                raise StructureError(f"nested more than {DEEPEST} deep", file=name)
+                raise StructureError(f"nested more than {DEEPEST} levels deep", file=name)
 
         def ascend_resolver(self) -> None:
             self.depth -= 1
@@ -148,4 +148,4 @@ def _check(value: object, name: str) -> None:
             raise StructureError(f"more than {MOST_VALUES:,} values", file=name)
         if not level:
             return
-    raise StructureError(f"nested more than {DEEPEST} deep", file=name)
+    raise StructureError(f"nested more than {DEEPEST} levels deep", file=name)

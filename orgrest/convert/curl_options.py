@@ -208,7 +208,7 @@ def _certificate(field: str, command: Command, word: str, value: str) -> None:
     certificate = {field: file, **({"passphrase": passphrase} if colon else {})}
     if any(not text or re.search(r"\s", text) for text in certificate.values()):
         raise ConversionError(
-            f"{word} {value}: names in an X-ClientCert header cannot contain blanks"
+            f"{word} {value}: file names in an X-ClientCert header cannot contain spaces"
         )
     command.certificate |= certificate
 

@@ -145,7 +145,7 @@ class Documents:
         return path
 
     def shown(self, file: Path | None) -> str:
-        """Return the name of one of the files, for messages."""
+        """Return the name that messages use for a file of the description."""
         if file is None or self._path is None or file == self._path:
             return self.name
         return os.path.relpath(file, self._path.parent)

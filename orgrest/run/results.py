@@ -110,7 +110,9 @@ class RequestResults:
             chain = f": {' -> '.join(names)}" if len(names) > 2 else ""
             raise EvaluationError(f"{step} refers to itself{chain}")
         if len(under_way) >= MAX_DEPTH:
-            raise EvaluationError(f"{step}: references are nested more than {MAX_DEPTH} deep")
+            raise EvaluationError(
+                f"{step}: references are nested more than {MAX_DEPTH} levels deep"
+            )
         under_way.append(request)
         try:
             yield

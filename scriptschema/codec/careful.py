@@ -162,7 +162,7 @@ class _Reader:
 
     def push(self, frame: _Frame, start: int) -> None:
         if len(self.frames) > self.max_depth:
-            reason = f"messages are nested more than {self.max_depth} deep"
+            reason = f"messages are nested more than {self.max_depth} levels deep"
             raise DecodeError(start, str(frame[1]), reason)
         self.frames.append(frame)
 
@@ -243,7 +243,9 @@ def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[byte
                 raise EncodeError(str(path), str(error)) from None
             if field.is_message:
                 if len(frames) > max_depth:
-                    raise EncodeError(str(here), f"messages are nested more than {max_depth} deep")
+                    raise EncodeError(
+                        str(here), f"messages are nested more than {max_depth} levels deep"
+                    )
                 frames.append((here, _set_fields(value, here), field, [0]))
                 break
             parts.append(encoded)

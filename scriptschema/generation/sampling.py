@@ -47,9 +47,9 @@ def decides(number: int, threshold: int) -> bool:
 class Sampler:
     """Builds one tree of at most `size` nodes, if its class allows a tree that small.
 
-    In a narrow tree, lists have at most one item, and each part may be as large as the whole tree.
-    So the tree gets deep until the size is reached. `left` is the number of nodes that may still be
-    added, in addition to the existing nodes and the nodes that these require.
+    In a narrow tree, lists have at most one item, and each part may be as large as the whole tree,
+    so the tree gets deeper until it has `size` nodes. `left` is the number of nodes that may be
+    added to those that exist and those that these require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:

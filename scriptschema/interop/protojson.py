@@ -84,7 +84,7 @@ def from_json(
     Raises FormatError unless `text` describes a complete message that is nested at most 100 deep.
     The error gives the line if the text is not JSON, and otherwise the path.
     """
-    too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} deep")
+    too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep")
     try:
         data = json.loads(
             text.decode("utf-8") if isinstance(text, bytes) else text,
@@ -146,7 +146,7 @@ class _Reader:
     def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
         """Return the message that a JSON object describes."""
         if depth > wire.MAX_DEPTH:
-            _refuse(path, f"messages are nested more than {wire.MAX_DEPTH} deep")
+            _refuse(path, f"messages are nested more than {wire.MAX_DEPTH} levels deep")
         if not isinstance(data, _Object):
             _refuse(path, f"{cls.__name__} must be an object, found {_shown(data)}")
         names = _names(self.schema, cls)

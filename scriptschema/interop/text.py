@@ -66,7 +66,7 @@ def from_text(
     error, or are dropped with `unknown="drop"`. `luau` is as in `wire.decode`.
 
     Raises FormatError. The error gives the line if the C++ parser would reject the text, and the
-    path if the message is incomplete or nested more than 100 deep.
+    path if the message is incomplete or nested more than 100 levels deep.
     """
     version_schema = schema(luau)
     runtime = _runtime_classes(version_schema)[cls]
@@ -90,7 +90,7 @@ def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
         where = f"line {error.GetLine()}: " if error.GetLine() else ""
         raise FormatError(f"{where}{clipped(reason)}") from None
     except RecursionError:
-        raise FormatError(f"messages are nested more than {wire.MAX_DEPTH} deep") from None
+        raise FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep") from None
 
 
 # The closing quote is optional. Otherwise each quote in an unclosed literal would be tried.

@@ -75,7 +75,7 @@ def from_upstream(
     """Return the tree that `data` encodes in upstream's schema, and a list of what was left out.
 
     The tree has the class `cls`. Raises FormatError if `data` does not contain such a message, or
-    if the message is nested more than 100 deep.
+    if the message is nested more than 100 levels deep.
     """
     theirs = _class_of(cls, form)
     if form == "text":
@@ -116,7 +116,7 @@ def _parsed(cls: Any, data: bytes) -> Any:
         return cls.FromString(data)
     except DecodeError:
         raise FormatError(
-            "not a message of upstream's schema, or nested more than 100 deep"
+            "not a message of upstream's schema, or nested more than 100 levels deep"
         ) from None
 
 

@@ -225,8 +225,8 @@ BAD_TEXT = [
     (ExprUnary, "op: Plus expr {}", 'Enum type "script.ExprUnary.Op" has no value named'),
     (ModuleSet, "program { body { local { values { local {} } } } }", "program.body[0].local.val"),
     (Name, "builtin: 1 custom: 2", "line 1: Field "),
-    (Expr, "group { expr { " * 60 + "}}" * 60, "messages are nested more than 100 deep"),
-    (Expr, "group { expr { " * 20_000, "messages are nested more than 100 deep"),
+    (Expr, "group { expr { " * 60 + "}}" * 60, "messages are nested more than 100 levels deep"),
+    (Expr, "group { expr { " * 20_000, "messages are nested more than 100 levels deep"),
 ]
 
 
@@ -270,8 +270,12 @@ BAD_JSON = [
     (StatReturn, '{"list": {}}', "list: StatReturn.list must be an array, found an object"),
     (StatReturn, '{"list": [{}, null]}', "list[1]: Expr must be an object, found null"),
     (Name, '{"builtin": 1, "custom": 2}', "Name: 'builtin' and 'custom' are both set"),
-    (Expr, '{"group":{"expr":' * 60 + "{}" + "}}" * 60, "messages are nested more than 100 deep"),
-    (Expr, '{"group":{"expr":' * 20_000, "messages are nested more than 100 deep"),
+    (
+        Expr,
+        '{"group":{"expr":' * 60 + "{}" + "}}" * 60,
+        "messages are nested more than 100 levels deep",
+    ),
+    (Expr, '{"group":{"expr":' * 20_000, "messages are nested more than 100 levels deep"),
     (ModuleSet, '{"program": {"body": [{"local": {"vars": [{}]}}]}}', "program.body[0].local.vars"),
 ]
 
@@ -376,7 +380,7 @@ def test_trees_as_deep_as_the_limit_go_through_text_and_json() -> None:
     assert interop.from_text(Expr, interop.to_text(deep)) == deep
     assert interop.from_json(Expr, interop.to_json(deep)) == deep
     for write in (interop.to_text, interop.to_json):
-        with pytest.raises(wire.EncodeError, match="nested more than 100 deep"):
+        with pytest.raises(wire.EncodeError, match="nested more than 100 levels deep"):
             write(Expr(group=ExprGroup(expr=deep)))
 
 

@@ -131,13 +131,13 @@ def test_depth_is_limited_as_in_decoding() -> None:
     for levels in (96, 98, 100):
         assert wire.scan(Expr, wire.encode(nested(levels))).depth == levels
     deep = wire.encode(nested(102), max_depth=200)
-    with pytest.raises(wire.DecodeError, match="more than 100 deep"):
+    with pytest.raises(wire.DecodeError, match="more than 100 levels deep"):
         wire.scan(Expr, deep)
     assert wire.scan(Expr, deep, max_depth=102).depth == 102
     leaf = Expr(nil=ExprConstantNil())
     for _ in range(50):
         leaf = Expr(group=ExprGroup(expr=leaf))
-    with pytest.raises(wire.DecodeError, match="more than 100 deep"):
+    with pytest.raises(wire.DecodeError, match="more than 100 levels deep"):
         wire.scan(Expr, wire.encode(leaf, max_depth=101))
 
 

@@ -275,7 +275,7 @@ def test_what_to_do_with_unknown_fields_is_checked() -> None:
 
 def test_the_depth_limit_is_that_of_protobufs_runtimes() -> None:
     assert wire.decode(Expr, wire.encode(nested(50))) == nested(50)
-    with pytest.raises(wire.EncodeError, match="messages are nested more than 100 deep"):
+    with pytest.raises(wire.EncodeError, match="messages are nested more than 100 levels deep"):
         wire.encode(nested(51))
     data = wire.encode(nested(51), max_depth=102)
     with pytest.raises(wire.DecodeError, match=r"byte \d+, group.*: messages are nested more"):
@@ -313,7 +313,7 @@ def test_the_callers_own_depth_does_not_matter_until_python_can_go_no_further() 
 
 def test_deep_unknown_groups_end_in_an_error() -> None:
     for levels in (101, 1_000_000):
-        with pytest.raises(wire.DecodeError, match="nested more than 100 deep"):
+        with pytest.raises(wire.DecodeError, match="nested more than 100 levels deep"):
             wire.decode(Local, b"\x08\x05" + b"\x1b" * levels)
     groups = b"\x08\x05" + b"\x1b" * 100 + b"\x1c" * 100
     assert wire.decode(Local, groups) == Local(name=5)
@@ -322,7 +322,7 @@ def test_deep_unknown_groups_end_in_an_error() -> None:
 def test_a_tree_that_holds_itself_ends_in_an_error() -> None:
     block = StatBlock()
     block.body.append(Stat(block=block))
-    with pytest.raises(wire.EncodeError, match="nested more than 100 deep"):
+    with pytest.raises(wire.EncodeError, match="nested more than 100 levels deep"):
         wire.encode(block)
 
 

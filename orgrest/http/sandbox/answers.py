@@ -37,7 +37,7 @@ def whole(value: Any) -> bool:
 
 
 def flag(value: Any) -> bool:
-    """Return whether a value is true or false."""
+    """Return whether a value is a boolean."""
     return isinstance(value, bool)
 
 

@@ -74,7 +74,7 @@ class Engine:
                     context.eval("__orgrest.answered(__orgrest_answer)")
                     continue
                 if pause < 0:
-                    raise quickjs.JSException("it waits for something that never happens")
+                    raise quickjs.JSException("it awaits a promise that is never settled")
                 yield json.dumps({"sleep": pause / 1000, "cpu": time.process_time() - started})
                 started = time.process_time()
                 context.eval("__orgrest.wake()")

@@ -79,10 +79,10 @@ class Secrets:
         return frozenset().union(*map(self.within, texts))
 
     def add(self, text: str, bound: Bound | None = None) -> str:
-        """Return a string after registering it as a secret.
+        """Register a string as a secret, and return it.
 
-        If `bound` is given, the secret may only be sent to its hosts. Otherwise, blank strings and
-        origins of URLs are not registered.
+        If `bound` is given, the secret may only be sent to the hosts of `bound`. Otherwise, blank
+        strings and origins of URLs are not registered.
         """
         secret = Secret(text, bound)
         if bound is not None:
@@ -117,7 +117,9 @@ class Secrets:
         Raises OrgrestError if the secret is not listed, or if its provider does not return it.
         """
         if self._known is None:
-            raise OrgrestError("no list of secrets is available here", code="no-secret")
+            raise OrgrestError(
+                "secrets cannot be used here: there is no list of your secrets", code="no-secret"
+            )
         bound = self._known.bound(name)
         if ask:
             return self.add(self._known.value(name), bound)

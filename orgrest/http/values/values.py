@@ -86,7 +86,7 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return a value that differs at each use, either new or kept from an earlier attempt."""
+        """Return a value that is not repeatable: from an earlier attempt, or else a new one."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
@@ -221,7 +221,7 @@ class Values:
         if (name, key) in self._open:
             raise self.error(offset, _loop(self._open, name, key), "self-reference")
         if len(self._open) >= MAX_DEPTH:
-            reason = f"variables are nested more than {MAX_DEPTH} deep"
+            reason = f"variables are nested more than {MAX_DEPTH} levels deep"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
         blanks = self.blanks

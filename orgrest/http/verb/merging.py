@@ -178,7 +178,7 @@ class _Merging:
     def _body(
         self, levels: Sequence[ParsedRequest], headers: Sequence[tuple[str, str]]
     ) -> bytes | None:
-        """Return the last body, encoded in the charset of the Content-Type, or None."""
+        """Return the innermost body, encoded in the charset of the Content-Type, or None."""
         for level in reversed(levels):
             if level.body is None:
                 continue

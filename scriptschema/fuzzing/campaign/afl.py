@@ -108,7 +108,7 @@ class AflEngine:
 
     def __enter__(self) -> Self:
         if shutil.which("afl-fuzz") is None:
-            raise EngineError("--engine afl requires AFL++ with Python: apt install afl++")
+            raise EngineError("--engine afl requires AFL++ with Python support: apt install afl++")
         try:
             files.make_folder(self.folder / "seeds", below=self._campaign.path)
         except OSError as error:

@@ -127,7 +127,7 @@ class Cluster:
         return remote
 
     def progress(self) -> dict[str, Any]:
-        """Return no figures, because the session already has them."""
+        """Return an empty dict, because the session already shows this progress."""
         return {}
 
     def _receive(self, event: tuple[float, bytes]) -> None:

@@ -137,9 +137,9 @@ class Judge:
         return verdict if verdict is not None and _is_determined(sources, scan) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
-        """Return the verdict of the round-trip oracles, or None. These do not need a target.
+        """Return the verdict of the round-trip oracles, which do not need a target, or None.
 
-        If `sources` are in a style, `plain` are the sources without the style.
+        If `sources` were written in a style, `plain` are the same sources without a style.
         """
         if "round-trip" not in self.oracles:
             return None

@@ -314,7 +314,7 @@ def _coverage_of(value: object) -> frozenset[int] | None:
         bits = int.from_bytes(base64.b64decode(value, validate=True), "little")
         return frozenset(n for n, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
     if not isinstance(value, list):
-        raise ValueError(f"{type(value).__name__} is neither a list nor a string in base64")
+        raise ValueError(f"expected a list or a base64 string, found {type(value).__name__}")
     for number in value:
         if type(number) is not int or not 0 <= number < _MOST_COUNTERS:
             raise ValueError(f"{str(number)[:40]} is not the number of a counter")

@@ -231,7 +231,9 @@ class Traversal:
             is_wrapper = cls in _WRAPPERS
             if field.rule == "required" and not (field.oneof or is_wrapper):
                 continue
-            self.note(path, "depth", f"nested more than {self.deepest} deep below {field.name}")
+            self.note(
+                path, "depth", f"nested more than {self.deepest} levels deep below {field.name}"
+            )
             if field.rule == "repeated":
                 setattr(node, field.name, [])
             elif is_wrapper:

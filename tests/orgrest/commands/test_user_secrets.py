@@ -276,7 +276,7 @@ def test_without_a_list_there_is_no_secret(home, monkeypatch, listed) -> None:
         UserSecrets.of_user().bound("one")
     with pytest.raises(OrgrestError, match="the secret"):
         UserSecrets(None).bound("one")
-    with pytest.raises(OrgrestError, match="no list of secrets is available here"):
+    with pytest.raises(OrgrestError, match="there is no list of your secrets"):
         Context(Inputs()).secrets.take("one", ask=True)
 
 

@@ -132,7 +132,7 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
         ("1 //", "SyntaxError"),
         ("/if", "SyntaxError"),
         ("require('fs')", "scripts cannot access files, the network or programs"),
-        ("new Promise(() => 0)", "waits for something that never happens"),
+        ("new Promise(() => 0)", "awaits a promise that is never settled"),
         ("(() => { for (;;) ; })()", "the expression did not finish within"),
         ("'x'.repeat(2 ** 28)", "the script used more than"),
         ("'{' + '{x'", "contains {{, but results are not expanded again"),

@@ -113,7 +113,7 @@ def test_references_cannot_be_chained_endlessly(tmp_path: Path) -> None:
         f"#+NAME: n{level}\n#+begin_src http :var a=n{level + 1}\nGET http://x/:a\n#+end_src\n"
         for level in range(200)
     )
-    assert "references are nested more than 50 deep" in outcomes(text, tmp_path)[0]
+    assert "references are nested more than 50 levels deep" in outcomes(text, tmp_path)[0]
 
 
 class TestTables:

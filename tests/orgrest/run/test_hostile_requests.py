@@ -62,7 +62,7 @@ def test_very_many_variables_in_a_chain_are_an_error(tmp_path: Path) -> None:
     chain = "".join(f"@v{index} = {{{{v{index + 1}}}}}\n" for index in range(count))
     found = reasons(f"{chain}GET http://example.org/{{{{v0}}}}\n", tmp_path)
     assert len(found) == 1
-    assert "variables are nested more than 100 deep" in found[0]
+    assert "variables are nested more than 100 levels deep" in found[0]
 
 
 @pytest.mark.parametrize("mark", "@:")

@@ -129,7 +129,7 @@ class Compiler:
         return build or self.plain(node, level)
 
     def plain(self, node: Message, level: int) -> Build:
-        """Return a build of a message and its parts, without special treatment of the message."""
+        """Build a message and its parts field by field, ignoring the handler of its type."""
         self.template.fixed += 1
         self.template.levels = max(self.template.levels, level)
         if node.__class__ in WRAPPERS and node.alternative is not None:

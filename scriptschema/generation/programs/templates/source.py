@@ -91,7 +91,10 @@ class Writer:
         return results
 
     def kept(self, build: Build | str, lines: list[str]) -> str:
-        """Add lines that store the built part in a variable. Return a name or a literal for it."""
+        """Return a name or literal that can be used repeatedly for a part.
+
+        If necessary, lines that assign the part to a variable are appended to `lines`.
+        """
         [result] = self.taken([build], lines)
         if result[-1] not in ")]":
             return result

@@ -368,7 +368,7 @@ def test_a_long_chain_of_variables_is_computed_in_linear_time() -> None:
     lines = ["@v0 = x"] + [f"@v{n} = {{{{v{n - 1}}}}}" for n in range(1, 20_000)]
     text = "\n".join(lines) + "\nGET http://x/{{v99}}\n"
     assert completed(text).url == "http://x/x"
-    with pytest.raises(ExpansionError, match="variables are nested more than 100 deep"):
+    with pytest.raises(ExpansionError, match="variables are nested more than 100 levels deep"):
         completed(text.replace("{{v99}}\n", "{{v19999}}\n"))
 
 

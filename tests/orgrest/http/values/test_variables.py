@@ -144,7 +144,7 @@ def test_variables_that_multiply_stop_before_they_fill_the_memory() -> None:
 def test_a_long_chain_of_variables_is_an_error_and_no_crash() -> None:
     lines = [f":a{n} = :a{n + 1}" for n in range(5000)] + [":a5000 = end"]
     message = error("\n".join(lines) + "\nGET http://h/:a0")
-    assert message.endswith("variables are nested more than 100 deep")
+    assert message.endswith("variables are nested more than 100 levels deep")
     short = [f":a{n} = :a{n + 1}" for n in range(90)] + [":a90 = end"]
     assert url("\n".join(short), ":a0") == "end"
 
