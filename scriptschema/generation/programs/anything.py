@@ -44,7 +44,7 @@ _DEEP: Final = 7
 """If fewer levels are left, expressions are only variables and constants."""
 
 _BASIC: Final = (
-    *["assert"] * 4,
+    *["assert"] * 8,
     *("type", "select", "next", "pairs", "ipairs", "rawget", "rawset", "rawequal", "tostring"),
     *("tonumber", "unpack", "setmetatable", "getmetatable", "error", "pcall", "typeof"),
 )

@@ -63,6 +63,7 @@ SOURCES: Final = (
     Source("loop variable", 11, is_variable=True, renews=True, in_loop=True),
     Source("varargs", 2, in_function=True, in_vararg=True),
 )
+VARARGS: Final = SOURCES[-1]
 
 
 @attrs.frozen(eq=False)

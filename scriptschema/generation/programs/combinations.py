@@ -151,7 +151,6 @@ class _Frame:
         self.rest: list[m.Expr] = []
         self.operands: list[_Operand] = []
         self.globals = self.loops = 0
-        self.keeps_rest = maker.below(4) > 0  # `...` is for the operation with the fewest uses
         self.metatables: dict[str, int] = {}
         self.shown: list[m.Expr] = []
         self.allowed = self.sources()
@@ -167,7 +166,6 @@ class _Frame:
             other = _rare(maker, fragile=False)
             if other.can_stand(self.place):
                 self.operate(other, fragile=False)
-        self.keeps_rest = False
         last = [operation]
         if self.is_function:
             more = [_rare(maker, fragile=True) for _ in range(maker.below(_FRAGILE))]
@@ -242,6 +240,7 @@ class _Frame:
         length = before = 0
         whole = maker.below(4) > 0
         wrong = maker.below(len(operation.positions) or 1)
+        varied = self.least_varied(operation)
         for number, position in enumerate(operation.positions):
             parameter = operation.parameters[number]
             if parameter.optional and maker.below(8) == 0:
@@ -252,7 +251,8 @@ class _Frame:
             for _ in range(maker.below(4) if parameter.repeated else 1):
                 at = length, before
                 may_fail = fragile and (whole or number == wrong)
-                current = self.operand(operation, position, at, fragile=may_fail)
+                sources = self.sources_of(position, fragile=may_fail, varied=position is varied)
+                current = self.operand(operation, position, sources, at, fragile=may_fail)
                 if parameter.is_number:
                     before = current.length
                 elif not operands:
@@ -309,23 +309,38 @@ class _Frame:
 
     # Operands
 
+    def least_varied(self, operation: Operation) -> Position | None:
+        """Return the position whose operand was least often `...`, which holds only one value."""
+        uses = self.maker.counts.uses
+        positions = [each for each in operation.positions if each and axes.VARARGS in each.sources]
+        return min(positions, key=lambda each: uses(each.name, axes.VARARGS), default=None)
+
+    def sources_of(self, position: Position, *, fragile: bool, varied: bool) -> list[Source]:
+        """Return the sources that are possible at a position. `varied` allows `...`."""
+        allowed = self.allowed
+        if position.parameter.kind == "row" and self.place.name == "loop" and not fragile:
+            # In the next iteration, the row would be frozen or empty.
+            allowed = {each for each in allowed if each.renews}
+        return [
+            each for each in position.sources if each in allowed and (varied or not each.in_vararg)
+        ]
+
     def operand(
-        self, operation: Operation, position: Position, at: tuple[int, int], *, fragile: bool
+        self,
+        operation: Operation,
+        position: Position,
+        able: list[Source],
+        at: tuple[int, int],
+        *,
+        fragile: bool,
     ) -> _Operand:
-        """Return an operand for a position, with the least used source and value.
+        """Return an operand for a position, with the value and the source in `able` used least.
 
         `at` holds the length of the first operand and the value of the preceding number.
         """
         maker = self.maker
         counts = maker.counts
         name, parameter = position.name, position.parameter
-        allowed = self.allowed
-        if parameter.kind == "row" and self.place.name == "loop" and not fragile:
-            # In the next iteration, the row would be frozen or empty.
-            allowed = {each for each in allowed if each.renews}
-        if self.keeps_rest:
-            allowed = {each for each in allowed if not each.in_vararg}
-        able = [each for each in position.sources if each in allowed]
         classes = position.values if fragile else position.harmless
         for earlier in self.operands:
             if (
@@ -338,9 +353,9 @@ class _Frame:
                 counts.count(name, earlier.source)
                 counts.count(name, earlier.value)
                 return earlier
+        if self.rest:  # `...` already holds another value
+            able = [each for each in able if not each.in_vararg]
         source = counts.rarest(maker, name, able)
-        if source.in_vararg and self.rest:  # `...` already holds values of another kind
-            source = next(each for each in able if each.is_variable)
         value = counts.rarest(maker, name, classes)
         counts.count(name, source)
         counts.count(name, value)

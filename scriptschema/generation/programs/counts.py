@@ -36,6 +36,10 @@ class Counts:
         rare = [item for item, count in zip(items, counts, strict=True) if count == least]
         return rare[chooser.below(len(rare))]
 
+    def uses(self, on: str, item: Hashable) -> int:
+        """Return the number of uses of `item` together with `on`."""
+        return self._pairs[on][item]
+
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
         """Return whether `item` has at most one more use with `on` than the rarest item has."""
         uses = self._pairs[on]

@@ -7,10 +7,12 @@ import pytest
 from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.choices import BytesChoices, RandomChoices
-from scriptschema.generation.programs import Scope, anything, grammar_of, maker_of
+from scriptschema.generation.programs import Scope, anything, grammar_of, maker_of, nodes
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.repair import check
+
+ASSERT = nodes.builtin("assert")
 
 
 def made(seed: int, luau: str | None = None, room: int = 60) -> list[m.Stat]:
@@ -43,6 +45,18 @@ def test_a_variable_is_used_as_a_number_and_as_a_function() -> None:
                     used.setdefault(child.alternative.var.name, set()).add(type(node).__name__)
         found += any({"ExprCall", "ExprBinary"} <= each for each in used.values())
     assert found > 8
+
+
+def test_compilers_know_the_outcome_of_most_asserts() -> None:
+    """Code after an assert that always fails is unreachable, which optimizers often get wrong."""
+    known = asserts = 0
+    for seed in range(80):
+        for node, _ in walk(m.StatBlock(body=made(seed))):
+            if isinstance(node, m.ExprCall) and node.args and node.func.global_ == ASSERT:
+                asserts += 1
+                known += node.args[0].which in ("bool", "nil")
+    assert asserts > 30
+    assert known > asserts / 2
 
 
 def test_functions_of_libraries_that_are_left_out_are_not_called() -> None:
