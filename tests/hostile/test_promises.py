@@ -27,7 +27,7 @@ PROMISES: dict[str, list[str]] = {
         "test_a_list_that_is_wrong_says_where_and_how",
         "test_a_password_manager_is_asked_as_its_manual_says",
     ],
-    "Only you choose which program": [
+    "Which program supplies a secret": [
         "test_a_document_cannot_take_a_secret_elsewhere",
         "test_a_script_cannot_take_a_secret_elsewhere",
         "test_a_redirect_elsewhere_takes_nothing_along",
