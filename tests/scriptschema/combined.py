@@ -77,6 +77,7 @@ class Table:
 
     length: int | None
     events: frozenset[str] = frozenset()
+    is_frozen: bool = False
 
 
 @attrs.frozen
@@ -405,6 +406,9 @@ class Reader:
                 if isinstance(text, str)
                 else None
             )
+        if name == "table.freeze" and arguments:
+            table = self.value(arguments[0], function, deep + 1)
+            return attrs.evolve(table, is_frozen=True) if isinstance(table, Table) else None
         if name == "setmetatable" and len(arguments) == 2:
             return Table(None, self.events(arguments[1]))
         if node.func.which == "local":
@@ -565,6 +569,8 @@ def classes_of(
     value: Any, use: Use, number: int, length: int | None, before: float | None
 ) -> set[str]:
     """Return the classes of a value, for the parameters that it may be passed to."""
+    if isinstance(value, Table) and value.is_frozen:
+        return {axes.FROZEN}
     size = size_of(value)
     if size is not None:
         return {sized(value, size)}

@@ -277,6 +277,9 @@ static void execute(Run& run, const std::string& source)
     luaL_register(L, nullptr, functions);
     lua_pop(L, 1);
     luaL_sandbox(L);
+    // The collector never pauses, so that a missing barrier shows in short programs, too.
+    lua_gc(L, LUA_GCSETGOAL, 100);
+    lua_gc(L, LUA_GCCOLLECT, 0);
     lua_State* thread = lua_newthread(L);
     luaL_sandboxthread(thread);
     if (!load(thread, run, source, "=source"))

@@ -129,6 +129,9 @@ LEAST_ORDINARY: Final = 2
 ORDINARY: Final = "ordinary"
 """The class of all values that are not in another class."""
 
+FROZEN: Final = "frozen"
+"""The class of tables that cannot be modified."""
+
 OFF_BY_ONE: Final = "off by one"
 """The class of positions and counts that are one below or above a limit."""
 
@@ -179,7 +182,7 @@ def has_constants(parameter: Parameter) -> bool:
 def _values(parameter: Parameter) -> tuple[str, ...]:
     """Return the classes of values that a parameter can have."""
     if parameter.kind in SIZED:
-        return (ORDINARY, *_SIZES)
+        return (ORDINARY, *_SIZES, *([FROZEN] if parameter.kind == "row" else []))
     if not parameter.is_number:
         return (ORDINARY,)
     role = ROLES.get(parameter.role)

@@ -91,8 +91,9 @@ def _string(maker: Maker, value: str) -> Value:
 
 
 def _array(maker: Maker, value: str) -> Value:
-    if value == axes.ORDINARY:
-        return nodes.table([nodes.number(maker.below(32)) for _ in range(6)]), 6
+    if value in (axes.ORDINARY, axes.FROZEN):
+        table = nodes.table([nodes.number(maker.below(32)) for _ in range(6)])
+        return (nodes.call_member("table", "freeze", table) if value == axes.FROZEN else table), 6
     if value == "empty":
         return nodes.table(), 0
     if value == "single":
