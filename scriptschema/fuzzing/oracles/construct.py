@@ -53,8 +53,8 @@ def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
     Library members that only pass values on (`pcall`, `select`) are left out if there are others.
-    Operations that implementations treat alike, such as `<` and `>`, or shifts and rotations, share
-    one name.
+    Operations that implementations treat alike share one name: `<` and `>`, shifts and rotations,
+    or `bit32.extract` and `bit32.replace`.
     """
     named = {_ALIKE.get(name, name) for name in construct if ".Op." in name or name[0].islower()}
     return frozenset(named - _CARRIERS or named)
@@ -64,6 +64,7 @@ _ALIKE: Final = {
     "ExprBinary.Op.CompareGt": "ExprBinary.Op.CompareLt",
     "ExprBinary.Op.CompareGe": "ExprBinary.Op.CompareLe",
     "ExprBinary.Op.CompareNe": "ExprBinary.Op.CompareEq",
+    "bit32.replace": "bit32.extract",
     **dict.fromkeys(["bit32.bor", "bit32.bxor"], "bit32.band"),
     **dict.fromkeys(
         ["bit32.rshift", "bit32.arshift", "bit32.lrotate", "bit32.rrotate"], "bit32.lshift"

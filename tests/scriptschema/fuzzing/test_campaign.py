@@ -667,10 +667,10 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
         assert len(it.finds.by_name) == 3
 
 
-def test_wrong_shifts_and_rotations_are_one_find(tmp_path: Path) -> None:
+def test_wrong_shifts_are_one_find_and_so_are_wrong_fields_of_bits(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)
-        for name in ("lshift", "rrotate", "arshift", "countlz"):
+        for name in ("lshift", "rrotate", "arshift", "countlz", "extract", "replace"):
             source = f"print(bit32.{name}(1, 0))"
             suspect = it.suspect(source, LESS)
             assert it.triage.next() is suspect
@@ -679,6 +679,7 @@ def test_wrong_shifts_and_rotations_are_one_find(tmp_path: Path) -> None:
     assert counts == {
         "difference: -O0 / -O2 (bit32.lshift)": 3,
         "difference: -O0 / -O2 (bit32.countlz)": 1,
+        "difference: -O0 / -O2 (bit32.extract)": 2,
     }
 
 
