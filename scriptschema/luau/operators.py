@@ -102,8 +102,14 @@ def _ends_in_name(node: m.Type) -> bool:
     while True:
         if node.which in ("union", "intersection"):
             node = node.alternative.right
-        elif node.which == "function" and len(node.alternative.rets) == 1:
-            node = node.alternative.rets[0]
+        elif node.which == "function":
+            results, tail = node.alternative.rets, node.alternative.rettail
+            if len(results) == 1 and tail is None:
+                node = results[0]
+            elif not results and tail is not None and tail.variadic is not None:
+                node = tail.variadic
+            else:
+                return False
         else:
             return node.which in ("primitive", "literal", "class_", "ref")
 

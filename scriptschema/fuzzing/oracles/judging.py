@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.base import walk
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
@@ -20,7 +21,17 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.breaking import is_luau
-from scriptschema.versions import Version
+from scriptschema.luau.parse import ParseError, parse
+from scriptschema.messages import (
+    Expr,
+    ExprGlobal,
+    ExprIndexExpr,
+    ExprIndexName,
+    ExprLocal,
+    LValue,
+    StatForIn,
+)
+from scriptschema.versions import TODAY, Version
 from scriptschema.wire import Scan
 
 TYPES: Final = "types"
@@ -216,17 +227,39 @@ def _is_determined(sources: Sources, scan: Scan) -> bool:
     The output is not determined if the program uses library members that vary (`os.clock`) or weak
     tables, whose contents depend on garbage collection. It is also not determined if a table
     constructor contains nil and the length of a table matters, because any border of a table with
-    holes is a valid length (Lua 5.1 manual, section 2.5.5).
+    holes is a valid length (Lua 5.1 manual, section 2.5.5), or if a loop adds keys to the table
+    that it iterates over (section 5.1, `next`).
     """
     named = {*library_names(scan)}
     if not named.isdisjoint(differential.VARYING) or "__mode" in sources.program:
         return False
     nil, length = _holes(scan.luau)
-    if nil not in scan.parts:
+    if nil in scan.parts and (
+        length in scan.parts or any(name in _BORDER or name.startswith("table.") for name in named)
+    ):
+        return False
+    try:
+        tree = parse(sources.program, luau=TODAY).tree
+    except ParseError:  # a bug in scriptschema, which the round-trip oracle reports
         return True
-    return length not in scan.parts and not any(
-        name in _BORDER or name.startswith("table.") for name in named
-    )
+    return not any(isinstance(node, StatForIn) and _adds_keys(node) for node, _ in walk(tree))
+
+
+def _adds_keys(loop: StatForIn) -> bool:
+    """Return whether a loop assigns to an item of its table, other than the item at its own key."""
+    tables: list[Any] = [value.alternative for value in loop.values]
+    tables += [arg.alternative for value in loop.values if value.call for arg in value.call.args]
+    tables = [table for table in tables if isinstance(table, ExprLocal | ExprGlobal)]
+    for target, _ in walk(loop.body):
+        if isinstance(target, LValue) and isinstance(target.alternative, _ITEMS):
+            index = target.alternative.index
+            is_own = isinstance(index, Expr) and index.local and index.local.var == loop.vars[0]
+            if target.alternative.expr.alternative in tables and not is_own:
+                return True
+    return False
+
+
+_ITEMS: Final = (ExprIndexExpr, ExprIndexName)
 
 
 @cache

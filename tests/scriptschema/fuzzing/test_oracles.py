@@ -371,6 +371,10 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
         ("print(setmetatable({{}}, {__mode = 'v'})[1])", False),
         ("print(unpack({1, 2}), nil)", True),
         ("local function select2() return {nil} end print(math.abs(-1))", True),
+        ("local t = {a = 1} for k in next, t do t[0] = 0 print(k) end", False),
+        ("local t = {a = 1} for k in pairs(t) do t.b = 0 print(k) end", False),
+        ("t = {a = 1} for k in t do if k then t[k .. 1] = 0 end print(k) end", False),
+        ("local t, u = {a = 1}, {} for k in t do t[k], u[1] = 0, 1 print(k) end", True),
     ],
 )
 def test_what_luau_leaves_open_is_no_difference(source: str, compared: bool) -> None:

@@ -29,6 +29,7 @@ CANONICAL = [
     "x = -y :: T ^ 2 z = (x + y) :: T a = (y :: T) :: U b = (-1) :: T",
     "x = (y :: T) < z w = (a + y :: T) < z v = a + (y :: T) < z u = y :: T == z",
     "x = (-y :: T) < z w = (y :: T | U) < z v = (y :: () -> T) < z u = y :: {T} < z t = -y < z",
+    "x = (y :: () -> ...T) < z w = y :: () -> (T, ...U) < z v = y :: () -> ...{T} < z",
     "x = (if a then b else c) :: T y = if a then b else c :: T",
     "x = `{ {} :: T}`",
     "for i: number = 1, 2 do end",
