@@ -73,7 +73,7 @@ def processes(folder: Path, url: str, smoke: bool) -> list[Row]:
         Row("`orgrest --version`", "`import urllib3`", cpu["version"] / library),
         Row("`orgrest --dry-run` of one block", "`import urllib3`", cpu["dry"] / library, 1.3),
         Row("`orgrest`, one request", "urllib3, a fresh process", cpu["one"] / client, 1.5),
-        Row("`orgrest test`, each further request", "a loop with urllib3", each, 2),
+        Row("`orgrest test`, each additional request", "a loop with urllib3", each, 2),
     ]
     rows += [
         Row(run, peer, cpu["test many"] / cpu[peer])

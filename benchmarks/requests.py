@@ -136,7 +136,7 @@ def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None
         each[name] = (many - few) / (counts[1] - counts[0])
     added = each["orgrest"] / each["plain urllib3"] - 1
     print(
-        f"\nEach further request: plain urllib3 {each['plain urllib3'] * 1e3:.2f} ms, "
+        f"\nEach additional request: plain urllib3 {each['plain urllib3'] * 1e3:.2f} ms, "
         f"orgrest {each['orgrest'] * 1e3:.2f} ms: it adds {added:.2f}x (reach: 1.5x)"
     )
 
