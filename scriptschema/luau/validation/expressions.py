@@ -7,10 +7,17 @@ expression's value.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.luau.operators import BINARY, UNARY_PRIORITY, needs_parentheses
+from scriptschema.luau.operators import (
+    BINARY,
+    CAST_PRIORITY,
+    UNARY_PRIORITY,
+    needs_parentheses,
+    takes_less,
+)
 from scriptschema.luau.registers import MAX_REGISTERS
 from scriptschema.luau.validation.constants import assigned
 from scriptschema.luau.validation.functions import visit_function
@@ -183,8 +190,9 @@ def _end_parenless(v: Traversal, node: m.ExprCall, path: Place, _: int) -> None:
 def _visit_cast(
     v: Traversal, node: m.ExprCast, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
+    sides = CAST_PRIORITY, CAST_PRIORITY
     v.push(
-        (visit_expr, node.expr, (path, "expr", None), depth + 1, registers),
+        (visit_expr, node.expr, (path, "expr", None), depth + 1, registers, *sides),
         (visit_type, node.type, (path, "type", None), depth + 1),
     )
 
@@ -278,6 +286,17 @@ def _visit_binary(
         (visit_expr, node.right, (path, "right", None), depth + 1, for_right, right, after)
         + ((chain,) if chain else ()),
     )
+    if node.op == m.ExprBinary.Op.CompareLt and node.left.group is not None:
+        v.stack.insert(-1, (partial(_remove_group_before_less, v, node, path),))
+
+
+def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:
+    """Remove the group of a left operand, which is repaired, if it ends in a type."""
+    group = node.left.group
+    if group is not None and takes_less(group.expr):
+        path = ((path, "left", None), "group", None)
+        v.note(path, "group", "these parentheses are written even without the group")
+        node.left = group.expr
 
 
 def _visit_if_else(

@@ -6,7 +6,9 @@ The names of the tree's indexes are compared by rendering again, the rest of the
 from __future__ import annotations
 
 import copy
+import itertools
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -19,10 +21,18 @@ from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check, repair
 from scriptschema.messages import (
     Expr,
+    ExprBinary,
+    ExprCast,
+    ExprConstantBool,
+    ExprGroup,
+    ExprIfElse,
+    ExprUnary,
     Local,
     ModuleSet,
     Name,
     Stat,
+    StatBlock,
+    StatReturn,
     Type,
     TypeClass,
     Typename,
@@ -111,3 +121,44 @@ def test_reading_what_was_read_changes_nothing() -> None:
         first = parse(render(repair(tree).program, types=False))
         text = render(first.tree.program, names=first.names)
         assert parse(text, names=first.names).tree == first.tree
+
+
+FALSE = Expr(bool=ExprConstantBool(val=False))
+Operator, Sign = ExprBinary.Op, ExprUnary.Op
+AROUND: list[Callable[[Expr], Expr]] = [
+    lambda inner: Expr(group=ExprGroup(expr=inner)),
+    lambda inner: Expr(cast=ExprCast(expr=inner, type=Type(primitive=TypePrimitive(kind=0)))),
+    *(
+        lambda inner, op=op: Expr(unary=ExprUnary(op=op, expr=inner))
+        for op in (Sign.Not, Sign.Minus)
+    ),
+    *(
+        lambda inner, op=op: Expr(binary=ExprBinary(op=op, left=inner, right=FALSE))
+        for op in (Operator.CompareLt, Operator.CompareLe, Operator.Add, Operator.Pow)
+    ),
+    *(
+        lambda inner, op=op: Expr(binary=ExprBinary(op=op, left=FALSE, right=inner))
+        for op in (Operator.CompareLt, Operator.Add, Operator.Pow)
+    ),
+    lambda inner: Expr(ifelse=ExprIfElse(cond=FALSE, then=FALSE, else_=inner)),
+]
+
+
+def test_groups_casts_and_operators_that_are_valid_come_back() -> None:
+    """A group is a problem if the same parentheses are printed without it."""
+    valid = 0
+    for ways in itertools.chain.from_iterable(
+        itertools.product(AROUND, repeat=n) for n in (1, 2, 3)
+    ):
+        expression = FALSE
+        for way in ways:
+            expression = way(expression)
+        returned = Stat(return_=StatReturn(list=[expression]))
+        tree = copy.deepcopy(ModuleSet(program=StatBlock(body=[returned])))
+        if check(tree, luau="today"):
+            tree = repair(tree, luau="today")
+        else:
+            valid += 1
+        source = render(tree.program)
+        assert nameless(parse(source, luau="today").tree) == nameless(tree), source
+    assert valid > 1000
