@@ -181,7 +181,7 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="What to compare: only the output, also error messages, or also the positions in them.",
+    help="Compare only the output, also error messages, or also the positions in them.",
 )
 @_judges(
     "--ulps",

@@ -49,7 +49,7 @@ class Variables(Protocol):
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return a value that is not repeatable: from an earlier attempt, or else a new one."""
+        """Return a value that is not repeatable: kept from an earlier attempt, or computed."""
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request provides later."""

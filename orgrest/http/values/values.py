@@ -86,7 +86,7 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return a value that is not repeatable: from an earlier attempt, or else a new one."""
+        """Return a value that is not repeatable: kept from an earlier attempt, or computed."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
