@@ -81,8 +81,8 @@ def from_json(
     Fields and enum values that are not in the schema are an error, or are dropped with
     `unknown="drop"`. `luau` is as in `wire.decode`.
 
-    Raises FormatError unless `text` describes a complete message that is nested at most 100 deep.
-    The error gives the line if the text is not JSON, and otherwise the path.
+    Raises FormatError unless `text` describes a complete message that is nested at most 100 levels
+    deep. The error gives the line if the text is not JSON, and otherwise the path.
     """
     too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep")
     try:

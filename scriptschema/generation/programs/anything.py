@@ -44,7 +44,7 @@ _DEEP: Final = 7
 """If fewer levels are left, expressions are only variables and constants."""
 
 _BASIC: Final = (
-    *["assert"] * 8,
+    *["assert"] * 4,
     *("type", "select", "next", "pairs", "ipairs", "rawget", "rawset", "rawequal", "tostring"),
     *("tonumber", "unpack", "setmetatable", "getmetatable", "error", "pcall", "typeof"),
 )
@@ -299,6 +299,7 @@ class _Code:
         return nodes.expr("varargs", MAKE[m.ExprVarargs]()) if self.vararg else self.variable()
 
     def boolean(self) -> m.Expr:
+        """Return true, false or, less often, nil."""
         choice = self.maker.below(5)
         return nodes.nil() if choice == 4 else nodes.boolean(choice % 2 == 1)
 

@@ -281,13 +281,13 @@ def _visit_binary(
             chain = concatenated(v, node, path, registers)
             registers += chain
         for_left = for_right = registers
+    is_group_before_less = node.op == m.ExprBinary.Op.CompareLt and node.left.group is not None
     v.push(
         (visit_expr, node.left, (path, "left", None), depth + 1, for_left, 0, left),
+        *([(partial(_remove_group_before_less, v, node, path),)] if is_group_before_less else []),
         (visit_expr, node.right, (path, "right", None), depth + 1, for_right, right, after)
         + ((chain,) if chain else ()),
     )
-    if node.op == m.ExprBinary.Op.CompareLt and node.left.group is not None:
-        v.stack.insert(-1, (partial(_remove_group_before_less, v, node, path),))
 
 
 def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:

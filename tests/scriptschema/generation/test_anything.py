@@ -50,7 +50,7 @@ def test_a_variable_is_used_as_a_number_and_as_a_function() -> None:
 def test_compilers_know_the_outcome_of_most_asserts() -> None:
     """Code after an assert that always fails is unreachable, which optimizers often get wrong."""
     known = asserts = 0
-    for seed in range(80):
+    for seed in range(160):
         for node, _ in walk(m.StatBlock(body=made(seed))):
             if isinstance(node, m.ExprCall) and node.args and node.func.global_ == ASSERT:
                 asserts += 1
