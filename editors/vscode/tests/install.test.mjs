@@ -146,14 +146,12 @@ describe("on a machine without Python", () => {
   });
 
   test("one is downloaded when the user agrees, and what fails can be tried again", { timeout: SLOW }, async () => {
-    const asked = workbench.notification("found none on this machine");
-    await asked.waitFor({ timeout: PATIENCE });
+    const asked = await workbench.notified("found none on this machine");
     await workbench.screenshot("no Python");
     assert.deepEqual(mirror.asked, []);
     mirror.broken = true;
     await asked.getByRole("button", { name: "Download Python" }).click();
-    const failed = workbench.notification("Python could not be downloaded");
-    await failed.waitFor({ timeout: PATIENCE });
+    const failed = await workbench.notified("Python could not be downloaded");
     await workbench.screenshot("no download");
     mirror.broken = false;
     await failed.getByRole("button", { name: "Retry" }).click();
