@@ -123,7 +123,7 @@ def test_nothing_outlasts_a_run(
 ) -> None:
     document = f"{ENDLESS[kind]}\n###\n# @name teardown\nGET HOST/a\n"
     (tmp_path / "a.http").write_text(document.replace("HOST", server.url))
-    limit = ("--max-time", "8") if by is None else ()
+    limit = ("--max-time", "5") if by is None else ()
     run = start(tmp_path, *command, *limit)
     working = busy(run)
     if by is not None:
