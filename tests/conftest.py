@@ -122,7 +122,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             names.writelines(f"{report.nodeid}\n" for report in skipped)
     for report in skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        reasons[str(reason).removeprefix("Skipped: ")] += 1
+        # Of a property's example, Hypothesis adds lines that describe it.
+        reasons[str(reason).removeprefix("Skipped: ").partition("\n")[0]] += 1
     if reasons:
         terminalreporter.section("not tried here")
         for reason, count in sorted(reasons.items()):
