@@ -113,6 +113,6 @@ def test_ctrl_c_ends_all_instances_and_says_how_to_continue(harness: Path, tmp_p
         lambda: len(running(folder)) == 2
     )  # may still be starting: nothing must be left then, either
     os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert "to continue, run `scriptschema fuzz" in said
+    _, output = process.communicate(timeout=120)
+    assert "to continue, run `scriptschema fuzz" in output
     assert running(folder) == []

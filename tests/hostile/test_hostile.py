@@ -161,8 +161,8 @@ def run(
         with pytest.raises(SystemExit) as ended:
             main([case.file, "--timeout", "10", "--max-requests", "50"])
         printed = capsys.readouterr()
-        told = printed.out + printed.err
-        return Outcome(work, text, case.file, int(ended.value.code or 0), told, server.requests)
+        output = printed.out + printed.err
+        return Outcome(work, text, case.file, int(ended.value.code or 0), output, server.requests)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

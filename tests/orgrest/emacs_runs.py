@@ -48,5 +48,5 @@ def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> li
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told = (line.partition("TOLD ") for line in done.stdout.split("\n"))
-    return [json.loads(value) for _, mark, value in told if mark]
+    output = (line.partition("TOLD ") for line in done.stdout.split("\n"))
+    return [json.loads(value) for _, mark, value in output if mark]

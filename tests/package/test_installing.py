@@ -92,6 +92,6 @@ def test_an_installation_line_works(steps: tuple[str, ...], clone: Path, tmp_pat
         "PIPX_DEFAULT_PYTHON": sys.executable,
         "PATH": f"{clone / '.venv/bin'}:{tool('uv').parent}:{os.environ['PATH']}",
     }
-    told = run("sh", "-ec", "\n".join(steps), cwd=clone, **places)
-    assert "does not provide the extra" not in told
-    assert "does not have an extra" not in told
+    output = run("sh", "-ec", "\n".join(steps), cwd=clone, **places)
+    assert "does not provide the extra" not in output
+    assert "does not have an extra" not in output

@@ -83,9 +83,9 @@ def test_the_command_installs_what_orgrest_misses(
 ) -> None:
     installed(how, ROOT if source == "clone" else built["orgrest"].wheel, tmp_path)
     orgrest = tmp_path / "bin" / "orgrest"
-    told = run(orgrest, document, status=1)
-    found = re.search(r"NTLM requires pyspnego: (.*)", told)
-    assert found, told
+    output = run(orgrest, document, status=1)
+    found = re.search(r"NTLM requires pyspnego: (.*)", output)
+    assert found, output
     run("sh", "-c", found[1], **variables(tmp_path))
     assert "pyspnego" not in run(orgrest, document)
     if how == "uv tool":  # what was added before is still there
@@ -98,8 +98,8 @@ def test_the_command_installs_what_scriptschema_misses(
 ) -> None:
     installed(how, built["scriptschema"].wheel, tmp_path)
     fuzz = tmp_path / "bin" / "scriptschema", "fuzz", "--target", "pluau", "--count", 1
-    told = run(*fuzz, "-o", tmp_path / "first", status=1)
-    found = re.search(r"pluau is not installed: (.*)", told)
-    assert found, told
+    output = run(*fuzz, "-o", tmp_path / "first", status=1)
+    found = re.search(r"pluau is not installed: (.*)", output)
+    assert found, output
     run("sh", "-c", found[1], **variables(tmp_path))
     assert "not installed" not in run(*fuzz, "-o", tmp_path / "second")

@@ -164,8 +164,8 @@ def test_orgrest_alone_runs_scripts_and_matches_patterns(
 def test_orgrest_alone_is_a_plugin_of_pytest(alone: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "a.http").write_text("### it\nGET http://127.0.0.1:1/\n?? status == 200\n")
     pytest_ = alone["orgrest"] / "pytest"
-    told = run(pytest_, "-p", "no:cacheprovider", "--orgrest", tmp_path / "a.http", status=1)
-    assert "1 failed" in told
+    output = run(pytest_, "-p", "no:cacheprovider", "--orgrest", tmp_path / "a.http", status=1)
+    assert "1 failed" in output
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -200,8 +200,8 @@ def test_pipx_runs_and_installs_the_wheel(
 ) -> None:
     folders = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
     wheel, python = built[package].wheel, ("--python", sys.executable)
-    told = run(tool("pipx"), "run", *python, "--spec", wheel, package, "--version", **folders)
-    assert told.split()[-1] in wheel.name
+    output = run(tool("pipx"), "run", *python, "--spec", wheel, package, "--version", **folders)
+    assert output.split()[-1] in wheel.name
     run(tool("pipx"), "install", *python, wheel, **folders)
     assert [path.name for path in (tmp_path / "bin").iterdir()] == [package]
     assert run(tmp_path / "bin" / package, "--version").split()[0] == f"{package},"

@@ -50,10 +50,10 @@ def test_without_a_path_it_is_a_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    said: list[str] = []
-    assert demo.run(None, said.append)
+    messages: list[str] = []
+    assert demo.run(None, messages.append)
     (path,) = tmp_path.iterdir()
-    assert said[-2].endswith(f"The whole tour is in {path}")
+    assert messages[-2].endswith(f"The whole tour is in {path}")
 
 
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:
@@ -84,7 +84,7 @@ def test_the_server_listens_on_this_machine_only_and_ends() -> None:
 def test_a_failed_tour_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = "#+begin_src restclient\nGET http://127.0.0.1:1/\n#+end_src\n"
     monkeypatch.setattr(demo, "tour", lambda _: broken)
-    said: list[str] = []
-    assert not demo.run(tmp_path / "tour.org", said.append)
-    assert "refused" in said[1]
-    assert said[2].startswith("0 requests answered, 1 failed.")
+    messages: list[str] = []
+    assert not demo.run(tmp_path / "tour.org", messages.append)
+    assert "refused" in messages[1]
+    assert messages[2].startswith("0 requests answered, 1 failed.")

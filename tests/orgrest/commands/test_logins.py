@@ -173,11 +173,11 @@ def test_without_a_terminal_no_browser_is_opened(
 # ------------------------------------------------------------------------------------- what is kept
 
 
-def sign_in(provider: Provider, home: Path, told: list[str] | None = None) -> None:
+def sign_in(provider: Provider, home: Path, messages: list[str] | None = None) -> None:
     """Sign in for a.http, in this process, with the user's logins."""
     browser = Client()
     settings = Settings(Inputs(directory=home))
-    person = Person(lambda _: True, (told if told is not None else []).append, browser.open)
+    person = Person(lambda _: True, (messages if messages is not None else []).append, browser.open)
     with Sending() as client:
         text = (home / "a.http").read_text()
         services = Services(client=client, person=person, logins=Logins())
@@ -199,9 +199,9 @@ def keychain(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tokens_are_in_the_keychain_and_in_no_file_of_ours(
     provider: Provider, home: Path, orgrest: Callable[..., Any]
 ) -> None:
-    told: list[str] = []
-    sign_in(provider, home, told)
-    assert not any("could not save the login" in text for text in told)
+    messages: list[str] = []
+    sign_in(provider, home, messages)
+    assert not any("could not save the login" in text for text in messages)
     folder = home / "home" / "orgrest" / "logins"
     [file] = folder.iterdir()
     for secret in (provider.tokens[0]["access_token"], provider.tokens[0]["refresh_token"]):
@@ -225,10 +225,10 @@ def test_a_keychain_that_fails_costs_no_run_and_is_reported(
         raise RuntimeError("it is locked")
 
     monkeypatch.setattr(PlaintextKeyring, "set_password", fail)
-    told: list[str] = []
-    sign_in(provider, home, told)
+    messages: list[str] = []
+    sign_in(provider, home, messages)
     assert any(
-        "for later runs: the keychain reported an error: it is locked" in one for one in told
+        "for later runs: the keychain reported an error: it is locked" in one for one in messages
     )
 
 
@@ -244,10 +244,10 @@ def test_without_a_keychain_nothing_is_kept_and_the_run_says_how_to(
 ) -> None:
     monkeypatch.delenv("ORGREST_LOGINS")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", backend)
-    told: list[str] = []
-    sign_in(provider, home, told)
+    messages: list[str] = []
+    sign_in(provider, home, messages)
     assert any(
-        "no keychain is available" in text and "ORGREST_LOGINS=FOLDER" in text for text in told
+        "no keychain is available" in text and "ORGREST_LOGINS=FOLDER" in text for text in messages
     )
     assert not (home / "home" / "orgrest").exists()
     called = orgrest("logins")
@@ -294,7 +294,7 @@ def test_kept_logins_are_listed_with_their_documents_and_forgotten_one_by_one(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"token": None}, "no token"),
         ({"token": {"access": "a", "expires": None}}, "expiry unknown"),
@@ -305,7 +305,7 @@ def test_kept_logins_are_listed_with_their_documents_and_forgotten_one_by_one(
 )
 def test_whatever_a_kept_file_holds_is_listed_as_text(
     change: dict[str, Any],
-    said: str,
+    message: str,
     provider: Provider,
     home: Path,
     orgrest: Callable[..., Any],
@@ -316,7 +316,7 @@ def test_whatever_a_kept_file_holds_is_listed_as_text(
     listed = orgrest("logins")
     assert listed.status == 0
     assert "\x1b" not in listed.out
-    assert said in listed.out
+    assert message in listed.out
 
 
 @pytest.mark.usefixtures("keychain")
@@ -352,9 +352,9 @@ def test_logins_are_off_by_a_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ORGREST_LOGINS", value)
-    told: list[str] = []
-    sign_in(provider, home, told)
-    assert any("could not save the login" in one for one in told) == (value != "off")
+    messages: list[str] = []
+    sign_in(provider, home, messages)
+    assert any("could not save the login" in one for one in messages) == (value != "off")
     assert not (home / "logins").exists()
     called = orgrest("logins")
     assert called.status == 2

@@ -525,8 +525,8 @@ class TestUsage:
         done = orgrest(name, flag)
         assert done.status == 0
         assert done.out.startswith(f"Usage: orgrest {name} [OPTIONS]")
-        told = orgrest(flag).out.partition("Commands:")[2]
-        assert any(line.split()[0] == name for line in told.splitlines() if line.strip())
+        output = orgrest(flag).out.partition("Commands:")[2]
+        assert any(line.split()[0] == name for line in output.splitlines() if line.strip())
 
     def test_eval_query_asks(self, orgrest, notes, server, monkeypatch) -> None:
         notes(BLOCK.replace(":noheaders", ":eval query"))

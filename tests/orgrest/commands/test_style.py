@@ -56,10 +56,10 @@ EACH = pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[path for path
 def test_a_user_sees_the_whole_summary_of_a_command_on_a_line(
     orgrest, path: str, command: click.Command
 ) -> None:
-    told = orgrest(*path.split()[1:-1], "--help").out
+    output = orgrest(*path.split()[1:-1], "--help").out
     summary = command.get_short_help_str(1000)
-    assert f"  {path.split()[-1]}  " in told
-    assert f"  {summary}\n" in told
+    assert f"  {path.split()[-1]}  " in output
+    assert f"  {summary}\n" in output
     assert summary.endswith(".")
 
 
@@ -99,7 +99,7 @@ def test_nobody_waits_for_modules_that_argument_parsing_does_not_need(argument: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("tset", "a.http"), "tset: No such file or directory; did you mean `orgrest test`?"),
         (("a.http", "tset"), "tset: No such file or directory"),
@@ -115,21 +115,21 @@ def test_nobody_waits_for_modules_that_argument_parsing_does_not_need(argument: 
     ],
 )
 def test_nothing_is_sent_by_a_mistyped_command_line(
-    orgrest, tmp_path: Path, server, words: tuple[str], said: str
+    orgrest, tmp_path: Path, server, words: tuple[str], message: str
 ) -> None:
     (tmp_path / "a.http").write_text(f"GET {server.url}/json\n")
     (tmp_path / "http-client.env.json").write_text('{"dev": {"a": "1"}, "prod": {"a": "2"}}')
     called = orgrest(*words)
     assert called.status == 2
     assert called.err.startswith("orgrest: ")
-    assert called.err.endswith(f"{said}\n")
+    assert called.err.endswith(f"{message}\n")
     assert server.requests == []
 
 
 def test_errors_of_usage_start_with_the_name_of_the_program_and_name_the_help(orgrest) -> None:
-    told = orgrest("test", "a.http", "--nonsense").err
-    assert told.startswith("orgrest: No such option")
-    assert told.endswith("\nTry 'orgrest test --help' for help.\n")
+    output = orgrest("test", "a.http", "--nonsense").err
+    assert output.startswith("orgrest: No such option")
+    assert output.endswith("\nTry 'orgrest test --help' for help.\n")
 
 
 @pytest.mark.parametrize("command", [(), ("test",)])

@@ -174,7 +174,7 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         ({"a.bru": "meta {\n  name: A\n}\ngrpc {\n  url: x\n}\n"}, "not an HTTP request"),
         ({"a.bru": "get {\n  url:\n}\n"}, "the request has no URL"),
@@ -194,12 +194,12 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_what_is_not_translated_is_reported(
-    files: dict[str, str], told: str, tmp_path: Path
+    files: dict[str, str], message: str, tmp_path: Path
 ) -> None:
     collection(tmp_path, **files)
     done = run(tmp_path, "--strict")
     assert done.exit_code == 1, done.output
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_values_of_several_lines_and_annotations_are_read() -> None:

@@ -280,7 +280,7 @@ class TestFromCurl:
         assert parsed.body.template.text == "a=b"
 
     @pytest.mark.parametrize(
-        ("options", "said"),
+        ("options", "message"),
         [
             ("-x http://p:1", "-x http://p:1 was left out: use orgrest --proxy URL"),
             ("--proxy http://p:1", "--proxy http://p:1 was left out"),
@@ -294,8 +294,8 @@ class TestFromCurl:
             ("--resolve x:80:127.0.0.1", "--resolve x:80:127.0.0.1 was left out"),
         ],
     )
-    def test_what_no_document_can_say_is_named(self, options: str, said: str) -> None:
-        with pytest.raises(ConversionError, match=re.escape(f"curl {said}")):
+    def test_what_no_document_can_say_is_named(self, options: str, message: str) -> None:
+        with pytest.raises(ConversionError, match=re.escape(f"curl {message}")):
             request_of(f"curl {options} http://x/")
 
     @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def test_what_is_written_sends_what_orgrest_sends(
             run_curl(done.stdout)
         else:
             run_python(done.stdout, monkeypatch)
-            for told in TOLD:  # what requests cannot send otherwise
-                if told in done.stderr:
+            for message in TOLD:  # what requests cannot send otherwise
+                if message in done.stderr:
                     return
         theirs = server.requests[:]
     assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
@@ -167,7 +167,7 @@ def test_variables_that_are_kept_send_what_their_values_send(
                 return
             done = export(path, target, *given_)
         assert done.exit_code == 0, done.output
-        if any(told in done.stderr for told in [*TOLD, "Postman reads it"]):
+        if any(message in done.stderr for message in [*TOLD, "Postman reads it"]):
             return
         run_orgrest(path, name=name, other=other, PATH="p")
         ours, server.requests[:] = server.requests[:], []

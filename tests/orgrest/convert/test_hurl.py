@@ -126,7 +126,7 @@ def test_what_an_assertion_can_say_becomes_one(
 
 
 @pytest.mark.parametrize(
-    ("rest", "told"),
+    ("rest", "message"),
     [
         ('HTTP 200\n[Asserts]\njsonpath "$.a" nth 1 == 2', "source:4: not translated: [Asserts]"),
         ("HTTP 200\n[Asserts]\nvariable \"a\" == 1", "[Asserts] variable"),
@@ -142,11 +142,11 @@ def test_what_an_assertion_can_say_becomes_one(
     ],
 )  # fmt: skip
 def test_what_is_not_translated_is_reported_with_its_line(
-    rest: str, told: str, tmp_path: Path
+    rest: str, message: str, tmp_path: Path
 ) -> None:
     done = imported(tmp_path, f"GET http://h.example/\n{rest}\n", "--strict")
     assert done.exit_code == 1, done.output
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_options_become_directives(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("resource", "told"),
+    ("resource", "message"),
     [
         (request(url=""), "the request has no URL"),
         (request(method="A B"), "invalid method"),
@@ -152,10 +152,10 @@ def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> No
         ({"_id": "g", "_type": "grpc_request", "name": "G", "parentId": "wrk_1"}, "grpc_request G"),
     ],
 )  # fmt: skip
-def test_what_is_not_translated_is_reported(resource: Json, told: str, tmp_path: Path) -> None:
+def test_what_is_not_translated_is_reported(resource: Json, message: str, tmp_path: Path) -> None:
     done = imported(tmp_path, export(resource), "--strict")
     assert done.exit_code == 1
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_what_is_malformed_is_an_error(tmp_path: Path) -> None:

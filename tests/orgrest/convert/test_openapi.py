@@ -154,7 +154,7 @@ def test_a_body_is_that_of_its_type(media: Json, kind: str, body: bytes, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "message"),
     [
         ({"callbacks": {"a": 1}}, 'callbacks: {"a": 1}'),
         ({"security": [{"none": []}]}, "security: none is not defined"),
@@ -165,10 +165,10 @@ def test_a_body_is_that_of_its_type(media: Json, kind: str, body: bytes, tmp_pat
         ({"servers": [{"url": "/v1"}, {"url": "http://b"}]}, "/v1 has no host"),
     ],
 )  # fmt: skip
-def test_what_is_not_translated_is_reported(operation: Json, told: str, tmp_path: Path) -> None:
+def test_what_is_not_translated_is_reported(operation: Json, message: str, tmp_path: Path) -> None:
     done = imported(tmp_path, small(**operation), "--strict")
     assert done.exit_code == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert "paths./a.post: not translated" in done.stderr or "source: not translated" in done.stderr
 
 

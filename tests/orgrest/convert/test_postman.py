@@ -308,7 +308,7 @@ class TestEnvironments:
 
 class TestWhatIsNotTranslated:
     @pytest.mark.parametrize(
-        ("more", "told"),
+        ("more", "message"),
         [
             ({"certificate": {"name": "x"}}, 'certificate: {"name": "x"}'),
             ({"auth": {"type": "hawk", "hawk": []}}, "auth: unknown authentication type hawk"),
@@ -335,10 +335,10 @@ class TestWhatIsNotTranslated:
             ),
         ],
     )
-    def test_is_reported_with_its_place(self, more: Json, told: str, tmp_path: Path) -> None:
+    def test_is_reported_with_its_place(self, more: Json, message: str, tmp_path: Path) -> None:
         done = imported(tmp_path, collection(item(**more), item("Two")), "--strict")
         assert done.exit_code == 1, done.output
-        assert told in done.stderr
+        assert message in done.stderr
         assert "# not translated:" in (tmp_path / "out.http").read_text()
         assert "### Two\nGET http://h.example/\n" in (tmp_path / "out.http").read_text()
 

@@ -57,11 +57,11 @@ def verdicts(path: Path) -> list[bool]:
     return [test.held for outcome in outcomes for test in outcome.tests]
 
 
-@pytest.mark.parametrize("said", SAID)
-def test_an_assertion_comes_to_the_same_as_a_script(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("message", SAID)
+def test_an_assertion_comes_to_the_same_as_a_script(message: str, tmp_path: Path) -> None:
     with RawServer(answer) as server:
         path = tmp_path / "a.http"
-        path.write_text(f"GET {server.url}/\n\n?? {said}\n")
+        path.write_text(f"GET {server.url}/\n\n?? {message}\n")
         done = CliRunner().invoke(program, ["export", "--to", "postman", str(path), "--strict"])
         assert done.exit_code == 0, done.stderr
         assert "pm." in done.stdout
@@ -71,13 +71,13 @@ def test_an_assertion_comes_to_the_same_as_a_script(said: str, tmp_path: Path) -
         assert all(verdicts(tmp_path / "out.http")) == ours[0]
 
 
-@pytest.mark.parametrize("said", UNSAID)
-def test_an_assertion_that_is_no_script_is_reported(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("message", UNSAID)
+def test_an_assertion_that_is_no_script_is_reported(message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.http"
-    path.write_text(f"@n = 7\nGET http://h/\n\n?? {said}\n")
+    path.write_text(f"@n = 7\nGET http://h/\n\n?? {message}\n")
     done = CliRunner().invoke(program, ["export", "--to", "postman", str(path), "--strict"])
     assert done.exit_code == 1
-    assert f"not exported: ?? {said}" in done.stderr
+    assert f"not exported: ?? {message}" in done.stderr
 
 
 def test_scripts_for_pm_stay_and_others_are_reported(tmp_path: Path) -> None:

@@ -45,9 +45,9 @@ GET http://h/two
 def test_what_no_format_says_is_reported_with_its_line(target: str, tmp_path: Path) -> None:
     path = written(tmp_path, EVERYTHING)
     done = export(path, target)
-    told = [line.removeprefix(f"orgrest: {path}:6: not exported: ")
+    output = [line.removeprefix(f"orgrest: {path}:6: not exported: ")
             for line in done.stderr.splitlines()]  # fmt: skip
-    assert sorted(told) == [
+    assert sorted(output) == [
         *(["?? status == 200"] if target != "postman" else []),
         "@ref two",
         "@sleep 5",
@@ -65,9 +65,9 @@ def test_blocks_that_are_left_out_are_reported(tmp_path: Path) -> None:
     path = written(
         tmp_path, "".join(map(block.format, ("restclient", "http", "restlcient"))), "a.org"
     )
-    told = export(path, "curl").stderr
-    assert "a.org:4: 1 block in http ignored" in told
-    assert "a.org:7: unknown request language restlcient" in told
+    output = export(path, "curl").stderr
+    assert "a.org:4: 1 block in http ignored" in output
+    assert "a.org:7: unknown request language restlcient" in output
 
 
 @pytest.mark.parametrize("target", EVERY)
@@ -115,8 +115,8 @@ def test_what_only_a_run_knows_stays_a_variable(target: str, tmp_path: Path) -> 
     assert done.exit_code == 0
     if target == "har":
         assert "{{nobody}}" in done.stdout
-        for told in ("{{nobody}} has no value", "{{token}} is written as stale"):
-            assert f"not exported: HAR files have no variables: {told}" in done.stderr
+        for message in ("{{nobody}} has no value", "{{token}} is written as stale"):
+            assert f"not exported: HAR files have no variables: {message}" in done.stderr
         return
     assert done.stdout.count("stale") == 1
     assert "nobody" in done.stdout

@@ -109,8 +109,8 @@ curl "$HOST/$(date)"
     def test_what_is_not_translated_is_reported_with_its_line(self, tmp_path: Path) -> None:
         done = imported(tmp_path, self.COMMANDS, "--strict")
         assert done.exit_code == 1
-        told = [line.split("source:")[1] for line in done.stderr.splitlines()]
-        assert told == [
+        output = [line.split("source:")[1] for line in done.stderr.splitlines()]
+        assert output == [
             "6: not translated: not a curl command: ID=$(curl -s $HOST/id)",
             "8: not translated: TOKEN is already set; this value is ignored",
             "5: not translated: everything after | was left out",

@@ -60,13 +60,13 @@ def test_the_line_for_the_init_file_works_from_odd_folders(
     (tmp_path / "click.py").write_text("raise SystemExit('the document brought this code')")
     (tmp_path / "a.http").write_text("GET http://127.0.0.1:1/\n")
     monkeypatch.setenv("PYTHONPATH", env["PYTHONPATH"])
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(find-file "a.http") (orgrest-copy-as-curl)
         (tell (list orgrest-command (symbol-name major-mode) (car kill-ring)))""",
         line=line,
     )
-    assert told == [
+    assert answers == [
         [[str(python), "-P", "-m", "orgrest"], "orgrest-mode", "curl http://127.0.0.1:1/"]
     ]
 
@@ -100,7 +100,7 @@ def test_the_lisp_compiles_without_a_warning_and_its_documentation_is_in_order(
     tmp_path: Path,
 ) -> None:
     shutil.copy(ORGREST_EL, tmp_path)
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(require 'checkdoc)
         (setq byte-compile-error-on-warn t)
@@ -112,7 +112,7 @@ def test_the_lisp_compiles_without_a_warning_and_its_documentation_is_in_order(
               (checkdoc-current-buffer t)))
           (tell (list (if compiled t :json-false) (vconcat problems))))""",
     )
-    assert told == [[True, []]]
+    assert answers == [[True, []]]
 
 
 def test_the_lisp_has_the_version_of_the_package() -> None:
@@ -148,8 +148,8 @@ def both(tmp_path: Path, text: str, *, times: int = 1) -> tuple[str, str, list[o
     command = [sys.executable, "-m", "orgrest", "notes.org", "--quiet"]
     for _ in range(times):
         subprocess.run(command, cwd=ours, check=False, capture_output=True)
-    told = emacs(theirs, RUN_ALL * times)
-    return *(changing((one / "notes.org").read_text()) for one in (ours, theirs)), told
+    answers = emacs(theirs, RUN_ALL * times)
+    return *(changing((one / "notes.org").read_text()) for one in (ours, theirs)), answers
 
 
 @pytest.fixture(scope="module")
@@ -343,7 +343,7 @@ def test_what_a_server_answers_is_never_run_as_code(line: str, tmp_path: Path, a
     block = f"#+begin_src restclient {line}\n{request}\n#+end_src\n"
     text = f"* A\n{block}{block}\n#+begin_src sh\nthe user's\n#+end_src\n"
     (tmp_path / "notes.org").write_text(text)
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""{HOSTILE}(find-file "notes.org")
         (org-babel-execute-buffer) (org-babel-execute-buffer) (org-babel-execute-subtree)
@@ -356,7 +356,7 @@ def test_what_a_server_answers_is_never_run_as_code(line: str, tmp_path: Path, a
         (org-export-string-as (buffer-string) 'org)""",
     )
     ours = "the user's"
-    assert told == [ours, ours, ours, "exported", ours]
+    assert answers == [ours, ours, ours, "exported", ours]
     made = (tmp_path / "notes.org").read_text()
     assert made.count("\n// GET ") == {":results append": 6, ":requests all": 4}.get(line, 2)
 
@@ -367,12 +367,12 @@ def test_without_support_for_the_language_of_an_answer_all_requests_are_sent(
 ) -> None:
     block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     (tmp_path / "notes.org").write_text(f"{block}\n{block}")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(find-file "notes.org") (org-babel-execute-buffer)
         (tell (how-many "^#.begin_src js" (point-min)))""",
     )
-    assert told == [2]
+    assert answers == [2]
 
 
 @needs_emacs
@@ -381,7 +381,7 @@ def test_buffers_without_a_file_of_their_own_keep_their_images_apart(
 ) -> None:
     block = f"#+begin_src restclient\nGET {api}/image\n#+end_src\n"
     (tmp_path / "notes.org").write_text(f"* A\n{block}* B\n{block}")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""(defun link () (org-babel-execute-src-block)
           (goto-char (point-min)) (search-forward "[[file:")
@@ -394,13 +394,13 @@ def test_buffers_without_a_file_of_their_own_keep_their_images_apart(
           (goto-char (point-max)) (search-backward "* B") (org-narrow-to-subtree)
           (search-forward "GET") (link))""",
     )
-    assert told == [
+    assert answers == [
         "buffer-draft--1.png",
         "buffer-other--1.png",
         "buffer-日本-1.png",
         "notes-2.png",
     ]
-    assert {file.name for file in tmp_path.glob("*.png")} == set(told)
+    assert {file.name for file in tmp_path.glob("*.png")} == set(answers)
 
 
 @needs_emacs
@@ -408,13 +408,13 @@ def test_org_asks_before_it_sends(tmp_path: Path) -> None:
     with RawServer(response(b"x")) as server:
         text = f"#+begin_src restclient\nGET {server.url}/\n#+end_src\n"
         (tmp_path / "notes.org").write_text(text)
-        told = emacs(
+        answers = emacs(
             tmp_path,
             """(setq org-confirm-babel-evaluate t)
             (fset 'yes-or-no-p (lambda (question) (tell question) nil))
             (find-file "notes.org") (forward-line) (org-ctrl-c-ctrl-c) (save-buffer)""",
         )
-        assert told == ["Evaluate this restclient code block on your system? "]
+        assert answers == ["Evaluate this restclient code block on your system? "]
         assert server.requests == []
     assert (tmp_path / "notes.org").read_text() == text
 
@@ -423,14 +423,14 @@ def test_org_asks_before_it_sends(tmp_path: Path) -> None:
 def test_a_request_that_fails_says_why_and_where_and_keeps_the_old_result(tmp_path: Path) -> None:
     text = "#+begin_src restclient\nGET http://x/{{nothing}}\n#+end_src\n\n#+RESULTS:\n: old\n"
     (tmp_path / "notes.org").write_text(text)
-    told = emacs(tmp_path, RUN_ALL)
-    assert told == ["notes.org:2:14: the variable nothing is not defined"]
+    answers = emacs(tmp_path, RUN_ALL)
+    assert answers == ["notes.org:2:14: the variable nothing is not defined"]
     assert (tmp_path / "notes.org").read_text() == text
 
 
 @needs_emacs
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(setq orgrest-command '("/nowhere/orgrest"))
         (with-temp-buffer
@@ -440,11 +440,11 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
             (condition-case problem (funcall command)
               (error (tell (error-message-string problem))))))""",
     )
-    assert told[0] is None
-    for said in told[1:]:
-        assert "/nowhere/orgrest" in str(said)
-        assert "orgrest-command" in str(said)
-    assert len(told) == 3
+    assert answers[0] is None
+    for message in answers[1:]:
+        assert "/nowhere/orgrest" in str(message)
+        assert "orgrest-command" in str(message)
+    assert len(answers) == 3
 
 
 # ------------------------------------------------------- the line for Emacs, and standard input
@@ -521,7 +521,7 @@ def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
 ) -> None:
     (tmp_path / "body.txt").write_text("from a file")
     (tmp_path / "a.http").write_text(f"GET {api}/text\n\n### second\nGET {api}/nothing\n")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""{SHOWN}(find-file "a.http")
         (goto-char (point-max)) (search-backward "nothing") (replace-match "html?q=%41")
@@ -533,24 +533,24 @@ def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
         (at "GET") (replace-match "POST") (goto-char (line-end-position)) (insert "\n\n< body.txt")
         (orgrest-send) (tell (car (shown)))""",
     )
-    mode, read_only, text, head = told[0]
+    mode, read_only, text, head = answers[0]
     assert (mode, read_only) == ("html-mode", True)
     assert changing(text) == (
         f"<p>x</p>\n<!-- GET {api}/html?q=%41 -->\n<!-- HTTP/1.1 200 OK -->\n"
         "<!-- Content-Type: text/html -->\n<!-- Content-Length: 8 -->\n<!-- Request duration: \n"
     )
     assert re.fullmatch(rf"orgrest: GET {api}/html\?q=%%41 200 OK \d\.\d+ s", head)
-    assert told[1] == ["a.http", 2, "orgrest-send", "quit-window"]
-    assert told[2][0] == "fundamental-mode"
-    assert told[2][2].startswith("one line\n")
-    assert told[3][0] == "js-mode"
-    assert told[4] == "js-mode"
+    assert answers[1] == ["a.http", 2, "orgrest-send", "quit-window"]
+    assert answers[2][0] == "fundamental-mode"
+    assert answers[2][2].startswith("one line\n")
+    assert answers[3][0] == "js-mode"
+    assert answers[4] == "js-mode"
 
 
 @needs_emacs
 def test_an_image_can_be_seen_and_saved(tmp_path: Path, api: str) -> None:
     (tmp_path / "a.http").write_text(f"GET {api}/image\n\n###\nGET {api}/text\n")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""{SHOWN}
         (defun save () (with-current-buffer "*orgrest response*"
@@ -569,15 +569,15 @@ def test_an_image_can_be_seen_and_saved(tmp_path: Path, api: str) -> None:
           (tell (append (plist-get (cdr (get-text-property 1 'display)) :data) nil)))""",
     )
     image = b"\x89PNG\xff\x00\r\n"
-    assert told[0].startswith(f"[8 bytes of image/png: s saves them]\n// GET {api}/image\n")
+    assert answers[0].startswith(f"[8 bytes of image/png: s saves them]\n// GET {api}/image\n")
     assert (tmp_path / "saved.png").read_bytes() == image
-    assert told[1:3] == ["orgrest-save-body"] * 2
-    assert "exists" in str(told[3])
-    assert told[-3:-1] == [
+    assert answers[1:3] == ["orgrest-save-body"] * 2
+    assert "exists" in str(answers[3])
+    assert answers[-3:-1] == [
         "orgrest-save-body",
         "The body is text; write the buffer to a file instead",
     ]
-    assert told[-1] == list(image)
+    assert answers[-1] == list(image)
 
 
 @needs_emacs
@@ -588,7 +588,7 @@ def test_emacs_stays_usable_while_a_request_is_under_way_and_can_cancel_it(tmp_p
 
     with RawServer(never) as server:
         (tmp_path / "a.http").write_text(f"GET {server.url}/\n")
-        told = emacs(
+        answers = emacs(
             tmp_path,
             SAID
             + """(find-file "a.http")
@@ -602,9 +602,9 @@ def test_emacs_stays_usable_while_a_request_is_under_way_and_can_cancel_it(tmp_p
             (condition-case problem (orgrest-cancel) (error (tell (error-message-string problem))))
             """,
         )
-    assert told[0] == "A request is under way: C-c C-k cancels it"
-    assert told[2] == "No request is under way"
-    assert told[1] == ["orgrest: cancelled", None]
+    assert answers[0] == "A request is under way: C-c C-k cancels it"
+    assert answers[2] == "No request is under way"
+    assert answers[1] == ["orgrest: cancelled", None]
 
 
 @needs_emacs
@@ -612,7 +612,7 @@ def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Pat
     (tmp_path / "a.http").write_text(
         "GET http://127.0.0.1:1/\n\n###\nGET http://x/{{nothing}}\n###\n"
     )
-    told = emacs(
+    answers = emacs(
         tmp_path,
         SAID
         + """(find-file "a.http")
@@ -623,22 +623,22 @@ def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Pat
         (condition-case problem (orgrest-copy-as-curl)
           (error (tell (error-message-string problem))))""",
     )
-    assert "refused" in told[0]
+    assert "refused" in answers[0]
     reason = "the variable nothing is not defined"
-    assert told[1:] == [f"orgrest: {reason}", reason]
+    assert answers[1:] == [f"orgrest: {reason}", reason]
 
 
 @needs_emacs
 def test_the_response_before_a_failure_is_not_taken_for_a_new_one(tmp_path: Path, api: str) -> None:
     (tmp_path / "a.http").write_text(f"GET {api}/text\n\n###\nGET http://127.0.0.1:1/%41\n")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""{SHOWN}(find-file "a.http")
         (orgrest-send) (shown)
         (goto-char (point-max)) (orgrest-send) (tell (shown))
         (goto-char (point-min)) (orgrest-send) (tell (shown))""",
     )
-    (_, _, text, head), (*_, after) = told
+    (_, _, text, head), (*_, after) = answers
     assert text.startswith("one line\n")
     assert "refused" in head
     assert head.endswith("(below: the response before)")
@@ -665,14 +665,14 @@ def test_a_request_is_copied_as_a_curl_command_that_sends_it(tmp_path: Path) -> 
 
 @needs_emacs
 def test_in_org_a_block_is_copied_and_sending_points_to_the_key(tmp_path: Path) -> None:
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(find-file "notes.org")
         (insert "#+begin_src http :var p=\\"a\\"\nGET http://x/:p\n#+end_src\n") (at "GET")
         (orgrest-copy-as-curl) (tell (current-kill 0))
         (condition-case problem (orgrest-send) (error (tell (error-message-string problem))))""",
     )
-    assert told == ["curl http://x/a", "In Org, C-c C-c evaluates a block"]
+    assert answers == ["curl http://x/a", "In Org, C-c C-c evaluates a block"]
 
 
 @needs_emacs
@@ -682,7 +682,7 @@ def test_a_block_being_edited_is_evaluated_with_the_variables_of_its_document(
     block = '#+begin_src restclient :var path=(concat "te" "xt")\nGET :host/:path\n#+end_src\n'
     text = f'#+PROPERTY: header-args:restclient :var host="{api}"\n{block}'
     (tmp_path / "notes.org").write_text(text)
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(find-file "notes.org") (at "GET") (org-edit-special)
         (tell (list (symbol-name major-mode) (key-binding (kbd "C-c C-c"))))
@@ -693,9 +693,9 @@ def test_a_block_being_edited_is_evaluated_with_the_variables_of_its_document(
         (call-interactively (key-binding (kbd "C-c '")))
         (tell (list (buffer-name) (buffer-substring-no-properties (point-min) (point-max))))""",
     )
-    assert told[0] == ["orgrest-mode", "orgrest-send"]
-    assert told[1] == ["*Org Src notes.org[ restclient ]*", "org-edit-src-abort"]
-    name, document = told[2]
+    assert answers[0] == ["orgrest-mode", "orgrest-send"]
+    assert answers[1] == ["*Org Src notes.org[ restclient ]*", "org-edit-src-abort"]
+    name, document = answers[2]
     assert name == "notes.org"
     assert re.search(r"\n *GET :host/:path\s+\?added\n#\+end_src\n\n#\+RESULTS:\n", str(document))
     assert f" GET {api}/text?added\n" in str(document)
@@ -721,7 +721,7 @@ delete all rows
     (tmp_path / "a.http").write_text(text)
     places = ["# a", "first", "host =", "GET", ":host/a", "page", "Accept", "kind", "Bearer"]
     places += ["token", '"Not-A', "Neither", "see", "delete"]
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(find-file "a.http") (font-lock-ensure)
         (dolist (key '("C-c C-n" "C-c C-n" "C-c C-n" "C-c C-p" "C-c C-p"))
@@ -734,10 +734,10 @@ delete all rows
           (at place) (tell (get-text-property (point) 'face)))
         """.replace("PLACES", " ".join(json.dumps(place) for place in places)),
     )
-    assert told[:6] == [4, 8, "No request below", 8, 4, "No request above"]
-    assert told[6] == 4
-    assert told[7][-2:] == ["GET :host/a", "POST {{host}}/b HTTP/1.1"]
-    assert told[8:] == [
+    assert answers[:6] == [4, 8, "No request below", 8, 4, "No request above"]
+    assert answers[6] == 4
+    assert answers[7][-2:] == ["GET :host/a", "POST {{host}}/b HTTP/1.1"]
+    assert answers[8:] == [
         "font-lock-comment-face",
         "font-lock-doc-face",
         "font-lock-variable-name-face",
@@ -805,8 +805,8 @@ def test_emacs_completes_what_is_typed(tmp_path: Path) -> None:
         f"(tell (complete-here '{mode} {json.dumps(before)} {json.dumps(after)}))"
         for mode, before, after, _, _ in COMPLETED
     )
-    told = emacs(tmp_path, COMPLETE + forms)
-    for found, (_, before, _, then, rest) in zip(told, COMPLETED, strict=True):
+    answers = emacs(tmp_path, COMPLETE + forms)
+    for found, (_, before, _, then, rest) in zip(answers, COMPLETED, strict=True):
         assert [text.rstrip(" ") for text in found] == [then.rstrip(" "), rest], before
         assert len(found[0]) >= len(then)
 
@@ -819,7 +819,7 @@ def test_typing_elsewhere_in_an_org_document_starts_nothing(tmp_path: Path) -> N
 
 @needs_emacs
 def test_one_process_completes_all_and_knows_each_change(tmp_path: Path) -> None:
-    told = emacs(
+    answers = emacs(
         tmp_path,
         COMPLETE
         + """
@@ -840,7 +840,7 @@ def test_one_process_completes_all_and_knows_each_change(tmp_path: Path) -> None
         (insert "ser-agent: x\n\n###\nPO") (tell (labels))
         (find-file "b.http") (insert "PO") (tell (labels))""",
     )
-    first, second, third, described, fourth, other = told
+    first, second, third, described, fourth, other = answers
     assert "accept-language" in first[2]
     assert second[2] == ["accept-language"]
     assert "user-agent" in third[2]
@@ -852,7 +852,7 @@ def test_one_process_completes_all_and_knows_each_change(tmp_path: Path) -> None
 
 @needs_emacs
 def test_a_narrowed_buffer_completes_as_the_whole_does(tmp_path: Path) -> None:
-    told = emacs(
+    answers = emacs(
         tmp_path,
         COMPLETE
         + """
@@ -863,12 +863,12 @@ def test_a_narrowed_buffer_completes_as_the_whole_does(tmp_path: Path) -> None:
           (completion-at-point)
           (tell (buffer-substring-no-properties (point-min) (point-max))))""",
     )
-    assert told == ["GET http://:host"]
+    assert answers == ["GET http://:host"]
 
 
 @needs_emacs
 def test_a_variable_renamed_above_is_offered_by_its_new_name(tmp_path: Path) -> None:
-    told = emacs(
+    answers = emacs(
         tmp_path,
         COMPLETE
         + """
@@ -880,7 +880,7 @@ def test_a_variable_renamed_above_is_offered_by_its_new_name(tmp_path: Path) -> 
         (insert ":host_a = x\nGET http://:ho") (tell (labels))
         (save-excursion (at "host_a") (delete-char 6) (insert "host_b")) (tell (labels))""",
     )
-    assert told == [["host_a"], ["host_b"]]
+    assert answers == [["host_a"], ["host_b"]]
 
 
 @needs_emacs
@@ -888,12 +888,12 @@ def test_an_orgrest_that_fails_does_not_disturb_typing(tmp_path: Path) -> None:
     program = tmp_path / "broken"
     program.write_text("#!/bin/sh\necho nonsense\nexit 0\n")
     program.chmod(0o755)
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""(setq orgrest-command '("{program}"))
         (with-temp-buffer (orgrest-mode) (insert "GE") (tell (orgrest-completion-at-point)))""",
     )
-    assert told == [None]
+    assert answers == [None]
 
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -937,9 +937,9 @@ def test_the_task_for_vs_code_sends_the_request_and_its_pattern_finds_errors(
         f"GET {api}/text\n{{{{none}}\n\n###\nGET {api}/text\n?? status == 200\n?? body == a:1: b\n"
         f"\n###\nGET {api}/text\n> {{%\nclient.log('/tmp/x:7: not wrong')\n%}}\n"
     )
-    told = run(5).stderr + run(10).stderr
-    assert ["ok  status == 200" in told, "note: " in told] == [True, True]
-    found = re.findall(pattern["regexp"], told, re.MULTILINE)
+    output = run(5).stderr + run(10).stderr
+    assert ["ok  status == 200" in output, "note: " in output] == [True, True]
+    found = re.findall(pattern["regexp"], output, re.MULTILINE)
     assert [(one[1], one[3].partition(":")[0]) for one in found] == [("7", "FAILED  body == a")]
     package = Path(__file__).parents[3] / "editors" / "vscode" / "package.json"
     known = json.loads(package.read_text())["contributes"]["configuration"]["properties"]
@@ -1060,7 +1060,7 @@ def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
     block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     (tmp_path / "notes.org").write_text(block)
     (setting,) = (block for block in blocks("emacs.md", "emacs-lisp") if "eglot" in block)
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""{EGLOT}{setting}
         (find-file "a.http") (start)
@@ -1080,7 +1080,7 @@ def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
         (tell (buffer-substring-no-properties (point-min) (point-max)))""",
         *library("eglot"),
     )
-    diagnostic, (calls, line), text, curl, document = told
+    diagnostic, (calls, line), text, curl, document = answers
     assert "none" in str(diagnostic)
     assert (calls, str(line).lower().rstrip(": ")) == (0, "content-type")
     assert str(text).startswith("one line\n")
@@ -1093,7 +1093,7 @@ def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
 
 @needs_emacs
 def test_company_offers_what_orgrest_knows_with_its_description(tmp_path: Path) -> None:
-    told = emacs(
+    answers = emacs(
         tmp_path,
         """(require 'company)
         (setq company-backends '(company-capf))
@@ -1107,7 +1107,7 @@ def test_company_offers_what_orgrest_knows_with_its_description(tmp_path: Path) 
         (tell (buffer-substring-no-properties (line-beginning-position) (point)))""",
         *library("company"),
     )
-    candidates, annotation, documentation, line = told
+    candidates, annotation, documentation, line = answers
     assert "accept" in candidates
     assert "accept-language" in candidates
     assert "header" in str(annotation)

@@ -91,7 +91,7 @@ def test_the_result_of_a_block_that_was_removed_is_not_inserted_elsewhere(
     edit: str, tmp_path: Path, api: str
 ) -> None:
     write(tmp_path, f"GET {api}/slow", f"GET {api}/fast")
-    same, said = emacs(
+    same, answers = emacs(
         tmp_path,
         f"""{RUN}(at "GET") (org-ctrl-c-ctrl-c)
         {edit}
@@ -101,7 +101,7 @@ def test_the_result_of_a_block_that_was_removed_is_not_inserted_elsewhere(
         (tell (car said))""",
     )
     assert same is True
-    assert said == "orgrest: the block was removed, and its result is not inserted"
+    assert answers == "orgrest: the block was removed, and its result is not inserted"
 
 
 def test_a_killed_block_that_comes_back_by_undo_gets_its_result(tmp_path: Path, api: str) -> None:
@@ -134,20 +134,20 @@ def test_cancelling_leaves_the_old_result(tmp_path: Path, api: str) -> None:
     write(tmp_path, f"GET {api}/slow")
     path = tmp_path / "notes.org"
     path.write_text(path.read_text() + "\n#+RESULTS:\n: old\n")
-    same, said = emacs(
+    same, answers = emacs(
         tmp_path,
         f"""{RUN}(at "GET") (let ((before (text)))
           (org-ctrl-c-ctrl-c) (orgrest-cancel) (finished)
           (tell (equal (text) before)))
         (tell (car said))""",
     )
-    assert (same, said) == (True, "orgrest: cancelled")
+    assert (same, answers) == (True, "orgrest: cancelled")
 
 
 def test_a_failure_is_reported_with_its_place(tmp_path: Path, api: str) -> None:
     write(tmp_path, "GET http://x/{{nothing}}")
-    (said,) = emacs(tmp_path, f'{RUN}(at "GET") (org-ctrl-c-ctrl-c) (finished) (tell (car said))')
-    assert said == "orgrest: notes.org:3:14: the variable nothing is not defined"
+    (answer,) = emacs(tmp_path, f'{RUN}(at "GET") (org-ctrl-c-ctrl-c) (finished) (tell (car said))')
+    assert answer == "orgrest: notes.org:3:14: the variable nothing is not defined"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_question_of_the_document_is_asked_and_a_secret_hidden(tmp_path: Path,
         f"###\nGET {api}/fast\nX: {{{{$password key}}}}\n"
     )
     (tmp_path / "home").mkdir()
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f"""{RUN}(fset 'read-string (lambda (question &rest _) (tell (list "seen" question)) "me"))
         (fset 'read-passwd (lambda (question &rest _) (tell (list "hidden" question)) "pw"))
@@ -289,6 +289,6 @@ def test_a_question_of_the_document_is_asked_and_a_secret_hidden(tmp_path: Path,
         (goto-char (point-max)) (orgrest-send) (wait-for (lambda () (null orgrest--pending)))
         (tell (seq-filter (lambda (one) (string-match-p "200 OK" one)) said))""",
     )
-    assert [one[0] for one in told[:-1]] == ["seen", "hidden"]  # type: ignore[index]
-    assert "Who?" in json.dumps(told[0])
-    assert len(told[-1]) >= 2  # type: ignore[arg-type]
+    assert [one[0] for one in answers[:-1]] == ["seen", "hidden"]  # type: ignore[index]
+    assert "Who?" in json.dumps(answers[0])
+    assert len(answers[-1]) >= 2  # type: ignore[arg-type]

@@ -44,12 +44,12 @@ def test_one_process_evaluates_all_blocks_also_after_one_that_fails(
     tmp_path: Path, api: str
 ) -> None:
     path = document(tmp_path, f"GET {api}/json", "GET http://{{none}}/", f"HEAD {api}/json")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f'{RUN}(run "GET {api}") (who) (run "GET http://{{{{") (who) (run "HEAD") (who)'
         "(save-buffer)",
     )
-    done, first, failed, second, again, third = told
+    done, first, failed, second, again, third = answers
     assert [done, again] == ["done", "done"]
     assert "none is not defined" in str(failed)
     assert first == second == third is not None
@@ -59,25 +59,25 @@ def test_one_process_evaluates_all_blocks_also_after_one_that_fails(
 @needs_emacs
 def test_a_process_that_was_killed_is_started_again(tmp_path: Path, api: str) -> None:
     document(tmp_path, f"GET {api}/json")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f'{RUN}(run "GET") (who) (kill-process (server))'
         "(wait-for (lambda () (null orgrest--servers)))"
         '(run "GET") (who)',
     )
-    assert [told[0], told[2]] == ["done", "done"]
-    assert told[1] != told[3]
+    assert [answers[0], answers[2]] == ["done", "done"]
+    assert answers[1] != answers[3]
 
 
 @needs_emacs
 def test_a_changed_environment_counts_for_the_next_block(tmp_path: Path, api: str) -> None:
     path = document(tmp_path, f':a := env("WHERE")\nGET {api}/:a')
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f'{RUN}(setenv "WHERE" "none") (run ":a :=")'
         '(setenv "WHERE" "json") (run ":a :=") (save-buffer)',
     )
-    assert told == ["done", "done"]
+    assert answers == ["done", "done"]
     assert '"a": 1' in path.read_text()
 
 
@@ -86,11 +86,11 @@ def test_quitting_ends_the_request_that_is_under_way(tmp_path: Path, api: str) -
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         document(tmp_path, f"GET {url}/", f"HEAD {api}/json")
-        told = emacs(
+        answers = emacs(
             tmp_path,
             f'{RUN}(run-at-time 3 nil (lambda () (setq quit-flag t)))(run "GET") (run "HEAD")',
         )
-    assert told == ["quit", "done"]
+    assert answers == ["quit", "done"]
 
 
 @needs_emacs
@@ -99,14 +99,14 @@ def test_a_program_that_cannot_serve_says_why(tmp_path: Path, api: str) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho 'orgrest: it is broken' >&2\nexit 3\n")
     broken.chmod(0o755)
-    told = emacs(tmp_path, f'{RUN}(setq orgrest-command (list "{broken}")) (run "GET")')
-    assert told == ["it is broken"]
+    answers = emacs(tmp_path, f'{RUN}(setq orgrest-command (list "{broken}")) (run "GET")')
+    assert answers == ["it is broken"]
 
 
 @needs_emacs
 def test_a_process_that_is_not_used_ends(tmp_path: Path, api: str) -> None:
     document(tmp_path, f"GET {api}/json")
-    told = emacs(
+    answers = emacs(
         tmp_path,
         f'(setq orgrest--idle 0.2){RUN}(run "GET")'
         "(wait-for (lambda () (null orgrest--servers)))"
@@ -114,4 +114,4 @@ def test_a_process_that_is_not_used_ends(tmp_path: Path, api: str) -> None:
         ' (seq-filter (lambda (one) (string-match "orgrest.*\\\\(output\\\\|stderr\\\\)"'
         " (buffer-name one))) (buffer-list))))",
     )
-    assert told == ["done", None]
+    assert answers == ["done", None]

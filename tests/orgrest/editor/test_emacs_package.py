@@ -46,9 +46,9 @@ def emacs(home: Path, script: str, status: int = 0) -> str:
 
 
 def test_the_package_installs_from_its_file_and_evaluates_requests(tmp_path: Path) -> None:
-    said = emacs(tmp_path, f'(package-install-file "{ORGREST_EL}")')
-    assert "Warning" not in said
-    assert "Error" not in said
+    answers = emacs(tmp_path, f'(package-install-file "{ORGREST_EL}")')
+    assert "Warning" not in answers
+    assert "Error" not in answers
     with RawServer(
         by_path({"/": response(b'{"a":1}', "Content-Type: application/json")})
     ) as server:
@@ -56,7 +56,7 @@ def test_the_package_installs_from_its_file_and_evaluates_requests(tmp_path: Pat
         notes.write_text(f"#+begin_src restclient\nGET {server.url}/\n#+end_src\n")
         calls.write_text(f"GET {server.url}/\n")
         # The lines of docs/emacs.md; then as after the next start of Emacs.
-        said = emacs(
+        answers = emacs(
             tmp_path,
             """(with-eval-after-load 'org (require 'orgrest))
             (find-file "calls.http")
@@ -67,7 +67,7 @@ def test_the_package_installs_from_its_file_and_evaluates_requests(tmp_path: Pat
             (with-timeout (60) (while orgrest--pending (accept-process-output nil 0.1)))
             (save-buffer)""",
         )
-    assert "The mode is orgrest-mode" in said
+    assert "The mode is orgrest-mode" in answers
     assert '#+RESULTS:\n#+BEGIN_SRC js\n{\n  "a": 1\n}' in notes.read_text()
 
 
@@ -83,7 +83,7 @@ def test_package_lint_finds_nothing_in_the_file_of_a_release(tmp_path: Path) -> 
     assert (tmp_path / "orgrest.el").read_text().count("\n") == 1 + ORGREST_EL.read_text().count(
         "\n"
     )
-    said = emacs(
+    answers = emacs(
         tmp_path,
         f"""(add-to-list 'package-directory-list "{LINTER}")
         (package-initialize)
@@ -92,4 +92,4 @@ def test_package_lint_finds_nothing_in_the_file_of_a_release(tmp_path: Path) -> 
         (dolist (found (package-lint-buffer))
           (princ (format "%s:%s: %s\\n" (nth 0 found) (nth 2 found) (nth 3 found))))""",
     )
-    assert re.findall(r"^\d+:(?:warning|error): .*", said, re.MULTILINE) == []
+    assert re.findall(r"^\d+:(?:warning|error): .*", answers, re.MULTILINE) == []

@@ -113,9 +113,9 @@ def test_hover_tells_the_value_and_the_file_that_it_comes_from(
     folder: Path, word: str, expected: list[str]
 ) -> None:
     analysis = analysed(folder)
-    said = hover(analysis, Names(analysis), TEXT.index(word))
-    assert said is not None
-    assert all(part in said[0] for part in expected), said
+    hover_text = hover(analysis, Names(analysis), TEXT.index(word))
+    assert hover_text is not None
+    assert all(part in hover_text[0] for part in expected), hover_text
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ('atob("!!")', "atob: not valid Base64: !!"),
         ('atob("YTp=i")', "atob: not valid Base64"),
@@ -239,13 +239,13 @@ def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.Mon
         ('jsonPath("{}", "$[")', "jsonPath: "),
     ],
 )
-def test_a_function_that_fails_says_what_failed(code: str, said: str) -> None:
+def test_a_function_that_fails_says_what_failed(code: str, message: str) -> None:
     with Engine() as engine:
-        with pytest.raises(ScriptError, match=re.escape(said)) as failed:
+        with pytest.raises(ScriptError, match=re.escape(message)) as failed:
             jetbrains(engine, code)
         assert "Python" not in failed.value.reason
         given = "let said; try { CODE } catch (error) { said = error.message; } client.log(said)"
-        assert said in jetbrains(engine, given.replace("CODE", code)).log[0]  # it can be caught
+        assert message in jetbrains(engine, given.replace("CODE", code)).log[0]  # it can be caught
 
 
 def test_an_engine_that_died_is_reported_and_started_again() -> None:

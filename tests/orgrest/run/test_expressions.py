@@ -255,9 +255,9 @@ def test_an_editor_computes_nothing_and_finds_nothing_wrong(tmp_path: Path) -> N
 def test_variables_and_requests_in_expressions_are_shown_and_renamed(tmp_path: Path) -> None:
     names = Names(analysed(tmp_path))
     at = EDITED.index("token.slice")
-    said = hover(names.analysis, names, at)
-    assert said is not None
-    assert "abc" in said[0]
+    hover_text = hover(names.analysis, names, at)
+    assert hover_text is not None
+    assert "abc" in hover_text[0]
     one = names.at(at)
     assert one is not None
     after = apply(EDITED, names.rename(one, "key"))

@@ -467,9 +467,9 @@ def test_another_document_that_names_the_same_login_does_not_get_its_token(
 ) -> None:
     done(documents.run(someone=Someone()))
     documents.new_logins()
-    said = reason(documents.run(name="hostile.http"))
-    assert ", but have not allowed" in said
-    assert "hostile.http" in said
+    message = reason(documents.run(name="hostile.http"))
+    assert ", but have not allowed" in message
+    assert "hostile.http" in message
     jo = Someone(says=False)
     assert "you declined" in reason(documents.run(name="hostile.http", someone=jo))
     [question] = jo.questions
@@ -488,9 +488,9 @@ def test_a_token_goes_to_no_host_that_the_person_did_not_allow(
 ) -> None:
     done(documents.run(someone=Someone()))
     text = CODE.replace("GET {url}", f"GET {evil.url}")
-    said = reason(documents.run(text, someone))
-    assert evil.url in said
-    assert "not allowed" in said or "you declined" in said
+    message = reason(documents.run(text, someone))
+    assert evil.url in message
+    assert "not allowed" in message or "you declined" in message
     assert evil.requests == []
 
 
@@ -715,8 +715,8 @@ def test_a_login_elsewhere_than_by_tls_and_loopback_is_not_begun(
         if other != name:
             settings += f"@q_{other} = {{{{p_{other}}}}}\n"
     jo = Someone()
-    said = reason(documents.run(CODE.replace("code p", "code q"), jo, settings=settings))
-    assert why in said
+    message = reason(documents.run(CODE.replace("code p", "code q"), jo, settings=settings))
+    assert why in message
     assert jo.questions == jo.browser.opened == []
 
 
@@ -742,9 +742,9 @@ def test_what_a_hostile_token_endpoint_answers_ends_as_an_error(
     with RawServer(response(body)) as hostile:
         settings = SETTINGS.replace("{url}/token", f"{hostile.url}/token")
         jo = Someone()
-        said = reason(documents.run(someone=jo, settings=settings))
-    assert why in said
-    assert len(said) < 1000
+        message = reason(documents.run(someone=jo, settings=settings))
+    assert why in message
+    assert len(message) < 1000
     assert f"get the token from {hostile.url}," in jo.questions[0]
     assert provider.bearers == []
 
@@ -823,8 +823,8 @@ def test_a_login_that_nobody_answers_ends_and_listens_no_longer(
 ) -> None:
     monkeypatch.setattr(flows, "LONGEST_LOGIN", 0.3)
     jo = Someone(None)
-    said = reason(documents.run(someone=jo))
-    assert "no response to this login" in said
+    message = reason(documents.run(someone=jo))
+    assert "no response to this login" in message
     uri, _ = callback(jo.browser.opened[0])
     with pytest.raises(requests.ConnectionError):
         requests.get(uri, timeout=9)
@@ -834,8 +834,8 @@ def test_a_run_that_is_broken_off_waits_for_no_login(documents: Documents) -> No
     budget = Budget()
     jo = Someone(None)
     jo.browser.before = lambda _: budget.stop("enough")
-    said = reason(documents.run(someone=jo, client=Client(budget=budget)))
-    assert "interrupted" in said
+    message = reason(documents.run(someone=jo, client=Client(budget=budget)))
+    assert "interrupted" in message
     uri, _ = callback(jo.browser.opened[0])
     with pytest.raises(requests.ConnectionError):
         requests.get(uri, timeout=9)

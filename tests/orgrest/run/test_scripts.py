@@ -212,7 +212,7 @@ def test_a_body_that_is_no_text_is_sent_as_it_is_where_a_script_leaves_it(
 
 
 @pytest.mark.parametrize(
-    ("moment", "code", "said"),
+    ("moment", "code", "message"),
     [
         ("", "request.timeout = 5", "request.timeout is not supported"),
         ("", "request.body = {a: 1}", "request.body must be a string or a Buffer, found object"),
@@ -229,11 +229,11 @@ def test_a_body_that_is_no_text_is_sent_as_it_is_where_a_script_leaves_it(
     ],
 )
 def test_a_change_that_cannot_be_sent_is_reported_and_nothing_is_sent(
-    run, moment: str, code: str, said: str
+    run, moment: str, code: str, message: str
 ) -> None:
     done = run(f"@key = secret\n{{{{{moment}\n{code}\n}}}}\nPOST HOST/\n\nbody\n")
     assert (done.sent, done.states) == ([], ["failed"])
-    assert said in done.reasons[0]
+    assert message in done.reasons[0]
 
 
 def test_a_long_text_with_many_braces_is_looked_at_once(run) -> None:
@@ -471,7 +471,7 @@ def test_a_script_that_breaks_javascript_breaks_nothing_else(run, code: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("$requestClient.send('x')", "messages stand in the body, with lines === between them"),
         ("httpFile.fileName", "are what a file has here"),
@@ -480,10 +480,10 @@ def test_a_script_that_breaks_javascript_breaks_nothing_else(run, code: str) -> 
     ],
 )
 def test_what_scripts_of_httpyacs_do_not_have_here_says_what_to_do_instead(
-    run, code: str, said: str
+    run, code: str, message: str
 ) -> None:
     done = run(f"{{{{\n{code}\n}}}}\nGET HOST/a\n")
-    assert said in done.reasons[0]
+    assert message in done.reasons[0]
 
 
 # ------------------------------------------------------------- Postman's API, and JetBrains'
@@ -528,16 +528,16 @@ def test_variables_of_postman_are_those_of_the_run(run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("pm.cookies.jar()", "cookies are kept, and sent, without a script"),
         ("pm.execution.setNextRequest('x')", "requests are sent in their order"),
     ],
 )
 def test_what_postman_has_and_scripts_here_have_not_says_what_to_do_instead(
-    run, code: str, said: str
+    run, code: str, message: str
 ) -> None:
-    assert said in run(f"< {{%\n{code}\n%}}\nGET HOST/\n").reasons[0]
+    assert message in run(f"< {{%\n{code}\n%}}\nGET HOST/\n").reasons[0]
 
 
 BOUNDARY = "--orgrest-form-boundary"
@@ -645,7 +645,7 @@ def test_credentials_of_scripts_requests_are_sent(run, auth: str, sent: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("{}", "the request must have a url"),
         ('{url: "HOST", body: {mode: "file", file: "/etc/passwd"}}',
@@ -656,11 +656,11 @@ def test_credentials_of_scripts_requests_are_sent(run, auth: str, sent: str) -> 
     ],
 )  # fmt: skip
 def test_what_a_script_cannot_send_is_an_error_of_its_and_nothing_goes_out(
-    run, given: str, told: str
+    run, given: str, message: str
 ) -> None:
     done = run(f"< {{%\n{SEND.format(given, '')}\n%}}\nGET HOST/a\n")
     assert done.sent == []
-    assert told in done.reasons[0]
+    assert message in done.reasons[0]
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "file:///etc/passwd", "nonsense"])
@@ -875,7 +875,7 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (CLIENTS + "GET HOST/{{$.clients..id}}/{{$.clients..name}}\n", "$.clients..id 3"),
         ("GET HOST/{{$.nobody..id}}\n", "the variable nobody is not defined"),
@@ -889,11 +889,11 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
     ],
 )
 def test_a_list_that_cannot_be_gone_over_is_reported_and_nothing_is_sent(
-    run, text: str, told: str
+    run, text: str, message: str
 ) -> None:
     done = run(text)
-    assert not done.sent or "at most" in told
-    assert told in done.reasons[0]
+    assert not done.sent or "at most" in message
+    assert message in done.reasons[0]
 
 
 def test_a_list_of_the_file_or_of_an_environment_will_do(run, tmp_path: Path) -> None:

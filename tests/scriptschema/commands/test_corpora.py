@@ -102,9 +102,9 @@ def test_import_tells_what_cannot_be_read_continues_and_tells_it_again(
     out = tmp_path / "out"
     (mixed / "broken.pb").write_bytes(b"\x12\x05ab")
     for _ in range(2):
-        told = said("import", mixed, "-o", out, status=1).splitlines()
-        assert told[0].startswith(f"scriptschema: {mixed}/broken.pb: byte 1")
-        assert len(told) == 2
+        output = said("import", mixed, "-o", out, status=1).splitlines()
+        assert output[0].startswith(f"scriptschema: {mixed}/broken.pb: byte 1")
+        assert len(output) == 2
     assert len(trees_in(out)) == 12
 
 
@@ -114,8 +114,8 @@ def test_import_reads_standard_input_and_what_a_message_is(tmp_path: Path) -> No
     options = ("--message", "Expr", "--delimited", "-", "-o", out)
     assert said("import", *options, stdin=data).startswith("5 new trees")
     assert said("import", *options, stdin=data) == "0 new trees, 5 already present\n"
-    told = said("import", "--message", "Expr", "--from", "luau", "-", "-o", out, status=1)
-    assert told.startswith(
+    output = said("import", "--message", "Expr", "--from", "luau", "-", "-o", out, status=1)
+    assert output.startswith(
         "scriptschema: standard input: sources can only be read as ModuleSets, not as Expr\n"
     )
 
@@ -123,8 +123,8 @@ def test_import_reads_standard_input_and_what_a_message_is(tmp_path: Path) -> No
 def test_import_drops_unknown_fields_when_asked(tmp_path: Path) -> None:
     data = wire.encode(generate(seed=1))
     (tmp_path / "a.pb").write_bytes(data + b"\x98\x06\x01")
-    told = said("import", tmp_path / "a.pb", "-o", tmp_path / "out", status=1)
-    assert "unknown field 99" in told
+    output = said("import", tmp_path / "a.pb", "-o", tmp_path / "out", status=1)
+    assert "unknown field 99" in output
     said("import", "--drop-unknown", tmp_path / "a.pb", "-o", tmp_path / "out")
     assert trees_in(tmp_path / "out") == {data}
 
@@ -147,13 +147,13 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_done(
     corpus = make(tmp_path / "corpus", range(2))
     (corpus / "broken.pb").write_bytes(b"\x12")
     (corpus / "round").symlink_to(corpus)
-    told = said(command, corpus, "-o", tmp_path / out, status=1).splitlines()
-    assert told[:2] == [
+    output = said(command, corpus, "-o", tmp_path / out, status=1).splitlines()
+    assert output[:2] == [
         f"scriptschema: {corpus}/broken.pb: byte 1, program: the value is truncated",
         f"scriptschema: {corpus}/round: a link to a folder, which is not followed",
     ]
-    assert len(told) == 3
-    assert "2 trees" in told[2] or "2 new trees" in told[2]
+    assert len(output) == 3
+    assert "2 trees" in output[2] or "2 new trees" in output[2]
 
 
 @pytest.mark.parametrize("command", ["import", "export", "distill", "merge"])
@@ -194,9 +194,9 @@ def test_an_interrupted_import_continues_where_it_was(tmp_path: Path) -> None:
     before = sorted(source.iterdir())
     out = tmp_path / "out"
     process = interrupted("import", source, "-o", out, until=out, files_there=100)
-    _, told = process.communicate()
+    _, output = process.communicate()
     assert process.returncode == 130
-    assert told == b"interrupted: to continue, run the same command again\n"
+    assert output == b"interrupted: to continue, run the same command again\n"
     assert not [path.name for path in out.glob(".*") if path.name != ".imported"]
     text = said("import", source, "-o", out)
     again = int(text.partition("; ")[2].partition(" ")[0].replace(",", ""))
@@ -266,15 +266,15 @@ def test_export_tells_what_a_format_cannot_hold_and_names_that_meet(tmp_path: Pa
     files.write(corpus / "b.pb", wire.encode(parse("return 1").tree))
     files.write(corpus / "b.luau", b"return 2")
     files.write(corpus / "c.pb", b"\x12")
-    told = said("export", corpus, "--to", "json", "-o", tmp_path / "out", status=1).splitlines()
-    assert [line.partition(" ")[2].partition(": ")[0] for line in told[:3]] == [
+    output = said("export", corpus, "--to", "json", "-o", tmp_path / "out", status=1).splitlines()
+    assert [line.partition(" ")[2].partition(": ")[0] for line in output[:3]] == [
         f"{corpus}/a.pb",
         f"{corpus}/b.pb and {corpus}/b.luau would both be written to {tmp_path}/out/b.json",
         f"{corpus}/c.pb",
     ]
-    assert told[3:] == ["1 tree, 0 already present"]
-    told = said("export", corpus, "-o", tmp_path / "a.pbstream", status=1)
-    assert told.endswith("3 trees, 0 already present\n")
+    assert output[3:] == ["1 tree, 0 already present"]
+    output = said("export", corpus, "-o", tmp_path / "a.pbstream", status=1)
+    assert output.endswith("3 trees, 0 already present\n")
 
 
 @pytest.mark.parametrize(
@@ -302,8 +302,8 @@ def test_export_refuses_what_cannot_be(
 
 def test_distill_keeps_all_features_with_few_trees_in_whatever_order(tmp_path: Path) -> None:
     corpus = make(tmp_path / "corpus", range(120))
-    told = said("distill", corpus, "-o", tmp_path / "a")
-    assert told.startswith("120 trees, ")
+    output = said("distill", corpus, "-o", tmp_path / "a")
+    assert output.startswith("120 trees, ")
     kept = trees_in(tmp_path / "a")
     assert len(kept) < 80
     assert kept < trees_in(corpus)
@@ -327,19 +327,19 @@ def test_distill_keeps_the_smallest_of_trees_equal_up_to_names_and_constants(
     corpus = tmp_path / "corpus"
     for number, source in enumerate(("return 1000, 'long'", "return 1, ''", "return 7, 'x'")):
         files.write(corpus / f"{number}.luau", source.encode())
-    told = said("distill", corpus, "-o", tmp_path / "out")
-    assert told.startswith("3 trees, 1 shape, ")
-    assert told.endswith(" -> 1 tree\n")
+    output = said("distill", corpus, "-o", tmp_path / "out")
+    assert output.startswith("3 trees, 1 shape, ")
+    assert output.endswith(" -> 1 tree\n")
     assert trees_in(tmp_path / "out") == {wire.encode(parse("return 1, ''").tree)}
 
 
 def test_distill_tells_what_is_in_the_folder_beside(tmp_path: Path) -> None:
     corpus = make(tmp_path / "corpus", range(3))
     out = make(tmp_path / "out", range(90, 92))
-    told = said("distill", corpus, "-o", out)
-    assert told.endswith(f"{out} also contains 2 older trees\n")
+    output = said("distill", corpus, "-o", out)
+    assert output.endswith(f"{out} also contains 2 older trees\n")
     assert {"90.pb", "91.pb"} < set(content(out))
-    assert said("distill", corpus, "-o", out) == told  # and goes on, or ends, the same
+    assert said("distill", corpus, "-o", out) == output  # and goes on, or ends, the same
 
 
 def test_merge_adds_what_a_corpus_lacks_and_nothing_else(tmp_path: Path) -> None:
@@ -389,9 +389,9 @@ def test_distill_keeps_all_that_a_command_reports(argument: str, tmp_path: Path)
         files.write(corpus / f"{name}.luau", source.encode())
     command, log = command_that_covers(tmp_path)
     out = tmp_path / "out"
-    told = said("distill", corpus, "-o", out, "--coverage", command + argument)
+    output = said("distill", corpus, "-o", out, "--coverage", command + argument)
     # while print do end type repeat until
-    assert told == "4 trees, 4 shapes, 7 features -> 2 trees\n"
+    assert output == "4 trees, 4 shapes, 7 features -> 2 trees\n"
     assert {render(wire.decode(ModuleSet, data)) for data in trees_in(out)} == {
         render(parse(source).tree) for source in (both, "repeat until print")
     }
@@ -409,8 +409,8 @@ def test_what_a_command_has_reported_is_not_asked_again(tmp_path: Path) -> None:
         files.write(corpus / f"{name}.luau", source.encode())
     command, log = command_that_covers(tmp_path, fault="while")
     out = tmp_path / "out"
-    told = said("distill", corpus, "-o", out, "--coverage", command, status=1)
-    assert f": {sys.executable} printed nothing\n" in told
+    output = said("distill", corpus, "-o", out, "--coverage", command, status=1)
+    assert f": {sys.executable} printed nothing\n" in output
     assert log.read_text() == "run\n" * 3
     before = trees_in(out)
     said("distill", corpus, "-o", out, "--coverage", command, status=1)
@@ -441,8 +441,8 @@ def test_a_command_that_cannot_be_run_is_wrong_use(
 def test_a_command_that_takes_too_long_is_reported_and_ended(tmp_path: Path) -> None:
     corpus = make(tmp_path / "corpus", range(1))
     options = ("--coverage", "sleep 60", "--timeout", "0.2")
-    told = said("distill", corpus, "-o", tmp_path / "out", *options, status=1)
-    assert "sleep took too long" in told
+    output = said("distill", corpus, "-o", tmp_path / "out", *options, status=1)
+    assert "sleep took too long" in output
 
 
 def test_ctrl_c_ends_the_command_and_keeps_what_it_has_reported(tmp_path: Path) -> None:
@@ -462,9 +462,9 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_has_reported(tmp_path: Path) 
     out = tmp_path / "out"
     options = ("--coverage", f"{sys.executable} {script}", "--timeout", 600)
     process = interrupted("distill", corpus, "-o", out, *options, until=pid)
-    _, told = process.communicate()
+    _, output = process.communicate()
     assert process.returncode == 130
-    assert told == b"interrupted: to continue, run the same command again\n"
+    assert output == b"interrupted: to continue, run the same command again\n"
     assert len((out / ".covered").read_bytes().splitlines()) == 1
     wait_until(lambda: not is_alive(int(pid.read_text())))
 
@@ -540,8 +540,8 @@ def test_diff_tells_what_cannot_be_read(tmp_path: Path) -> None:
     files.write(one / "broken.pb", b"\x12")
     done = run("corpus", "diff", one, one)
     assert done.returncode == 1
-    told = f"scriptschema: {one}/broken.pb: byte 1, program: the value is truncated"
-    assert done.stderr.decode().splitlines() == [told] * 2
+    message = f"scriptschema: {one}/broken.pb: byte 1, program: the value is truncated"
+    assert done.stderr.decode().splitlines() == [message] * 2
     assert b"2 trees" in done.stdout
 
 
@@ -609,10 +609,10 @@ def test_what_the_schema_lacks_is_reported_and_never_lost_in_silence(
 ) -> None:
     (newer / "c.luau").write_text("local x = 0.5")
     (newer / "d.luau").write_text("--!strict\nlocal x = 5 -- a comment is no loss")
-    told = said("import", newer, "-o", tmp_path / "c", status=1)
-    assert "1 source with syntax that the schema lacks: use --luau today to keep it" in told
-    assert "integer" in told
-    assert "b.textproto" in told
+    output = said("import", newer, "-o", tmp_path / "c", status=1)
+    assert "1 source with syntax that the schema lacks: use --luau today to keep it" in output
+    assert "integer" in output
+    assert "b.textproto" in output
     older = said("import", newer, "--luau", "0.700", "-o", tmp_path / "d", status=1)
     assert "0.711" in older
 
@@ -620,16 +620,16 @@ def test_what_the_schema_lacks_is_reported_and_never_lost_in_silence(
 def test_a_message_of_a_newer_luau_is_found_where_it_is_requested(tmp_path: Path) -> None:
     (tmp_path / "a.textproto").write_text("val: 5")
     cast = ("stats", tmp_path, "--message", "ExprConstantInteger")
-    told = said(*cast, status=2)
-    assert "ExprConstantInteger is a message of a newer Luau: use --luau today" in told
+    output = said(*cast, status=2)
+    assert "ExprConstantInteger is a message of a newer Luau: use --luau today" in output
     assert b"1 tree, 1 node" in ok_here("corpus", *cast, "--luau", "0.715")
 
 
 def test_a_file_is_imported_again_for_another_version(tmp_path: Path) -> None:
     files.write(tmp_path / "in" / "a.luau", b"local x = 0.5")
     said("import", tmp_path / "in", "-o", tmp_path / "c")
-    told = said("import", tmp_path / "in", "--luau", "today", "-o", tmp_path / "c")
-    assert told == "1 new tree, 0 already present\n"
+    output = said("import", tmp_path / "in", "--luau", "today", "-o", tmp_path / "c")
+    assert output == "1 new tree, 0 already present\n"
     assert "1 file imported earlier" in said(
         "import", tmp_path / "in", "--luau", "today", "-o", tmp_path / "c"
     )

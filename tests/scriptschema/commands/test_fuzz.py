@@ -41,7 +41,7 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["-t", "luau-web"], "missing folder for the campaign:"),
         (["-o", "none"], "missing target: use"),
@@ -62,17 +62,17 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
     ids=str,
 )
 def test_what_cannot_be_requested_is_reported(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = run_here("fuzz", *arguments)
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.decode().split())
+    assert message in " ".join(done.stderr.decode().split())
     assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("size = ", "Invalid value"),
         ("targets = 3", "invalid campaign configuration:"),
@@ -83,12 +83,12 @@ def test_what_cannot_be_requested_is_reported(
         ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_reported(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_file_is_reported(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(text)
     done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "out")
     assert done.returncode == 2
-    assert said in done.stderr.decode()
+    assert message in done.stderr.decode()
 
 
 def test_targets_and_options_stand_in_a_file(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_what_differs_in_messages_alone_is_no_find_among_finds(tmp_path: Path) -
         folder = tmp_path / str(status + 1)
         done = run_here("fuzz", "-j", 1, *target, "--compare", "errors", "-o", folder, *more)
         assert done.returncode == status, done.stderr
-        said = b"nothing new was found; also saved: programs that differ only in messages"
-        assert said in done.stderr
+        message = b"nothing new was found; also saved: programs that differ only in messages"
+        assert message in done.stderr
         assert [find.name for _, find in finds.load_all(folder)] == [Signature("message").name]
 
 

@@ -78,8 +78,8 @@ def test_one_bad_file_among_many_is_reported_and_the_rest_is_done(
     (tmp_path / "bad.pb").write_bytes(b"\x12\x05")
     done = run("convert", tree, tmp_path / "bad.pb", "--to", "json", "-o", tmp_path / "out")
     assert done.returncode == 1
-    told = f"{tmp_path}/bad.pb: byte 1, program: length 5 exceeds the remaining 0 bytes"
-    assert done.stderr.decode() == f"scriptschema: {told}\n"
+    message = f"{tmp_path}/bad.pb: byte 1, program: length 5 exceeds the remaining 0 bytes"
+    assert done.stderr.decode() == f"scriptschema: {message}\n"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["tree.json"]
 
 
@@ -315,13 +315,13 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
     shutil.copy(EXAMPLE, tmp_path)
     for name in ("a.luau", "b.luau", "notes"):
         (tmp_path / name).write_text("return 1")
-    said = (
+    message = (
         b"skipped 3 files with a suffix that trees do not have (.luau, none): "
         b"use --from to read them\n"
     )
     for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):
         done = run_here(*arguments, tmp_path)
-        assert (done.returncode, done.stderr) == (0, said)
+        assert (done.returncode, done.stderr) == (0, message)
     assert b"5 trees" in ok_here("corpus", "stats", tmp_path)  # which reads sources, too
 
 

@@ -41,10 +41,10 @@ def test_a_user_sees_the_whole_summary_of_a_command_on_a_line(
     path: str, command: click.Command
 ) -> None:
     parent = path.split()[1:-1]
-    told = run_here(*parent, "--help").stdout.decode()
+    output = run_here(*parent, "--help").stdout.decode()
     summary = command.get_short_help_str(1000)
-    assert f"  {path.split()[-1]}  " in told
-    assert f"  {summary}\n" in told
+    assert f"  {path.split()[-1]}  " in output
+    assert f"  {summary}\n" in output
     assert summary.endswith(".")
 
 
@@ -100,6 +100,6 @@ def test_whoever_shows_a_source_is_told_how_to_read_it(tmp_path: Path) -> None:
     path.write_text("return 1")
     for command in (["show"], ["convert", "--to", "text"], ["render"]):
         done = run_here(*command, path)
-        told = f"{path}: Luau source, not a tree; to read it, run `scriptschema parse {path}`\n"
-        assert done.stderr.decode() == f"scriptschema: {told}"
+        message = f"{path}: Luau source, not a tree; to read it, run `scriptschema parse {path}`\n"
+        assert done.stderr.decode() == f"scriptschema: {message}"
         assert done.returncode

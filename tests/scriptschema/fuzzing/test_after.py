@@ -161,8 +161,8 @@ def test_text_of_a_program_does_not_break_out_of_its_block(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("form", ["markdown", "luau", "junit", "sarif"])
 def test_what_a_judge_says_stays_in_its_place(form: str, tmp_path: Path) -> None:
-    said = 'two\nos.exit() -- "]]>\x00\x1b'
-    folder = add(tmp_path, Signature("own", said), [a_run("luau", "ok", said)])
+    message = 'two\nos.exit() -- "]]>\x00\x1b'
+    folder = add(tmp_path, Signature("own", message), [a_run("luau", "ok", message)])
     text = run_here("export", folder, "--to", form).stdout.decode()
     assert "\x00" not in text
     assert "\x1b" not in text

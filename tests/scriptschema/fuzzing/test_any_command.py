@@ -227,8 +227,8 @@ def test_a_campaign_finds_the_exception_that_every_if_raises(
     options = ("--count", "60", "--seed", "2", "--jobs", "1")
     done = run_here("fuzz", "--target", f"command:{command}", "-o", tmp_path / "campaign", *options)
     assert done.returncode == 0, done.stderr
-    said = b"every program with an if statement fails: internal error: KeyError: 'if'"
-    assert said in done.stdout + done.stderr
+    message = b"every program with an if statement fails: internal error: KeyError: 'if'"
+    assert message in done.stdout + done.stderr
     [(folder, find)] = finds.load_all(tmp_path / "campaign")
     assert str(find.signature) == "internal error: run_if < <module>"
     assert "if " in finds.source_of(folder, finds.REDUCED)
@@ -322,8 +322,8 @@ def test_a_target_that_refuses_each_if_is_not_taken_for_an_old_luau(tmp_path: Pa
     path.write_text("if grep -qw if ; then exit 1; fi\n")
     found = probe(Description("command", f"sh {path}"))
     assert "ExprIfElse" not in found.missing
-    said = "every program with an if statement fails: error: no error message"
-    assert f"{said} (if this is a crash, use --crash REGEX)" in str(found)
+    message = "every program with an if statement fails: error: no error message"
+    assert f"{message} (if this is a crash, use --crash REGEX)" in str(found)
     assert not probe(Description("command", "cat")).fails
 
 

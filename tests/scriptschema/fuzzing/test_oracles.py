@@ -209,7 +209,7 @@ def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "detail"),
+    ("message", "detail"),
     [
         ('IrLowering.cpp:342: !"Unsupported form"', 'IrLowering.cpp: !"Unsupported form"'),
         ('src/lvm.cpp:31: !"Unsupported form"', 'lvm.cpp: !"Unsupported form"'),
@@ -219,9 +219,9 @@ def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
     ],
 )
 def test_assertions_are_distinguished_by_their_file_and_by_the_text_beside_a_condition(
-    said: str, detail: str
+    message: str, detail: str
 ) -> None:
-    found = judged([Outcome("assertion", "", said)])
+    found = judged([Outcome("assertion", "", message)])
     assert found is not None
     assert found.signature == Signature("assertion", detail)
 

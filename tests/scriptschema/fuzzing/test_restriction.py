@@ -99,17 +99,17 @@ def test_what_targets_are_is_reported_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         (["--without", "bufer"], "'bufer'; did you mean buffer?"),
         (["--only", "math.floor"], "'math.floor'"),
         (["--only", "print"], "'print'"),
     ],
 )
-def test_unknown_names_are_reported(option: list[str], said: str, tmp_path: Path) -> None:
+def test_unknown_names_are_reported(option: list[str], message: str, tmp_path: Path) -> None:
     done = run_here("fuzz", "-j", 1, "-t", "command:cat", "-o", tmp_path / "campaign", *option)
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.decode().replace("│", "").split())
+    assert message in " ".join(done.stderr.decode().replace("│", "").split())
     path = tmp_path / "campaign.toml"
     path.write_text('without = ["bufer"]\n[[targets]]\nkind = "command"\ncommand = "cat"\n')
     done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "campaign")

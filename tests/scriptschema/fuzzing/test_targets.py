@@ -85,7 +85,7 @@ def test_each_variant_is_put_where_it_belongs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "kind", "said"),
+    ("script", "kind", "message"),
     [
         ("exit 1", "error", ""),
         ("echo 'a.luau:1: bad' >&2; exit 1", "error", "a.luau:1: bad"),
@@ -102,10 +102,10 @@ def test_each_variant_is_put_where_it_belongs() -> None:
         ("echo 'not enough memory' >&2; exit 1", "memory", "not enough memory"),
     ],
 )
-def test_how_a_command_ends_is_distinguished(script: str, kind: str, said: str) -> None:
+def test_how_a_command_ends_is_distinguished(script: str, kind: str, message: str) -> None:
     [found] = command(f"sh -c {script!r}" if '"' not in script else f"sh -c {quoted(script)}")
     assert found.kind == kind
-    assert said in found.error
+    assert message in found.error
 
 
 def quoted(text: str) -> str:
@@ -239,7 +239,7 @@ def test_a_service_answers_for_each_variant(service: Target) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "kind", "said"),
+    ("source", "kind", "message"),
     [
         ("segfault", "crash", "SIGSEGV"),
         ("abort", "assertion", "x > 0"),
@@ -250,11 +250,11 @@ def test_a_service_answers_for_each_variant(service: Target) -> None:
     ],
 )
 def test_a_service_that_breaks_is_started_again(
-    service: Target, source: str, kind: str, said: str
+    service: Target, source: str, kind: str, message: str
 ) -> None:
     found = run(service, source)
     assert kinds(found) == [kind, kind]
-    assert said in found[0].error
+    assert message in found[0].error
     assert run(service, "print(3)") == [Outcome("ok", "3\n")] * 2
 
 

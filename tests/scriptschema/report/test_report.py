@@ -46,7 +46,7 @@ def test_it_opens_without_complaints_and_asks_for_nothing_from_elsewhere(page: B
 
 
 def test_a_find_says_all_that_one_needs_to_act_on_it(page: Browser) -> None:
-    said = page.ask("document.querySelectorAll('.find')[1].innerText")
+    text = page.ask("document.querySelectorAll('.find')[1].innerText")
     for needed in (
         "print(math.floor(12.5) + 1)",  # the reduced program
         "Line 2 of the output",
@@ -59,7 +59,7 @@ def test_a_find_says_all_that_one_needs_to_act_on_it(page: Browser) -> None:
         "9 nodes, reduced from 240 in 188 tests",
         "luau-web 1.3.0",
     ):
-        assert needed in said
+        assert needed in text
     marks = page.ask("[...document.querySelectorAll('mark')].map((m) => m.textContent).join()")
     assert marks == "2,3"
     assert page.ask("document.querySelectorAll('.find .code .nf, .find .code .nb').length") > 0
@@ -69,11 +69,11 @@ def test_hostile_programs_are_shown_and_run_nothing(page: Browser) -> None:
     assert page.ask("document.title").startswith("3 finds: ")
     assert page.ask("document.images.length") == 0
     assert page.ask("document.scripts.length") == 1
-    said = page.ask("document.querySelector('.find').textContent")
-    assert "<script>document.title = 'owned'</script>" in said
-    assert r"\x1b[31m" in said
-    assert r"\u202e reversed" in said
-    assert r"\ud800" in said
+    text = page.ask("document.querySelector('.find').textContent")
+    assert "<script>document.title = 'owned'</script>" in text
+    assert r"\x1b[31m" in text
+    assert r"\u202e reversed" in text
+    assert r"\ud800" in text
     everything = page.ask("document.body.textContent")
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", everything)
     # The policy would hold even if something got through.
@@ -87,9 +87,9 @@ def test_hostile_programs_are_shown_and_run_nothing(page: Browser) -> None:
 
 def test_megabytes_are_cut_off_and_say_so(page: Browser, tmp_path: Path) -> None:
     assert (tmp_path / "report.html").stat().st_size < 400_000
-    said = page.ask("document.querySelectorAll('.find')[2].textContent")
-    assert "and 980,009 more characters" in said
-    assert "and 996,000 more characters" in said
+    text = page.ask("document.querySelectorAll('.find')[2].textContent")
+    assert "and 980,009 more characters" in text
+    assert "and 996,000 more characters" in text
     assert page.ask("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -167,9 +167,9 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_numbers_are_those_of_the_campaign(page: Browser) -> None:
-    said = page.ask("document.body.innerText")
+    text = page.ask("document.body.innerText")
     for number in ("218,900", "656,700", "3 h 19 min", "398", "99,500"):
-        assert number in said
+        assert number in text
     used = page.ask(
         "[...document.querySelectorAll('details')].find((d) => "
         "d.querySelector('strong')?.textContent == 'math').textContent"

@@ -49,7 +49,7 @@ def ask(editor: Editor, folder: Path, body: str, **changes: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"line": "3"}, "no line"),
         ({"arguments": {}}, "no arguments"),
@@ -59,14 +59,14 @@ def ask(editor: Editor, folder: Path, body: str, **changes: Any) -> Any:
     ],
 )
 def test_nonsense_from_an_editor_is_refused_with_the_reason(
-    changes: dict[str, Any], said: str, editor: Editor, tmp_path: Path
+    changes: dict[str, Any], message: str, editor: Editor, tmp_path: Path
 ) -> None:
-    with pytest.raises(JsonRpcException, match=said):
+    with pytest.raises(JsonRpcException, match=message):
         ask(editor, tmp_path, "GET http://x", **changes)
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"line": 1}, "notes.org:1: no request block at this position"),
         ({"line": 99}, "notes.org:99: no request block at this position"),
@@ -86,13 +86,13 @@ def test_nonsense_from_an_editor_is_refused_with_the_reason(
     ],
 )
 def test_a_block_that_cannot_be_evaluated_is_reported_with_its_place(
-    changes: dict[str, Any], said: str, editor: Editor, tmp_path: Path, api: str
+    changes: dict[str, Any], message: str, editor: Editor, tmp_path: Path, api: str
 ) -> None:
     body = changes.pop("body", f"GET {api}/live")
     document = f"* A\n#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     with pytest.raises(JsonRpcException) as raised:
         ask(editor, tmp_path, body, document=document, **changes)
-    assert said in raised.value.message
+    assert message in raised.value.message
     assert str(tmp_path) not in raised.value.message.partition(" ")[0]
 
 

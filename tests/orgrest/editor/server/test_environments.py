@@ -34,9 +34,9 @@ def test_the_environment_that_the_user_chooses_counts_at_once_and_is_remembered(
     assert found == {"environments": ["dev", "prod"], "chosen": ["prod"]}
     assert "currently no environment" in editor.questions[-1]
     assert buffer.diagnostics(lambda found: not found) == []
-    said = _hovered(buffer, "{{ho|st")
-    assert "two.example" in said
-    assert "from prod, in http-client.env.json" in said
+    hover_text = _hovered(buffer, "{{ho|st")
+    assert "two.example" in hover_text
+    assert "from prod, in http-client.env.json" in hover_text
     with Editor(environ=editor._environ) as other:
         again = other.open(folder / "a.http", "GET http://{{host}}/\n", "http")
         assert "two.example" in _hovered(again, "{{ho|st")
@@ -105,9 +105,9 @@ def test_a_client_may_set_the_values_that_a_request_asks_for(
     for values in ({"who": "me", "other": 7}, {"who": "me"}):
         params = types.DidChangeConfigurationParams({"orgrest": {"variables": values}})
         editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
-        said = _hovered(buffer, "{{wh|o")
-        assert "me" in said
-        assert "set by the editor setting `variables`," in said
+        hover_text = _hovered(buffer, "{{wh|o")
+        assert "me" in hover_text
+        assert "set by the editor setting `variables`," in hover_text
         assert buffer.command("orgrest.send", line=1)["status"] == 200
     editor.notify(
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,

@@ -254,10 +254,10 @@ def test_what_needs_the_machine_is_refused_with_what_to_do_instead(
 ) -> None:
     with pytest.raises(ScriptError) as caught:
         engine.run(f"require('{name}')", "httpyac", ScriptInput(), Request("GET", "http://a/"))
-    said = (
+    message = (
         f'require("{name}") is not available: scripts cannot access files, the network or programs'
     )
-    assert said in caught.value.reason
+    assert message in caught.value.reason
     assert instead in caught.value.reason
 
 

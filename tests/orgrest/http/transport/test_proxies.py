@@ -90,8 +90,8 @@ def orgrest(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]
     def run(*words: str) -> tuple[int, str]:
         with pytest.raises(SystemExit) as ended:
             main([*words])
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out + said.err
+        output = capsys.readouterr()
+        return int(ended.value.code or 0), output.out + output.err
 
     return run
 
@@ -107,10 +107,10 @@ def test_a_run_sends_through_the_proxy_that_it_is_started_with(
 ) -> None:
     with RawServer(echo) as server:
         file = document(tmp_path, f"GET {server.url}/plain-{len(command)}")
-        status, said = orgrest(*command, file, "--proxy", proxy.url)
+        status, output = orgrest(*command, file, "--proxy", proxy.url)
         assert (status, len(server.requests)) == (0, 1)
         assert b"roxy-Authorization" not in server.requests[0]
-    assert PASSWORD not in said
+    assert PASSWORD not in output
     lines = proxy.lines_of(f"{server.host}/plain-{len(command)}")
     assert any("GET" in line for line in lines)
 
@@ -121,9 +121,9 @@ def test_what_is_encrypted_goes_through_a_tunnel(
     authority.cert_pem.write_to_path("ca.pem")
     with RawServer(echo, context=tls_of(authority)) as server:
         file = document(tmp_path, f"GET {server.url}/tunnel", "X-Mine: only the server's")
-        status, said = orgrest(file, "--ca", "ca.pem", "--proxy", proxy.url)
+        status, output = orgrest(file, "--ca", "ca.pem", "--proxy", proxy.url)
         assert (status, len(server.requests)) == (0, 1)
-    assert "only the server's" in said
+    assert "only the server's" in output
     assert any("CONNECT" in line for line in proxy.lines_of(server.host))
     assert "/tunnel" not in proxy.log.read_text()
 
@@ -156,11 +156,13 @@ def test_a_document_alone_gets_nothing_through_a_proxy_of_its_own(
     with RawServer(echo) as server, Proxy() as theirs:
         wanted = theirs.url.replace("//", f"//me:{PASSWORD}@")
         file = document(tmp_path, f"# @proxy {wanted}", f"GET {server.url}/")
-        status, said = orgrest(file, *options)
+        status, output = orgrest(file, *options)
         assert (theirs.requests, server.requests) == ([], [])
     assert status == 1
-    assert f"@proxy {theirs.url}: documents can only choose a proxy if the run was started" in said
-    assert PASSWORD not in said
+    assert (
+        f"@proxy {theirs.url}: documents can only choose a proxy if the run was started" in output
+    )
+    assert PASSWORD not in output
 
 
 def test_no_variable_of_a_document_or_of_its_folder_chooses_one(orgrest, tmp_path: Path) -> None:
@@ -185,10 +187,10 @@ def test_a_redirect_stays_with_the_proxy_of_its_request(orgrest, tmp_path: Path)
 def test_a_wrong_password_is_reported_without_it(proxy: Running, orgrest, tmp_path: Path) -> None:
     file = document(tmp_path, "GET https://127.0.0.1:1/")
     wrong = proxy.url.replace(PASSWORD, "wr0ng")
-    status, said = orgrest(file, "--proxy", wrong)
+    status, output = orgrest(file, "--proxy", wrong)
     assert status == 1
-    assert "through the proxy: tunnel connection failed: 407" in said
-    assert "wr0ng" not in said
+    assert "through the proxy: tunnel connection failed: 407" in output
+    assert "wr0ng" not in output
 
 
 @pytest.mark.parametrize("option", ["--proxy", "--allow-proxy"])
@@ -196,10 +198,10 @@ def test_a_wrong_password_is_reported_without_it(proxy: Running, orgrest, tmp_pa
     "given", ["ftp://me:s3cret@h", "http://me:s3cret@h/path", "http://", "a b"]
 )
 def test_what_is_no_proxy_is_wrong_usage(orgrest, tmp_path: Path, option: str, given: str) -> None:
-    status, said = orgrest(document(tmp_path, "GET http://127.0.0.1:1/"), option, given)
+    status, output = orgrest(document(tmp_path, "GET http://127.0.0.1:1/"), option, given)
     assert status == 2
-    assert "invalid proxy URL:" in said
-    assert PASSWORD not in said
+    assert "invalid proxy URL:" in output
+    assert PASSWORD not in output
 
 
 def test_a_proxy_is_the_same_however_it_is_written() -> None:

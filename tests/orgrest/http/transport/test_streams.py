@@ -93,11 +93,11 @@ def body(outcome: Outcome) -> bytes:
 def test_messages_are_sent_and_what_comes_back_is_shown_as_it_comes(
     method: str, talker: Talker, tmp_path: Path
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     text = f'# @messages 2\n{method}{talker.url}/chat\n\n{{"a": 1}}\n===\nzwei ✓\n'
-    outcome = run(text, tmp_path, on_message=told.append)
+    outcome = run(text, tmp_path, on_message=messages.append)
     assert body(outcome) == '{"a": 1}\nzwei ✓\n'.encode()
-    assert told == ['{"a": 1}', "zwei ✓"]
+    assert messages == ['{"a": 1}', "zwei ✓"]
     assert any("after 2 messages" in note for note in outcome.notes)
     answer = outcome.exchanges[0].response
     assert answer is not None
@@ -187,7 +187,7 @@ def test_a_websocket_that_was_never_opened_is_no_success(status: str, tmp_path: 
 
 @pytest.mark.parametrize("method", ["SSE", "EVENTSOURCE"])
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (response(b"hello", "Content-Type: text/html"), "200 OK with text/html"),
         (response(b"data: 1\n\n"), "200 OK"),
@@ -195,13 +195,13 @@ def test_a_websocket_that_was_never_opened_is_no_success(status: str, tmp_path: 
     ],
 )
 def test_a_stream_of_events_that_never_came_is_no_success(
-    method: str, answer: bytes, told: str, tmp_path: Path
+    method: str, answer: bytes, message: str, tmp_path: Path
 ) -> None:
     with RawServer(answer) as server:
         outcome = run(f"{method} {server.url}/\n", tmp_path)
         asked = run(f"GET {server.url}/\nAccept: text/event-stream\n", tmp_path)
     assert outcome.state == "failed"
-    assert f"expected server-sent events, but the server answered {told}" in str(outcome.reason)
+    assert f"expected server-sent events, but the server answered {message}" in str(outcome.reason)
     assert asked.state == "done"  # it may be answered by something else
 
 
@@ -388,11 +388,11 @@ def test_events_are_shown_as_they_come(tmp_path: Path) -> None:
         b"\nevent: x\r\ndata: two\r\n\r",
         b"\n",
     )
-    told: list[str] = []
+    messages: list[str] = []
     with RawServer(events(*pieces)) as server:
-        outcome = run(f"SSE {server.url}\n", tmp_path, on_message=told.append)
+        outcome = run(f"SSE {server.url}\n", tmp_path, on_message=messages.append)
         assert b"Accept: text/event-stream" in server.requests[0]
-    assert told == ["one\n1", "two"]
+    assert messages == ["one\n1", "two"]
     assert body(outcome) == b"".join(pieces)
     assert outcome.notes == ()
 

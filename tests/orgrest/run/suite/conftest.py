@@ -85,10 +85,10 @@ def run(server: RawServer, folder: Path, capfd: pytest.CaptureFixture[str]) -> C
         with pytest.raises(SystemExit) as ended:
             main(["test", *arguments, "--report-json", "report.json"])
         assert signal.getsignal(signal.SIGINT) is before
-        told = capfd.readouterr()
+        output = capfd.readouterr()
         report = folder / "report.json"
         found = json.loads(report.read_text()) if report.exists() else {}
         report.unlink(missing_ok=True)
-        return Ran(int(ended.value.code or 0), told.out, told.err, found)
+        return Ran(int(ended.value.code or 0), output.out, output.err, found)
 
     return call

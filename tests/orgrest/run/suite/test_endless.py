@@ -107,9 +107,9 @@ def test_a_run_that_is_killed_leaves_no_process_behind(
 def test_files_that_run_each_other_end_with_the_time(tmp_path: Path, server: RawServer) -> None:
     nested(tmp_path, server)
     with start(tmp_path, "test", "f1.http", "--max-time", "2", "--jsonl", "r.jsonl", "-q") as run:
-        _, said = run.communicate(timeout=40)
+        _, output = run.communicate(timeout=40)
     assert run.returncode == 1
-    assert "--max-time" in said
+    assert "--max-time" in output
     assert told(tmp_path)[1]["ended"]
 
 
@@ -120,9 +120,9 @@ def test_files_that_run_each_other_end_with_the_budget(
     nested(tmp_path, server)
     server.requests.clear()
     with start(tmp_path, *command, "--max-requests", "30") as run:
-        _, said = run.communicate(timeout=40)
+        _, output = run.communicate(timeout=40)
     assert run.returncode == 1
-    assert "the run has reached its limit of 30 requests (--max-requests)" in said
+    assert "the run has reached its limit of 30 requests (--max-requests)" in output
     assert len(server.requests) == 30
 
 

@@ -78,16 +78,16 @@ def test_pytest_finds_the_plugin() -> None:
 
 def test_each_request_is_a_test_that_says_why_it_fails(collected, paths, folder: Path) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1", "--junitxml", "r.xml")
-    status, told = collected("docs", "-v", *options)
+    status, output = collected("docs", "-v", *options)
     assert status == 1
-    assert re.search("docs/api.http::login PASSED", told)
-    assert re.search("docs/api.http::uses it PASSED", told)
-    assert re.search("docs/api.http::wrong FAILED", told)
-    assert re.search("docs/api.http::left out SKIPPED", told)
-    assert re.search("docs/notes.org::line 2 PASSED", told)
-    assert re.search(r"api.http:15: failed\n  status == 404: .*200\n\n  GET http://", told)
-    assert "Traceback" not in told
-    assert ".py:" not in told.partition("FAILURES")[2]
+    assert re.search("docs/api.http::login PASSED", output)
+    assert re.search("docs/api.http::uses it PASSED", output)
+    assert re.search("docs/api.http::wrong FAILED", output)
+    assert re.search("docs/api.http::left out SKIPPED", output)
+    assert re.search("docs/notes.org::line 2 PASSED", output)
+    assert re.search(r"api.http:15: failed\n  status == 404: .*200\n\n  GET http://", output)
+    assert "Traceback" not in output
+    assert ".py:" not in output.partition("FAILURES")[2]
     assert paths() == [
         "PUT /echo?setup",
         "GET /json",
@@ -101,34 +101,34 @@ def test_each_request_is_a_test_that_says_why_it_fails(collected, paths, folder:
 
 def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths, folder: Path) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1")
-    status, told = collected("docs", *options, "-k", "uses")
-    assert (status, "1 passed, 4 deselected" in told) == (0, True)
+    status, output = collected("docs", *options, "-k", "uses")
+    assert (status, "1 passed, 4 deselected" in output) == (0, True)
     needed = ["PUT /echo?setup", "GET /json", "GET /json?1", "DELETE /echo?teardown"]
     assert paths() == needed
     (folder / "docs/http-client.env.json").write_text('{"dev": {"expected": "1"}}')
-    status, told = collected("docs", "--orgrest", "--orgrest-env", "dev", "-k", "smoke or uses")
-    assert (status, "3 passed, 2 deselected" in told) == (0, True)
+    status, output = collected("docs", "--orgrest", "--orgrest-env", "dev", "-k", "smoke or uses")
+    assert (status, "3 passed, 2 deselected" in output) == (0, True)
 
 
 def test_it_ends_at_the_first_failure_where_that_is_requested(collected, paths) -> None:
-    status, told = collected("docs", "--orgrest", "--orgrest-var", "expected=2", "-x")
+    status, output = collected("docs", "--orgrest", "--orgrest-var", "expected=2", "-x")
     assert status == 1
-    assert "1 failed, 1 passed" in told
+    assert "1 failed, 1 passed" in output
     assert paths()[-1] == "DELETE /echo?teardown"
 
 
 def test_the_workers_of_xdist_keep_documents_together(collected, paths) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1", "-p", "xdist", "-n", "2")
-    status, told = collected("docs", *options)
+    status, output = collected("docs", *options)
     assert status == 1
-    assert "1 failed, 3 passed, 1 skipped" in told
+    assert "1 failed, 3 passed, 1 skipped" in output
     assert paths().count("PUT /echo?setup") == paths().count("DELETE /echo?teardown") == 1
 
 
 def test_without_the_option_nothing_is_collected_and_nothing_loaded(collected, paths) -> None:
-    status, told = collected("docs")
+    status, output = collected("docs")
     assert (status, paths()) == (5, [])
-    assert "no tests ran" in told
+    assert "no tests ran" in output
     code = (
         "import sys, orgrest.pytest_plugin\n"
         "print(sorted(one for one in sys.modules if one.startswith(('orgrest', 'attr'))))"
@@ -145,12 +145,12 @@ def test_a_failed_setup_is_an_error_of_each_request_and_is_cleaned_up(
     (folder / "docs/api.http").write_text(text.replace("HOST", server.url))
     (folder / "docs/bad.http").write_text("@a = 1\n?? status == 200\n")
     (folder / "docs/notes.org").unlink()
-    status, told = collected("docs/api.http", "--orgrest")
+    status, output = collected("docs/api.http", "--orgrest")
     assert status == 1
-    assert "status == 1: " in told
+    assert "status == 1: " in output
     assert "GET /404" not in paths()
-    assert re.search("ERROR docs/api.http::a ", told)
-    assert re.search(r"ERROR docs/api.http::a \(line 13\)", told)
-    status, told = collected("docs/bad.http", "--orgrest")
+    assert re.search("ERROR docs/api.http::a ", output)
+    assert re.search(r"ERROR docs/api.http::a \(line 13\)", output)
+    status, output = collected("docs/bad.http", "--orgrest")
     assert status == 2
-    assert "bad.http:2" in told
+    assert "bad.http:2" in output

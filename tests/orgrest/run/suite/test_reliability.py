@@ -113,7 +113,7 @@ def test_on_a_terminal_the_run_shows_how_far_it_is(folder: Path, server: RawServ
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
-    told = b""
+    message = b""
     while True:
         try:
             chunk = os.read(ours, 65536)
@@ -121,13 +121,13 @@ def test_on_a_terminal_the_run_shows_how_far_it_is(folder: Path, server: RawServ
             break
         if not chunk:
             break
-        told += chunk
+        message += chunk
     os.close(ours)
     assert process.wait() == 1
-    assert b"Documents" in told
-    assert told.count(b"FAILED") == 6
-    assert b"\x1b[31mFAILED" in told
-    assert b"6 documents" in told
+    assert b"Documents" in message
+    assert message.count(b"FAILED") == 6
+    assert b"\x1b[31mFAILED" in message
+    assert b"6 documents" in message
 
 
 class TestReport:
@@ -192,9 +192,9 @@ def test_reports_and_history_stay_whole_whoever_writes_and_is_killed(
         for run in runs[:2]:
             time.sleep(chance.random() / 10)
             run.kill()
-        told = [run.communicate(timeout=100)[1] for run in runs]
+        output = [run.communicate(timeout=100)[1] for run in runs]
         server.requests.clear()
-        for run, said in zip(runs, told, strict=True):
+        for run, said in zip(runs, output, strict=True):
             assert run.returncode in (0, -9) or "another run is writing to this file" in said
         if (folder / "r.json").exists():
             assert len(json.loads((folder / "r.json").read_text())["requests"]) == 30

@@ -446,10 +446,10 @@ class TestSecrets:
         )
         done = run("a.http", *EVERY, "--jsonl", "r.jsonl", a_http=text)
         assert done.outcomes == ["failed"]
-        told = [done.out, done.err, json.dumps(done.report)]
-        told += [path.read_text() for path in folder.glob("r.*")]
-        assert len(told) == 8
-        for one in told:
+        output = [done.out, done.err, json.dumps(done.report)]
+        output += [path.read_text() for path in folder.glob("r.*")]
+        assert len(output) == 8
+        for one in output:
             assert "s3cr3t" not in one
             assert "***" in one or one == done.out
         kept = done.requests[0]["exchanges"][0]["request"]["headers"]

@@ -117,9 +117,9 @@ class TestOutcomes:
         assert done.outcomes == ["skipped"]
         assert done.requests[0]["title"] == title
         assert reason in done.requests[0]["reason"]
-        for told in (done.err, *(path.read_text() for path in reports.values())):
-            assert title in told
-            assert reason in told
+        for message in (done.err, *(path.read_text() for path in reports.values())):
+            assert title in message
+            assert reason in message
 
     def test_what_a_run_leaves_out_after_a_failure_has_its_method_and_url(self, run) -> None:
         block = "#+begin_src http\nDELETE /x\n#+end_src\n"
@@ -412,7 +412,7 @@ class TestInterrupted:
             process = _started("a.http", "b.http", "--report-json", "r.json", "--jsonl", "r.jsonl")
             wait_until(lambda: b"/slow" in asked)
             process.send_signal(kind)
-            _, told = process.communicate(timeout=60)
+            _, output = process.communicate(timeout=60)
         assert process.returncode == 130
         assert asked[-1] == b"/clean"
         found = json.loads((folder / "r.json").read_text())
@@ -424,7 +424,7 @@ class TestInterrupted:
             "skipped",
         ]
         assert found["summary"]["ended"] == "interrupted"
-        assert b"interrupted" in told
+        assert b"interrupted" in output
 
     def test_a_teardown_after_ctrl_c_gets_the_token_that_it_needs(self, folder: Path) -> None:
         asked: list[bytes] = []
