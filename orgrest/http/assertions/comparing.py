@@ -8,6 +8,7 @@ from typing import Any
 from orgrest.regular import compiled
 
 _NUMBER = compiled(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
+_INTEGER = compiled(r"[+-]?\d{1,1000}")
 _CODES = compiled(r"[1-5][xX]{2}")
 
 
@@ -16,7 +17,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     match = _NUMBER.match(value) if isinstance(value, str) else None
-    return float(match[1]) if match else None
+    if match is None:
+        return None
+    # A float would round an integer above 2^53, such as an ID.
+    return int(match[1]) if _INTEGER.fullmatch(match[1]) else float(match[1])
 
 
 def text(value: Any) -> str:

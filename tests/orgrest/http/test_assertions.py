@@ -158,6 +158,23 @@ def test_an_assertion_that_does_not_hold_says_what_is_the_case(text: str, reason
     assert not held(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("body $.id == 9007199254740993", True),
+        ("body $.id in 1, 9007199254740993", True),
+        ("body $.id != 9007199254740993", False),
+        ("body $.id == 9007199254740992", False),
+        ("body $.id < 9007199254740994", True),
+        ("body $.id == 9007199254740993.0e0", False),
+        ("body $.text == 9007199254740993", True),
+    ],
+)
+def test_ids_beyond_the_exact_floats_are_compared_digit_by_digit(text: str, holds: bool) -> None:
+    response = answer('{"id": 9007199254740993, "text": "9007199254740993"}')
+    assert judged(text, response)[0] is holds
+
+
 def test_a_long_body_is_shown_in_part() -> None:
     assert len(judged("body == x", answer("y" * 1000))[1]) < 200
 
