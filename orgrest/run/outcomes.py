@@ -78,7 +78,14 @@ class Exchange:
         if not hops:
             return cls(request, error=error)
         exchanges = [
-            cls(hop.request, hop.response, number=hop.number, started=hop.started) for hop in hops
+            cls(
+                hop.request,
+                hop.response,
+                number=hop.number,
+                started=hop.started,
+                error=hop.error,
+            )
+            for hop in hops
         ]
         return cls(
             request,

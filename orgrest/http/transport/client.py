@@ -62,13 +62,14 @@ class Hop:
     """A request with the header lines that were sent, the time it was sent, and its response.
 
     `started` is a Unix time. `number` is its position among the requests of the run. `response` is
-    None if no response arrived.
+    None if no response arrived. `error` is set if the request was therefore sent again.
     """
 
     request: Request
     number: int
     started: float
     response: Response | None = None
+    error: TransportError | None = None
 
 
 @classes.define(eq=False)
@@ -333,13 +334,15 @@ class Client:
                     chunked=coding is not None and coding.lower().endswith("chunked"),
                 )
             except urllib3.exceptions.ProtocolError as error:
-                from orgrest.http.transport.errors import is_closed
+                from orgrest.http.transport.errors import code_of, explain, is_closed
 
                 # Retry if the server closed a reused connection instead of responding
-                # (RFC 9110, 9.2.2).
-                if exchange.reused and is_closed(error) and request.method.upper() in _SAFE:
-                    continue
-                raise
+                # (RFC 9110, 9.2.2). After `abort`, this client closed it.
+                is_stale = exchange.reused and is_closed(error) and not self._sockets.aborted
+                if not (is_stale and request.method.upper() in _SAFE):
+                    raise
+                hop.error = TransportError(explain(error, limits), code=code_of(error))
+                continue
             headers = header_lines(cast("Any", raw)._original_response)
             sending.cookies.store(url, find_headers(headers, "Set-Cookie"))
             hop.response = read(raw, exchange, url, sending.listener, limits)

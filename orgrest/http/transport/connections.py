@@ -95,9 +95,11 @@ class _Exact:
         # Any other header is for a proxy.
         lines.every += [header for header in headers.items() if header[0].lower() not in names]
         exchange.sent = exchange.answered = time.monotonic()
-        super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super
-        exchange.certificate, exchange.peer = self._certificate, self._peer
-        exchange.opened, self._opened = self._opened, Opening()
+        try:
+            super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super
+        finally:  # if the server closes the connection early, urllib3 still reads its response
+            exchange.certificate, exchange.peer = self._certificate, self._peer
+            exchange.opened, self._opened = self._opened, Opening()
         opened = exchange.opened
         if self.sock is not None and not isinstance(self.sock, ssl.SSLSocket):
             # The connection was just opened; with TLS, urllib3's pool opens it earlier.

@@ -315,6 +315,7 @@ def test_a_get_that_is_sent_again_counts_and_is_recorded_twice() -> None:
         hops: list[Hop] = []
         assert client.send(Request("GET", server.url), hops=hops).body == b"ok"
         assert [hop.response is None for hop in hops] == [True, False]
+        assert str(hops[0].error) == "the server closed the connection without a response"
         assert Exchange.of_hops(hops[0].request, hops).attempts == 2
         assert "--max-requests" in failure(client, Request("GET", server.url))
     assert len(seen) == 3
@@ -338,6 +339,47 @@ def test_a_get_that_may_not_be_sent_again_is_not_told_to_be_unsent() -> None:
         ):
             client.send(Request("GET", server.url), hops=hops)
     assert (len(hops), len(seen)) == (1, 2)
+
+
+def test_a_get_that_is_cancelled_on_a_kept_connection_is_recorded_once(client: Client) -> None:
+    arrived, ended = threading.Event(), threading.Event()
+
+    def slow(connection: socket.socket, request: bytes) -> None:
+        if b"/slow" in request:
+            arrived.set()
+            ended.wait(30)
+        else:
+            connection.sendall(response(b"ok"))
+
+    def cancel() -> None:
+        arrived.wait(30)
+        client.abort()
+        ended.set()
+
+    with RawServer(slow) as server:
+        client.send(Request("GET", server.url))
+        hops: list[Hop] = []
+        threading.Thread(target=cancel).start()
+        with pytest.raises(TransportError, match="cancelled"):
+            client.send(Request("GET", f"{server.url}/slow"), hops=hops)
+    assert (len(hops), len(server.requests)) == (1, 2)
+
+
+def test_a_response_that_comes_before_the_whole_request_is_read_is_shown(client: Client) -> None:
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            connection, _ = listener.accept()
+            connection.recv(1000)
+            connection.sendall(response(b"big", "Connection: close", status="413 Too Large"))
+            done.wait(0.3)
+            connection.close()  # unread data makes the kernel reset the connection
+
+        threading.Thread(target=refuse).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        answer = client.send(Request("POST", url, (), b"z" * 20_000_000))
+    assert (answer.status, answer.body) == (413, b"big")
 
 
 def test_a_header_line_that_is_invalid_is_reported(client: Client) -> None:
