@@ -199,7 +199,11 @@ def _run(
         openapi = services.descriptions.coverage()
         summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
         _conclude(run, summary, len({unit.file for unit in plan}))
-        if spool is not None:
+        if run.failure is not None:
+            lost = "; no reports were written, because they would be incomplete"
+            complain(f"{run.failure}{lost if options.reports else ''}")
+            status = status or 1
+        elif spool is not None:
             spool.write({"summary": summary})
             if not write_all(options.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.files import FileError
 from orgrest.run.record import without_request
 from orgrest.run.suite import unit as units
 from orgrest.run.suite.summary import Brief, Summary
@@ -68,6 +69,7 @@ class SuiteRun:
         """Prepare a run in `jobs` threads. Nothing is sent yet."""
         self.summary = Summary(repeated=any(unit.turn > 1 for unit in plan))
         self.unreadable: list[str] = []
+        self.failure: FileError | None = None
         self._plan = plan
         self._settings = settings
         self._services = services
@@ -155,6 +157,10 @@ class SuiteRun:
                 return
 
     def _keep(self, unit: Unit, record: Record) -> None:
-        if self._spool is not None:
-            self._spool.add(record)
+        if self._spool is not None and self.failure is None:
+            try:
+                self._spool.add(record)
+            except FileError as error:  # a run whose records are lost should send no more
+                self.failure = error
+                self._control.stop(str(error))
         self._messages.append(_Message(unit.number, Brief.of(record)))

@@ -73,7 +73,9 @@ class Spool:
         """Append a line that is not the record of a request. Raises FileError."""
         line = encoded(value) + b"\n"
         try:
-            self._stream.write(line)
+            rest = memoryview(line)
+            while rest:  # where little space is left, a write may be incomplete
+                rest = rest[self._stream.write(rest) :]
             if self._told:
                 sys.stdout.buffer.write(line)
                 sys.stdout.buffer.flush()

@@ -104,6 +104,49 @@ def test_a_full_disk_is_reported_and_no_success(run, server: RawServer) -> None:
     assert "/dev/full: could not write the file: No space left" in done.err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits on the sizes of files")
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_a_disk_that_becomes_full_ends_the_run_and_what_was_sent_is_shown(
+    folder: Path, server: RawServer, jobs: str
+) -> None:
+    step = f"### NAME\nGET {server.url}/json\n?? status == 200\n\n"
+    steps = "".join(step.replace("NAME", f"r{number}") for number in range(6))
+    for name in "abc":
+        text = f"{steps}### end\n# @name teardown\nGET {server.url}/json\n?? status == 200\n"
+        (folder / f"{name}.http").write_text(text)
+    done = limited(3000, "-j", jobs, "a.http", "b.http", "c.http", "--junit", "j.xml")
+    assert done.returncode == 1
+    assert "r.jsonl: could not write the file: File too large; no reports were" in done.stderr
+    shown = sum(line.startswith("ok ") for line in done.stderr.splitlines())
+    assert shown == len(server.requests)
+    assert "3 documents: " in done.stderr
+    assert not (folder / "j.xml").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits on the sizes of files")
+def test_a_summary_that_does_not_fit_on_the_disk_is_no_success(
+    folder: Path, server: RawServer
+) -> None:
+    (folder / "a.http").write_text(f"GET {server.url}/json\n?? status == 200\n")
+    assert limited(10**6, "a.http").returncode == 0
+    size = (folder / "r.jsonl").stat().st_size
+    done = limited(size - 20, "a.http")
+    assert done.returncode == 1
+    assert "r.jsonl: could not write the file: File too large" in done.stderr
+
+
+def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run tests with the file r.jsonl, in a process whose files have at most `size` bytes."""
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+from orgrest.commands.main import main
+main()
+"""
+    command = [sys.executable, "-c", code, "test", *arguments, "--jsonl", "r.jsonl"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_on_a_terminal_the_run_shows_how_far_it_is(folder: Path, server: RawServer) -> None:
     pty = pytest.importorskip("pty")
     for number in range(6):
