@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _STDIN: Final = "cannot read standard input: give the text or a file name"
+# curl requests several URLs for a single one with these (`man curl`, "GLOBBING").
+_GLOB: Final = re.compile(
+    r"(?<!\{)\{[^{}]+\}(?!\})|\[(?:\d+-\d+|[a-z]-[a-z]|[A-Z]-[A-Z])(?::\d+)?\]"
+)
 _FORM_WORD: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
 _FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
 _FORM_TYPES: Final = {
@@ -39,12 +43,16 @@ def form_type(filename: str) -> str:
 class Command:
     """A curl command that is being parsed.
 
-    `forms` contains the parts of a form, as they are passed to `multipart`.
+    `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
+    names of headers that curl would add but must not, in lower case. If `globs` is true, a URL can
+    stand for several URLs.
     """
 
     method: str = ""
     url: str = ""
+    globs: bool = True
     headers: list[tuple[str, str]] = classes.field(factory=list)
+    removed: list[str] = classes.field(factory=list)
     cookies: list[str] = classes.field(factory=list)
     data: str | None = None
     added: list[str] = classes.field(factory=list)
@@ -84,7 +92,7 @@ class Command:
         headers = list(self.headers)
         if self.cookies:
             headers.append(("Cookie", "; ".join(self.cookies)))
-        names = {name.lower() for name, _ in headers}
+        names = {*self.removed, *(name.lower() for name, _ in headers)}
         types = []
         if self.json:
             types = [("Content-Type", "application/json"), ("Accept", "application/json")]
@@ -135,6 +143,11 @@ def read_words(words: list[str]) -> Command:
             raise ConversionError(reason)
     if not command.url:
         raise ConversionError("the command has no URL")
+    if command.globs and (glob := _GLOB.search(command.url)):
+        command.left_out.append(
+            f"globbing was left out: write a request for each value of {glob[0]} in the URL, or "
+            "use -g if these characters are part of the URL"
+        )
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)
     files = command.files
@@ -240,7 +253,9 @@ def _header(command: Command, _: str, line: str) -> None:
     name, colon, text = line.partition(":")
     if colon and text.strip():
         command.headers.append((name.strip(), text.strip()))
-    elif not colon and name.endswith(";"):
+    elif colon:
+        command.removed.append(name.strip().lower())
+    elif name.endswith(";"):
         command.headers.append((name[:-1], ""))
 
 
@@ -367,7 +382,8 @@ _FLAGS: dict[str, Callable[[Command], None]] = _each({
     "--negotiate": partial(_assign, "scheme", ("Negotiate",)),
     "-s --silent -S --show-error -v --verbose -i --include -L --location --compressed -f --fail -# "
     "--progress-bar -N --no-buffer --http1.1 -4 -6 -O --remote-name -q --fail-with-body "
-    "--no-progress-meter -g --globoff --path-as-is": _ignore,
+    "--no-progress-meter --path-as-is": _ignore,
+    "-g --globoff": partial(_assign, "globs", False),
     "-k --insecure": partial(
         _left_out, "to turn off certificate verification, use orgrest --insecure", word="--insecure"
     ),

@@ -29,9 +29,10 @@ from orgrest.convert.shared.model import (
     Request,
     Written,
 )
-from orgrest.http.auth.basic import basic
+from orgrest.http.auth.basic import basic, of_userinfo
 from orgrest.http.syntax import is_token
 from orgrest.http.transport.wire import wire_url
+from orgrest.model import to_bytes
 
 if TYPE_CHECKING:
     from orgrest import model
@@ -213,12 +214,11 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
     if at:  # some programs drop the user from a URL
         url = url.replace(f"{user}@", "", 1)
         if request.header("Authorization") is None:
-            headers.append(("Authorization", basic(user)))
+            headers.append(("Authorization", of_userinfo(user)))
     credentials = request.credentials
     if isinstance(credentials, Basic):
-        headers.append(
-            ("Authorization", basic(_plain(call, f"{credentials.user}:{credentials.password}")))
-        )
+        pair = _plain(call, f"{credentials.user}:{credentials.password}")
+        headers.append(("Authorization", basic(to_bytes(pair))))
     elif credentials is not None:
         notes.append(Note(call.place, "credentials that are computed when the request is sent"))
     for variable in call.kept.values():

@@ -34,6 +34,13 @@ _SUFFIXES: Final = ("json", "xml")  # the suffixes of the files for bodies
 _NOT_IN_FILE: Final = re.compile(r"[^A-Za-z0-9-]+")
 
 
+def _is_multipart(request: Request) -> bool:
+    return any(
+        name.lower() == "content-type" and value.lower().startswith("multipart/")
+        for name, value in request.headers
+    )
+
+
 def _has_files(request: Request) -> bool:
     return any(isinstance(piece, Inclusion) for piece in request.body or ())
 
@@ -179,10 +186,18 @@ class _Writer:
         if self._bodies is None or _has_files(request):
             return request
         pieces = [part for part in request.body or () if not isinstance(part, Inclusion)]
+        newline = "\n"
+        if _is_multipart(request) and not any("\r\n" in str(part) for part in pieces):
+            # Its lines end with CRLF (RFC 2046, 5.1). Unlike a document's text, a file is not
+            # converted when it is sent.
+            newline = "\r\n"
+            pieces = [p if isinstance(p, bytes) else str(p).replace("\n", newline) for p in pieces]
         if any(isinstance(part, bytes) for part in pieces):
-            data = b"\n".join(part if isinstance(part, bytes) else part.encode() for part in pieces)
+            data = newline.encode().join(
+                part if isinstance(part, bytes) else part.encode() for part in pieces
+            )
             return classes.evolve(request, body=(Inclusion(self._file(request, data)),))
-        text = "\n".join(str(part) for part in pieces)
+        text = newline.join(str(part) for part in pieces)
         plain = texts.plain(text)
         data = (text if plain is None else plain).encode("utf-8", "surrogateescape")
         changed = classes.evolve(request, body=(Inclusion(self._file(request, data)),))

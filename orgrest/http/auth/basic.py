@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from orgrest.http.auth import DocumentLookups
 
 
-def basic(userinfo: str) -> str:
-    """Return Basic credentials for a URL's percent-encoded user info, `user:password`."""
+def basic(pair: bytes) -> str:
+    """Return Basic credentials for `user:password`."""
     from base64 import b64encode
 
-    user, _, password = userinfo.partition(":")
-    pair = unquote_to_bytes(to_bytes(user)) + b":" + unquote_to_bytes(to_bytes(password))
     return "Basic " + b64encode(pair).decode("ascii")
+
+
+def of_userinfo(userinfo: str) -> str:
+    """Return Basic credentials for a URL's percent-encoded user info, `user:password`."""
+    user, _, password = userinfo.partition(":")
+    return basic(unquote_to_bytes(to_bytes(user)) + b":" + unquote_to_bytes(to_bytes(password)))
 
 
 def read(value: str, _: DocumentLookups) -> str:

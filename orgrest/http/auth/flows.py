@@ -243,7 +243,7 @@ def _post(
     if grant.basic and grant.secret:
         # RFC 6749, section 2.3.1: identifier and secret are form-encoded first
         pair = f"{quote_plus(grant.client)}:{quote_plus(grant.secret)}"
-        headers.append(("Authorization", basic(pair.replace("%", "%25"))))
+        headers.append(("Authorization", basic(pair.encode())))
     else:
         form = {**form, "client_id": grant.client, "client_secret": grant.secret}
     fields = [(name, value) for name, value in form.items() if value]

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 from orgrest import classes
-from orgrest.http.auth.basic import basic
+from orgrest.http.auth.basic import of_userinfo
 from orgrest.http.syntax import is_token
 from orgrest.model import Headers, OrgrestError, Request, TransportError, to_bytes
 from orgrest.regular import compiled
@@ -192,7 +192,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
         ("Accept", "*/*"),
     ]
     if url.userinfo:
-        ours.append(("Authorization", basic(url.userinfo)))
+        ours.append(("Authorization", of_userinfo(url.userinfo)))
     if cookie:
         ours.append(("Cookie", cookie))
     headers = [(name, value) for name, value in ours if name.lower() not in names]

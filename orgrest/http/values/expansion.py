@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.http.auth.basic import basic
+from orgrest.http.auth.basic import of_userinfo
 from orgrest.http.syntax import (
     Body,
     Definition,
@@ -151,7 +151,7 @@ class Expansion:
         if "@" in authority:
             userinfo = authority.rpartition("@")[0]
             secrets = self._values.context.secrets
-            encoded = basic(userinfo).removeprefix("Basic ")
+            encoded = of_userinfo(userinfo).removeprefix("Basic ")
             secrets.computed(encoded, secrets.within(userinfo))
 
     def _headers(self) -> Headers:

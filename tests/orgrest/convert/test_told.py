@@ -215,6 +215,7 @@ CREDENTIALS = "GET http://h/\nAuthorization: {}\n"
         ("python", "NTLM me pass", None),
         ("python", "AWS key secret region:r service:s", None),
         ("har", "Digest me pass", None),
+        ("har", "Basic me p%40ss", "Basic bWU6cCU0MHNz"),
     ],
 )
 def test_credentials_are_reported_in_the_other_tools_words_or_told(
