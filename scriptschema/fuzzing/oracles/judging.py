@@ -218,7 +218,8 @@ class Judge:
 def _is_slow(runs: Sequence[Run]) -> bool:
     """Return whether a hang is only slowness: other runs ended, but they also took a long time."""
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
-    return any(r.outcome.kind != outcome.HANG and r.outcome.seconds > limit / _SLOW for r in runs)
+    ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
+    return any(each.seconds - each.starting > limit / _SLOW for each in ended)
 
 
 def _is_determined(sources: Sources, scan: Scan) -> bool:

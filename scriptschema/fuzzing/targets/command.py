@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import subprocess
 import tempfile
 import time
 from functools import cached_property
 from typing import Final
+
+import attrs
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
@@ -40,6 +43,7 @@ class CommandTarget:
         self._path = self._folder.path / "program.luau"
         self._input: bytes = b""
         self._running: tuple[subprocess.Popen[bytes], float] | None = None
+        self._fastest = math.inf
 
     def _words(self, variant: str) -> list[str]:
         words = split(self.description.command)
@@ -72,7 +76,10 @@ class CommandTarget:
         for number in range(len(self._commands)):
             process, began = self._running or self._start(number)
             self._running = None
-            outcomes.append(self._finish(process, began))
+            result = self._finish(process, began)
+            self._fastest = min(self._fastest, result.seconds)
+            # The fastest run did little more than start.
+            outcomes.append(attrs.evolve(result, starting=self._fastest))
             if self._until_broken and outcomes[-1].kind in outcome.BROKEN:
                 left = len(self._commands) - len(outcomes)
                 return outcomes + [Outcome(outcome.NOT_RUN)] * left

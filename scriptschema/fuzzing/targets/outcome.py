@@ -54,7 +54,8 @@ class Outcome:
     not UTF-8 are written as `\xNN`. `error` is the error message, or the problem that was detected.
     `status` is the exit status, negative for a signal. `frames` are the functions of the stack in a
     report, innermost first. For undefined behaviour, the position in the source comes before them.
-    `report` is the part of standard error that is kept, if relevant.
+    `report` is the part of standard error that is kept, if relevant. `seconds` is the duration of
+    the run. `starting` is the part of it that starting the target's process takes.
 
     For targets whose processes run many programs, `requests` are the latest requests to a process
     that broke, including this one. `coverage` has the numbers of the counters in the target's code
@@ -71,11 +72,12 @@ class Outcome:
     report: str = attrs.field(default="", eq=False)
     requests: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
     coverage: frozenset[int] | None = attrs.field(default=None, eq=False, repr=False)
+    starting: float = attrs.field(default=0.0, eq=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all fields except `requests` and `coverage` as JSON data."""
+        """Return the fields as JSON data, except `starting`, `requests` and `coverage`."""
         value = {**attrs.asdict(self), "frames": [*self.frames]}
-        del value["requests"], value["coverage"]
+        del value["starting"], value["requests"], value["coverage"]
         return value
 
     @classmethod
