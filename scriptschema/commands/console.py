@@ -162,6 +162,18 @@ def refuse_terminal() -> None:
         )
 
 
+def refuse_control_characters(data: bytes) -> None:
+    """Raise a usage error if text with control characters would be written to a terminal."""
+    from scriptschema.fuzzing.report.text import visible
+
+    text = data.decode("utf-8", "surrogateescape")
+    if sys.stdout.isatty() and visible(text) != text:
+        raise click.UsageError(
+            "refusing to write control characters to the terminal: redirect the output, "
+            "or use -o FILE"
+        )
+
+
 def progress(
     items: Iterable[T], what: str, total: int | None = None, *, least: int = 20
 ) -> Iterator[T]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scriptschema.commands import program
-from scriptschema.commands.console import INPUT_FOLDER, counted, report
+from scriptschema.commands.console import INPUT_FOLDER, counted, refuse_control_characters, report
 from scriptschema.commands.trust import trust_option, trusted_find
 
 if TYPE_CHECKING:
@@ -259,7 +259,10 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
             exported += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
         exported.sort(key=lambda each: rank_of(each[1].signature))
         target = files.STANDARD if output is None else Path(output)
-        files.write(target, export(exported, form).encode("utf-8", "backslashreplace"))
+        data = export(exported, form)
+        if target == files.STANDARD:
+            refuse_control_characters(data)
+        files.write(target, data)
     except files.FileError as error:
         report(error)
         sys.exit(1)

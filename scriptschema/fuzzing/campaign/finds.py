@@ -218,10 +218,18 @@ def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
-    """Return the source of a find's original or `REDUCED` program. Raises FileError."""
+    r"""Return the source of a find's original or `REDUCED` program, to show it. Raises FileError.
+
+    Bytes that are not UTF-8 become escapes such as `\xff`.
+    """
+    return source_bytes_of(folder, stem).decode("utf-8", "backslashreplace")
+
+
+def source_bytes_of(folder: Path, stem: str = PROGRAM) -> bytes:
+    """Return the exact source of a find's original or `REDUCED` program. Raises FileError."""
     path = folder / f"{stem}.luau"
     try:
-        return path.read_bytes().decode("utf-8", "backslashreplace")
+        return path.read_bytes()
     except OSError as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
 

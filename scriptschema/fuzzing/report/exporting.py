@@ -27,15 +27,15 @@ _LEVELS: Final[Mapping[str, str]] = {"undefined": "warning", "message": "note", 
 Found = Sequence[tuple[Path, Find]]
 
 
-def export(found: Found, form: str) -> str:
+def export(found: Found, form: str) -> bytes:
     """Return finds in one of the `FORMATS`. `found` are (folder, find) pairs. Raises FileError."""
-    return FORMATS[form](found)
+    # The programs in regression tests keep bytes that are not UTF-8.
+    errors = "surrogateescape" if form == "luau" else "backslashreplace"
+    return FORMATS[form](found).encode("utf-8", errors)
 
 
-def source_of(folder: Path, find: Find) -> str:
-    """Return the smallest source that shows a find. Raises FileError."""
-    stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-    return visible(finds.source_of(folder, stem)).rstrip("\n") + "\n"
+def _stem(find: Find) -> str:
+    return finds.PROGRAM if find.reduced is None else finds.REDUCED
 
 
 def _markdown(found: Found) -> str:
@@ -45,7 +45,8 @@ def _markdown(found: Found) -> str:
 def _issue(folder: Path, find: Find) -> str:
     runs = (find.reduced or find.program).runs
     names = names_of(runs)
-    parts = [f"# {_line(title_of(find))}", "", *_fenced(source_of(folder, find), "lua")]
+    source = visible(finds.source_of(folder, _stem(find)))
+    parts = [f"# {_line(title_of(find))}", "", *_fenced(source, "lua")]
     for run in runs:
         end = run.outcome
         status = "" if end.status is None else f", status {end.status}"
@@ -84,14 +85,16 @@ def _luau(found: Found) -> str:
 def _regression_test(folder: Path, find: Find) -> str:
     """Return a test that fails if the bug is present: the output differs, or the test does not end.
 
-    The expected output is the output of the first run that ended normally.
+    The expected output is the output of the first run that ended normally. The program is neither
+    indented nor made visible, because its strings and white space may be what shows the bug.
     """
     runs = (find.reduced or find.program).runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
     lines = [] if good is None else good.outcome.output.splitlines()
     expected = "".join(f"    {_quoted(line)},\n" for line in lines)
     fails = good is not None and good.outcome.kind == "error"
-    body = "".join(f"    {line}\n" for line in source_of(folder, find).splitlines())
+    body = finds.source_bytes_of(folder, _stem(find)).decode("utf-8", "surrogateescape")
+    body = body if body.endswith("\n") else f"{body}\n"
     return (
         f"-- {_line(title_of(find))}\n-- {_line(str(find.signature))}\n"
         "local printed = {}\n"
@@ -145,8 +148,8 @@ def _sarif(found: Found) -> str:
 
 
 def _result(folder: Path, find: Find) -> dict[str, Any]:
-    stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-    location = {"artifactLocation": {"uri": quote((folder / f"{stem}.luau").as_posix())}}
+    path = folder / f"{_stem(find)}.luau"
+    location = {"artifactLocation": {"uri": quote(path.as_posix())}}
     return {
         "ruleId": find.signature.kind,
         "level": _LEVELS.get(severity_of(find.signature), "error"),

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import xmlschema
-from command import run_here
+from command import on_a_terminal, run_here
 
 from scriptschema.fuzzing.campaign import config, finds
 from scriptschema.fuzzing.campaign.config import Config
@@ -157,6 +157,42 @@ def test_text_of_a_program_does_not_break_out_of_its_block(tmp_path: Path) -> No
     runs = [a_run("luau", "crash", "```\n# not a heading\n", error="SIGSEGV")]
     done = run_here("export", add(tmp_path, Signature("crash"), runs), "--to", "markdown")
     assert b"````\n```\n# not a heading\n````\n" in done.stdout
+
+
+SOURCES = {
+    "white space": b"x0 \x0b\x0c (0);\n",
+    "long string": b"print [=[a\n  b]=]\n",
+    "line ends": b"print(1)\r\n-- a\rprint(2)\n\n",
+    "bytes": b"print('\xff\xe2\x80\xae\x1b')\n",
+    "no line end": b"print(1) -- a",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_a_regression_test_contains_exactly_the_program_that_shows_the_bug(
+    source: bytes, tmp_path: Path
+) -> None:
+    folder = rounding(tmp_path)
+    (folder / "reduced.luau").write_bytes(source)
+    done = run_here("export", folder, "--to", "luau", "-o", tmp_path / "regression.luau")
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "regression.luau").read_bytes()
+    assert written == run_here("export", folder, "--to", "luau").stdout
+    _, _, after = written.partition(b"pcall(function(...)\n")
+    assert after.startswith(source)
+    assert after.removeprefix(source).lstrip(b"\n").startswith(b"end)\n")
+    parse(written)
+
+
+def test_an_exported_program_does_not_control_the_terminal(tmp_path: Path) -> None:
+    folder = rounding(tmp_path)
+    status, shown = on_a_terminal("export", folder, "--to", "luau", stream="stdout")
+    assert (status, b"math.round" in shown) == (0, True)
+    (folder / "reduced.luau").write_bytes(b"print('\x1b]0;owned\x07')\n")
+    status, shown = on_a_terminal("export", folder, "--to", "luau", stream="stdout")
+    assert (status, shown) == (2, b"")
+    status, shown = on_a_terminal("export", folder, "--to", "markdown", stream="stdout")
+    assert (status, rb"\x1b]0;owned" in shown) == (0, True)
 
 
 @pytest.mark.parametrize("form", ["markdown", "luau", "junit", "sarif"])
