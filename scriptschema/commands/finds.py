@@ -241,7 +241,8 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     all its finds are written. The worst bug comes first. markdown is an issue to paste: the
     program, the outcome of each run, the versions, and the command to run it again. luau is a
     regression test, which asserts the output of the first run that ended normally: check that this
-    output is right. junit and sarif are results for CI.
+    output is right. If there is no such run, the test only asserts that the program ends. junit and
+    sarif are results for CI.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown

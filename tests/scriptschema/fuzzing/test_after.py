@@ -184,6 +184,27 @@ def test_a_regression_test_contains_exactly_the_program_that_shows_the_bug(
     parse(written)
 
 
+def test_a_regression_test_of_a_crash_passes_once_the_bug_is_fixed(tmp_path: Path) -> None:
+    source = "string.rep()"  # an error, as the ends of most reduced programs are
+    crash = a_run("luau", "crash", "half of a li", error="SIGSEGV")
+    for runs in ([crash], [crash, a_run("luau -O2", "hang")]):
+        folder = add(tmp_path, Signature("crash", f"f {len(runs)}"), runs, source)
+        text = run_here("export", folder, "--to", "luau").stdout.decode()
+        code = [line for line in text.splitlines() if not line.startswith("--")]
+        assert code == ["pcall(function(...)", source, "end)"]
+
+
+@pytest.mark.parametrize(("kind", "ended"), [("ok", "true"), ("error", "false")])
+def test_a_regression_test_expects_what_another_run_of_a_crash_did(
+    kind: str, ended: str, tmp_path: Path
+) -> None:
+    runs = [a_run("luau -O2", "crash", "1\n"), a_run("luau -O0", kind, "1\n2\n")]
+    folder = add(tmp_path, Signature("crash", "f"), runs)
+    text = run_here("export", folder, "--to", "luau").stdout.decode()
+    assert f"assert(ended == {ended}, " in text
+    assert '{\n    "1",\n    "2",\n}\n' in text
+
+
 def test_an_exported_program_does_not_control_the_terminal(tmp_path: Path) -> None:
     folder = rounding(tmp_path)
     status, shown = on_a_terminal("export", folder, "--to", "luau", stream="stdout")
