@@ -50,6 +50,15 @@ class Sources:
     program: str
 
 
+def _joined(sources: Sources) -> str:
+    """Return one string with both sources, for people to read."""
+    if sources.module is None:
+        return sources.program
+    module = f"-- module0\n{sources.module}"
+    end = "" if module.endswith("\n") else "\n"  # a style may end a source with a comment
+    return f"{module}{end}-- program\n{sources.program}"
+
+
 class RenderOptions(TypedDict, total=False):
     """The options of `render`."""
 
@@ -77,6 +86,10 @@ def render(
     numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. The simplest choices,
     and exhausted bytes, result in the same source as no style.
     """
+    if isinstance(tree, ModuleSet):
+        # Each source has the directives and the spelling with which it is written to a file.
+        sources = render_module_set(tree, names=names, types=types, indent=indent, style=style)
+        return _joined(sources)
     if style is None:
         return Writer(_WRITE, names, types, indent).text(tree)
     return StyledWriter(_WRITE_STYLED, names, types, indent, choices_of(style)).text(tree)

@@ -1,4 +1,4 @@
-"""Prints statements, blocks and the ModuleSet."""
+"""Prints statements and blocks."""
 
 from __future__ import annotations
 
@@ -195,13 +195,6 @@ def _write_require(w: Writer, node: m.StatRequireIntoLocalHelper) -> None:
     w.print("local ", node.var, f' = require("./module{node.modulenum}")')
 
 
-def _write_module_set(w: Writer, node: m.ModuleSet) -> None:
-    if node.module is None:
-        w.print(node.program)
-    else:
-        w.print("-- module0", node.module, "\n-- program", node.program)
-
-
 WRITE: Final[Mapping[type[Message], Write]] = {
     m.Stat: write_stat,
     m.StatBlock: _write_block,
@@ -224,6 +217,5 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.ClassProp: _write_property,
     m.ClassMethod: _write_method,
     m.StatRequireIntoLocalHelper: _write_require,
-    m.ModuleSet: _write_module_set,
 }
 """The function that prints each kind of message."""

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from scriptschema.base import Message
 from scriptschema.luau.names import Names
-from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.messages import StatBlock
 
 Part: TypeAlias = str | Message
 """A part of the output: a string, or a message that is still to be printed."""
@@ -55,7 +55,7 @@ class Writer:
         """Return the source of a tree."""
         whole = self.out
         self.write[tree.__class__](self, tree)
-        if isinstance(tree, StatBlock | ModuleSet) and whole:
+        if isinstance(tree, StatBlock) and whole:
             whole[0] = whole[0].lstrip("\n")
             whole.append("\n")
         if not self._later:

@@ -62,6 +62,26 @@ def test_render_prints_a_tree_of_any_format() -> None:
     assert run("render", "-", "--from", "binary", stdin=data).stdout == source
 
 
+def test_a_style_gives_the_same_program_on_standard_output_as_in_files() -> None:
+    one, two = tree("print(1)"), tree('local m = require("./module0")', module="return 1")
+    write("one.pb", wire.encode(one))
+    write("two.pb", wire.encode(two))
+    seen = set()
+    for style in range(60):
+        run("render", "one.pb", "-o", "one.luau", "--style", style)
+        source = Path("one.luau").read_bytes()
+        assert run("render", "one.pb", "--style", style).stdout_bytes == source
+        run("render", "two.pb", "-o", "two.luau", "--style", style)
+        module, program = (
+            Path("two", f"{name}.luau").read_bytes() for name in ("module0", "program")
+        )
+        printed = run("render", "two.pb", "--style", style).stdout_bytes
+        end = b"" if module.endswith(b"\n") else b"\n"
+        assert printed == b"-- module0\n" + module + end + b"-- program\n" + program
+        seen |= {source.startswith(b"--!"), end}
+    assert seen == {True, False, b"", b"\n"}
+
+
 def test_render_writes_a_folder_of_trees_and_two_files_where_there_is_a_module() -> None:
     write("trees/a.pb", wire.encode(tree("f()")))
     both = tree('local m = require("./module0")', module="return 1")
