@@ -141,9 +141,9 @@ def reduce_command(
     except KeyboardInterrupt:
         test.stop()
         _write(target, reducer.best, names)
-        where = "above" if target == files.STANDARD else f"in {target}"
+        where = "printed above" if target == files.STANDARD else f"in {target}"
         click.echo(
-            f"stopped: the smallest program so far, {reducer.size} nodes, is in {where}", err=True
+            f"stopped: the smallest program so far, {reducer.size} nodes, is {where}", err=True
         )
         sys.exit(130)
     except (CommandError, NotInterestingError, files.FileError, ValueError) as error:
