@@ -184,6 +184,18 @@ def test_a_regression_test_contains_exactly_the_program_that_shows_the_bug(
     parse(written)
 
 
+def test_a_regression_test_is_compiled_as_the_directives_of_its_program_say(
+    tmp_path: Path,
+) -> None:
+    folder = rounding(tmp_path)
+    source = "--!optimize 0\n--!native\nprint(1)\n--!strict\n"
+    (folder / "reduced.luau").write_text(source)
+    text = run_here("export", folder, "--to", "luau").stdout.decode()
+    head = text.partition("local printed")[0].splitlines()
+    assert [line for line in head if line.startswith("--!")] == ["--!optimize 0", "--!native"]
+    assert f"(...)\n{source}end)\n" in text
+
+
 def test_a_regression_test_of_a_crash_passes_once_the_bug_is_fixed(tmp_path: Path) -> None:
     source = "string.rep()"  # an error, as the ends of most reduced programs are
     crash = a_run("luau", "crash", "half of a li", error="SIGSEGV")
