@@ -20,6 +20,7 @@ from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.report.titles import names_of, title_of
+from scriptschema.luau import quoting
 
 _OUTPUT: Final = 2000
 _LEVELS: Final[Mapping[str, str]] = {"undefined": "warning", "message": "note", "position": "note"}
@@ -99,7 +100,9 @@ def _regression_test(folder: Path, find: Find) -> str:
     title += directives
     if good is None:
         return f"{title}pcall(function(...)\n{body}end)\n"
-    expected = "".join(f"    {_quoted(line)},\n" for line in good.outcome.output.splitlines())
+    output = good.outcome.output
+    lines = output.removesuffix("\n").split("\n") if output else []
+    expected = "".join(f"    {_quoted(line)},\n" for line in lines)
     ended = "true" if good.outcome.kind == "ok" else "false"
     return (
         f"{title}"
@@ -122,8 +125,9 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 def _quoted(text: str) -> str:
     """Return a line as a Luau string. Bytes that are escaped in the line stay escaped."""
-    escaped = re.sub(r'["]|\\(?!x[0-9a-f]{2})', r"\\\g<0>", visible(text))
-    return f'"{escaped}"'
+    parts = re.split(r"(\\x[0-9a-f]{2})", text)  # every second part is such a byte
+    parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])
+    return f'"{"".join(parts)}"'
 
 
 def _junit(found: Found) -> str:

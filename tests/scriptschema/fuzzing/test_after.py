@@ -1,6 +1,7 @@
 """After a campaign: its original build, finds for other people, several campaigns in one report."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.report import content
+from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.report.titles import title_of
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.luau.literals import string_value
 from scriptschema.luau.parse import parse
 
 JENKINS = Path(__file__).parents[2] / "orgrest/run/suite/junit-10.xsd"
@@ -215,6 +218,19 @@ def test_a_regression_test_expects_what_another_run_of_a_crash_did(
     text = run_here("export", folder, "--to", "luau").stdout.decode()
     assert f"assert(ended == {ended}, " in text
     assert '{\n    "1",\n    "2",\n}\n' in text
+
+
+def test_a_regression_test_expects_the_bytes_that_a_correct_implementation_prints(
+    tmp_path: Path,
+) -> None:
+    output = 'a\x0bb\r\u202e\x1b\n\n"\\u{1}\\xff\x01\u2028é\n'
+    folder = add(tmp_path, Signature("own"), [a_run("luau", "ok", output)])
+    text = run_here("export", folder, "--to", "luau").stdout.decode()
+    _, _, expected = text.partition("lines = ")
+    lines = re.findall(r'^    (".*"),$', expected, re.MULTILINE)
+    printed = "\n".join(string_value(line) for line in lines) + "\n"
+    assert printed == output.replace(r"\xff", "\udcff")  # as a byte that is not UTF-8 is stored
+    assert visible(text) == text
 
 
 def test_an_exported_program_does_not_control_the_terminal(tmp_path: Path) -> None:
