@@ -209,13 +209,14 @@ def read_primary(r: Reader) -> Reading:
         elif kind == ":":
             r.advance()
             field = r.names.field(r.name("of a method"), owner)
+            callee = r.index - 1
             node = m.ExprIndexName(expr=as_prefix(node), index=field)
             if r.kind == "<" and r.kinds[r.index + 1] == "<":
                 node = yield _read_instantiation(r, node)
             if r.kind not in CALLS:
                 r.fail("the arguments of the method's call")
             parenless = True if r.extended and r.kind != "(" else None
-            args = yield _read_arguments(r, r.index - 1)
+            args = yield _read_arguments(r, callee)
             function = as_prefix(node)
             node = m.ExprCall(func=function, self_=True, args=args, parenless=parenless)
         elif kind in CALLS:
@@ -233,8 +234,8 @@ def read_primary(r: Reader) -> Reading:
 def _read_arguments(r: Reader, callee: int) -> Reading:
     """Read the arguments of a call: a list in parentheses, a string or a table.
 
-    `callee` is the index of the last token of the called expression. A list must begin on the same
-    line as that token.
+    A list must begin on the line on which the token at index `callee` ends. This is the name of a
+    method, even if types in `<<>>` follow it, or the last token of any other called expression.
     """
     if r.kind == "string":
         return [m.Expr(string=m.ExprConstantString(val=r.string()))]

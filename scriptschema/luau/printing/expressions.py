@@ -17,7 +17,14 @@ from scriptschema.luau.operators import (
     takes_less,
 )
 from scriptschema.luau.printing.type_annotations import annotation, generics, results
-from scriptschema.luau.printing.writer import UNSET, Part, Write, Writer, separated
+from scriptschema.luau.printing.writer import (
+    ON_ONE_LINE,
+    UNSET,
+    Part,
+    Write,
+    Writer,
+    separated,
+)
 from scriptschema.luau.quoting import quote_in_interpolation
 
 
@@ -169,7 +176,9 @@ def write_callee(w: Writer, node: m.ExprCall) -> None:
         w.print(*field(w, func.alternative, ":"))
     elif node.self_ and func.which == "instantiate" and func.alternative.expr.which == "index_name":
         w.print(*field(w, func.alternative.expr.alternative, ":"))
+        w.level -= ON_ONE_LINE  # Luau requires `(` on the line of the method's name
         _write_types(w, func.alternative)
+        w.level += ON_ONE_LINE
     else:
         w.write[m.ExprPrefix](w, func)
 

@@ -143,8 +143,14 @@ class StyledWriter(Writer):
         near, gaps, comments = self.near, self.gaps, 64 - self.comments
         out: list[str] = []
         end, before, before_kind = 0, "", ""
-        for kind, word, start in zip(tokens.kinds, tokens.texts, tokens.starts, strict=True):
+        after_types = 0
+        for index, (kind, word, start) in enumerate(
+            zip(tokens.kinds, tokens.texts, tokens.starts, strict=True)
+        ):
             gap = text[end:start]
+            one_line = kind == "(" or index < after_types
+            if kind == ":" and not one_line:
+                after_types = _after_types_of_method(tokens.kinds, index)
             if kind == "error":  # the tree is not a program
                 return "".join([*out, text[end:]])
             near.at(f"{before} {word}")
@@ -152,9 +158,9 @@ class StyledWriter(Writer):
             if gap.strip() or before_kind == "@" or (kind == "(" and "\n" in gap):
                 pass  # a comment of the writer, an attribute's name, or the start of a statement
             elif case >= comments:
-                gap = self._with_comment(gap, kind)
+                gap = self._with_comment(gap, kind, one_line=one_line)
             elif case < gaps:
-                gap = self._space(gap, before, before_kind, word, kind)
+                gap = self._space(gap, before, before_kind, word, kind, one_line=one_line)
             out.append(gap)
             if kind == "eof":
                 break
@@ -164,14 +170,17 @@ class StyledWriter(Writer):
             before, before_kind = word, kind
         return "".join(out)
 
-    def _space(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
+    def _space(
+        self, gap: str, before: str, before_kind: str, word: str, kind: str, *, one_line: bool
+    ) -> str:
         """Return different white space for a gap between tokens.
 
-        It does not put a line end before `(`, which would end the call.
+        If `one_line` is true, it contains no line end. A line end before `(`, or between the name
+        of a method and `(`, would end the call.
         """
         below = self.near.below
         way = below(4)
-        if way == 1 or (way == 2 and kind == "("):
+        if way == 1 or (way == 2 and one_line):
             return _SPACES[below(len(_SPACES))]
         if way == 2:
             return _LINES[below(len(_LINES))] if below(32) < 31 else _MANY_LINES
@@ -179,9 +188,9 @@ class StyledWriter(Writer):
             return "" if _may_touch(before, before_kind, word, kind) else " "
         return gap
 
-    def _with_comment(self, gap: str, kind: str) -> str:
+    def _with_comment(self, gap: str, kind: str, *, one_line: bool) -> str:
         """Return a gap with a comment. The last gap of a source may end with the comment."""
-        comment = self._comment(one_line=kind == "(")
+        comment = self._comment(one_line=one_line)
         if kind == "eof" and self.near.below(2):
             return f"{gap or ' '}{comment.rstrip()}"
         return f"{gap or ' '}{comment}{gap}"
@@ -198,6 +207,25 @@ class StyledWriter(Writer):
         return "--" + in_brackets(text, below(3))
 
 
+def _after_types_of_method(kinds: Sequence[str], colon: int) -> int:
+    """Return the index of the token after the `<<types>>` in `:name<<types>>`, or 0 if none.
+
+    `colon` is the index of the `:`. It may also precede a type such as `T<<U>(U) -> ()>`, in which
+    the second list is followed by `(`.
+    """
+    if kinds[colon + 1 : colon + 4] != ["name", "<", "<"]:
+        return 0
+    angles = parentheses = 0
+    for index in range(colon + 2, len(kinds)):
+        kind = kinds[index]
+        parentheses += (kind == "(") - (kind == ")")
+        if not parentheses:  # in parentheses, `<` may be an operator
+            angles += (kind == "<") - (kind == ">")
+            if kind == ">" and angles == 1:
+                return index + 2 if kinds[index + 1] == ">" else 0
+    return 0
+
+
 def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
     """Return whether two tokens stay separate tokens without white space between them."""
     if not before or not word:  # the beginning or the end of the source
@@ -211,7 +239,7 @@ def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
 
 
 def _write_string(w: StyledWriter, node: m.ExprConstantString | m.TypeString) -> None:
-    if w.differs(w.strings, node.val):
+    if w.level >= 0 and w.differs(w.strings, node.val):  # other spellings may have line ends
         w.out.append(spelling.string(w.near, node.val))
     else:
         write_string(w, node)
@@ -225,7 +253,7 @@ def _write_number(w: StyledWriter, node: m.ExprConstantNumber) -> None:
 
 
 def _write_interpolation(w: StyledWriter, node: m.ExprInterpString) -> None:
-    if w.differs(w.strings):
+    if w.level >= 0 and w.differs(w.strings):
         write_interpolation(w, node, partial(spelling.text_in_interpolation, w.near))
     else:
         write_interpolation(w, node)

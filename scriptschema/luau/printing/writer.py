@@ -23,6 +23,10 @@ Part: TypeAlias = str | Message
 UNSET: Final = " --[[unset]]"
 _DEEPEST_INDENT: Final = 40
 
+ON_ONE_LINE: Final = 1 << 32
+"""If this is subtracted from the writer's level, the level is negative, and `Writer.newline`
+returns a space."""
+
 _ROOM: Final = 64
 """The number of nested messages after which printing is postponed. Each of them needs up to five
 calls."""
@@ -102,6 +106,8 @@ class Writer:
 
     def newline(self) -> str:
         """Return the text that begins a line: a line end and the indentation."""
+        if self.level < 0:
+            return " "
         return self._newlines[min(self.level, _DEEPEST_INDENT)]
 
 

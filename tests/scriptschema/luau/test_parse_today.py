@@ -145,6 +145,10 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
         ("class A x end", "1:9: expected `public` and a property, `function` or `end`"),
         ("function f(...: ...T) end", "1:17: expected a type"),
         ("export x = 1", "1:8: expected"),
+        ("t:f\n<<T>>()", "2:6: expected the arguments of a call on the same line"),
+        ("t:f<<\nT>>()", "2:4: expected the arguments of a call on the same line"),
+        ("t:f<<T>>--[[\n]]()", "2:3: expected the arguments of a call on the same line"),
+        ("t.f<<T>>\n()", "2:1: expected the arguments of a call on the same line"),
         ("@native export local x = 1", "1:9: expected `function` after an attribute"),
     ],
 )
@@ -152,6 +156,11 @@ def test_what_luau_refuses_of_its_new_syntax_is_refused(source: str, error: str)
     with pytest.raises(ParseError) as caught:
         parse(source, luau="today")
     assert str(caught.value).startswith(error)
+
+
+@pytest.mark.parametrize("source", ["t.f\n<<\nT>>()", "t:f\n<<T>>\n{}", "t\n:\nf<<T>>()"])
+def test_a_call_with_types_may_be_on_several_lines_where_luau_accepts_it(source: str) -> None:
+    assert parse(source, luau="today").losses == ()
 
 
 @pytest.mark.parametrize("source", ["x = 5i", "export local x = 1", "class A end"])

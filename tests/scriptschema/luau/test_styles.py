@@ -172,6 +172,28 @@ def test_deep_trees_render_in_a_style() -> None:
     assert parse(render(tree, style=3)).tree == parse(render(tree)).tree
 
 
+METHOD_WITH_TYPES = r"""
+local a: A<<T>(T) -> ()> = t:f<<number, ...C>>(1)
+t:f<<A<B<"a\nb">>, {[string]: D}>>():g<<<T>(T) -> ()>>()
+t:f<<typeof(function(a, b) local x = a < b; (f)() return `{a}\n` end)>>()
+"""
+
+
+@pytest.mark.parametrize("style", [None, *range(200)])
+def test_types_given_to_a_method_stay_on_the_line_of_its_call_or_luau_refuses_it(
+    style: int | None,
+) -> None:
+    read = parse(METHOD_WITH_TYPES, luau="today")
+    text = render(read.tree.program, names=read.names, style=style)
+    assert parse(text, luau="today", names=read.names).tree == read.tree
+
+
+def test_types_of_a_type_may_be_on_several_lines_in_a_style() -> None:
+    read = parse("local a: A<<T>(T) -> ()>")
+    texts = [render(read.tree.program, names=read.names, style=style) for style in range(200)]
+    assert any("\n" in text.strip() for text in texts)
+
+
 SPELLINGS: dict[str, str] = {
     "single quotes": r"(?<!\w)'\w+'",
     "long brackets": r"\[\[",
