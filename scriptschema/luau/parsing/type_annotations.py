@@ -176,8 +176,10 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
             if packs and not at_pack(r):
                 parenthesis = r.index
                 r.expect("(", "or `...` and a pack of types")
-                listed, _, tail = yield _read_type_list(r)
+                listed, named, tail = yield _read_type_list(r)
                 r.close(")", parenthesis)
+                if named:
+                    r.fail("a pack of types without names", parenthesis)
                 default.packs.append(m.TypePack(list=m.TypeList(types=listed, tail=tail)))
             elif at_pack(r):
                 default.packs.append((yield read_pack(r)))
@@ -309,6 +311,9 @@ def read_results(r: Reader) -> Reading:
         return [], None
     if r.kind == "(":
         types, tail, _ = yield _read_pack_or_type(r)
+        if len(types) == 1 and r.kind in ("|", "&", "?"):
+            # Luau reads `(T, ...U) | V` as `(T | V, ...U)`
+            types = [(yield _read_alternatives(r, types[0]))]
         return types, tail
     return [(yield read_type(r))], None
 

@@ -145,6 +145,10 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
         ("class A x end", "1:9: expected `public` and a property, `function` or `end`"),
         ("function f(...: ...T) end", "1:17: expected a type"),
         ("export x = 1", "1:8: expected"),
+        ("type A<T... = (a: B)> = C", "1:15: expected a pack of types without names"),
+        ("type A<T... = (B, a: B, ...B)> = C", "1:15: expected a pack of types without names"),
+        ("function f(): (T, U, ...V) | W end", "1:28: expected a statement"),
+        ("type A = (T, ...U) | V", "1:20: expected `->`"),
         ("t:f\n<<T>>()", "2:6: expected the arguments of a call on the same line"),
         ("t:f<<\nT>>()", "2:4: expected the arguments of a call on the same line"),
         ("t:f<<T>>--[[\n]]()", "2:3: expected the arguments of a call on the same line"),
@@ -156,6 +160,18 @@ def test_what_luau_refuses_of_its_new_syntax_is_refused(source: str, error: str)
     with pytest.raises(ParseError) as caught:
         parse(source, luau="today")
     assert str(caught.value).startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("source", "same"),
+    [
+        ("function f(): (T, ...U) | V end", "function f(): (T | V, ...U) end"),
+        ("function f(): (T, U...)? end", "function f(): (T?, U...) end"),
+        ("type A = (B) -> (T | U, ...V) & W", "type A = (B) -> ((T | U) & W, ...V)"),
+    ],
+)
+def test_a_type_after_a_list_of_results_is_read_as_luau_reads_it(source: str, same: str) -> None:
+    assert again(source) == same
 
 
 @pytest.mark.parametrize("source", ["t.f\n<<\nT>>()", "t:f\n<<T>>\n{}", "t\n:\nf<<T>>()"])
