@@ -82,7 +82,7 @@ def render(
     is one string with both sources, for people to read. `render_module_set` returns them
     separately.
 
-    A style chooses among spellings of the same tree: quotes, escape sequences, long brackets,
+    A style chooses among spellings of the same program: quotes, escape sequences, long brackets,
     numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. The simplest choices,
     and exhausted bytes, result in the same source as no style.
     """

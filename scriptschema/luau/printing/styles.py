@@ -6,6 +6,11 @@ changes the white space between tokens. It chooses only spellings that `luau.par
 same tree. It does not change parentheses, or write `a["b"]` for `a.b`, because the schema has
 ExprGroup and ExprIndexExpr for these.
 
+There are two exceptions, which only `luau.parse` for a version of Luau can see, because it records
+these spellings in extension fields: `f"x"` for `f("x")` (`ExprCall.parenless`), and `["x"]: T` for
+`x: T` (`TypeTableItem.key_string`). A tree does not say whether it is for a version, and parsers
+have separate code for these spellings, so styles contain them for every tree.
+
 The choices determine a key, and the share of places that differ from the plain spelling, for each
 kind of spelling. The spelling at a place depends on the key and on the text nearby, so that a tree
 keeps its spelling when it is reduced.

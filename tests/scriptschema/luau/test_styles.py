@@ -6,11 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from extended import extended_tree
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from scriptschema import strategies
-from scriptschema.base import Message
+from scriptschema.base import Message, walk
 from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
@@ -22,6 +23,7 @@ from scriptschema.luau.repair import repair
 from scriptschema.messages import (
     MESSAGES,
     Expr,
+    ExprCall,
     ExprConstantNumber,
     ExprConstantString,
     ExprInterpString,
@@ -30,6 +32,8 @@ from scriptschema.messages import (
     Stat,
     StatBlock,
     StatReturn,
+    TypeTableItem,
+    schema,
 )
 
 styles = st.integers(0) | st.binary(max_size=400)
@@ -170,6 +174,29 @@ def test_deep_trees_render_in_a_style() -> None:
         expr = Expr(unary=ExprUnary(op=ExprUnary.Op.Not, expr=expr))
     tree = StatBlock(body=[Stat(return_=StatReturn(list=[expr]))])
     assert parse(render(tree, style=3)).tree == parse(render(tree)).tree
+
+
+@given(st.integers(0, 2**32), st.integers(0, 2**32))
+def test_of_a_tree_for_a_version_a_style_changes_only_the_two_fields_that_the_docs_name(
+    seed: int, style: int
+) -> None:
+    tree = repair(extended_tree(schema("today"), StatBlock, seed, 9), luau="today")
+    plain = parse(f'type A = {{x: B}} f("a");{render(tree)}', luau="today")
+    text = render(plain.tree.program, names=plain.names, style=style)
+    styled = parse(text, luau="today", names=plain.names)
+    for (before, _), (after, _) in zip(walk(plain.tree), walk(styled.tree), strict=True):
+        if isinstance(after, ExprCall) and isinstance(before, ExprCall):
+            assert after.parenless or not before.parenless
+            after.parenless = before.parenless
+        elif (
+            isinstance(after, TypeTableItem)
+            and isinstance(before, TypeTableItem)
+            and before.key_string is None
+            and after.key_string is not None
+        ):
+            assert after.key_string == plain.names.field(before.key)
+            after.key, after.key_string = before.key, None
+    assert styled.tree == plain.tree
 
 
 METHOD_WITH_TYPES = r"""
