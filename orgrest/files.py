@@ -85,13 +85,20 @@ def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("orgrest.json", _escape_unencodable)
 
 
+_READ_AS_LATIN = "the file was read as Latin-1, and requests are sent in UTF-8"
+
+
 @classes.frozen
 class Encoding:
-    """The encoding of a file's text: its codec, byte order mark and line end."""
+    """The encoding of a file's text: its codec, byte order mark and line end.
+
+    `notes` says so if the codec is a guess.
+    """
 
     codec: str = "utf-8"
     mark: bytes = b""
     newline: str = "\n"
+    notes: tuple[str, ...] = ()
 
     def encode(self, text: str) -> bytes:
         r"""Return the bytes of `text`. Characters that the codec lacks become ``\uXXXX``."""
@@ -110,6 +117,7 @@ class Encoding:
 
 def decode(data: bytes) -> tuple[str, Encoding]:
     """Return the bytes of a file as text, and the `Encoding` that converts the text back."""
+    notes: tuple[str, ...] = ()
     for mark, codec in _MARKS:
         if data.startswith(mark) and (text := _try(data[len(mark) :], codec)) is not None:
             break
@@ -120,8 +128,17 @@ def decode(data: bytes) -> tuple[str, Encoding]:
             codec, text = cookie[1].decode("ascii"), decoded
         else:
             text = data.decode(codec)
+            notes = (f"line {_line_that_is_not_utf8(data)} is not UTF-8: {_READ_AS_LATIN}",)
     newline = line_end(text)
-    return text.replace(newline, "\n"), Encoding(codec, mark, newline)
+    return text.replace(newline, "\n"), Encoding(codec, mark, newline, notes)
+
+
+def _line_that_is_not_utf8(data: bytes) -> int:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return data.count(b"\n", 0, error.start) + 1
+    return 1
 
 
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:

@@ -125,7 +125,7 @@ def _evaluate(
     if not (plan.steps or source.plain or source.name.endswith(".org")):
         complain(f"{source.name}: read as Org, because the name does not end in .http or .rest")
     if not output.quiet:
-        for notice in plan.warnings:
+        for notice in (*source.encoding.notes, *plan.warnings):
             complain(f"{source.name}: {notice}")
     results = MODES[output.mode](
         source.name,

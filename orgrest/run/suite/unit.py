@@ -67,7 +67,7 @@ class Opened:
             plain=plain,
         )
         plan = self.run.plan
-        self._notes = plan.notices
+        self._notes = (*self._file.encoding.notes, *plan.notices)
         self._unrecorded = {step.id: step for step in plan.steps if settings.choice.takes(step)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:

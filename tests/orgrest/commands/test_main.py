@@ -693,3 +693,14 @@ def test_a_file_without_a_request_says_so(
     assert called.status == status
     assert "no request found" in called.err
     assert name in called.err
+
+
+def test_a_document_that_is_not_utf8_is_named_with_its_line(orgrest, tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_bytes(b"GET http://127.0.0.1:1/\n### caf\xe9\n")
+    called = orgrest("--dry-run", "a.http")
+    assert called.err == (
+        "orgrest: a.http: line 2 is not UTF-8: the file was read as Latin-1, "
+        "and requests are sent in UTF-8\n"
+    )
+    (tmp_path / "a.http").write_bytes(b"# -*- coding: latin-1 -*-\nGET http://127.0.0.1:1/\xe9\n")
+    assert orgrest("--dry-run", "a.http").err == ""

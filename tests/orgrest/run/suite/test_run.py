@@ -595,3 +595,13 @@ def test_a_file_without_a_request_that_is_named_says_so(run, folder: Path) -> No
     assert done.status == 1
     assert "vars.http:1" in done.err
     assert "no request found" in done.err
+
+
+def test_a_report_says_that_a_file_is_not_utf8_since_other_bytes_are_sent(
+    run, folder: Path, server: RawServer
+) -> None:
+    text = f"POST {server.url}/echo\nContent-Type: text/plain\n\nna\u00efve\n\n".encode()
+    (folder / "a.http").write_bytes(text + b"### caf\xe9\n")
+    done = run("a.http")
+    [note] = done.requests[0]["notes"]
+    assert note.startswith("line 6 is not UTF-8: the file was read as Latin-1")
