@@ -49,6 +49,7 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.report.text import visible
     from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import leftovers, outcome
     from scriptschema.fuzzing.targets.base import written
@@ -58,12 +59,12 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     try:
         find = trusted_find(folder, trust=trust)
         stem = finds.PROGRAM if original or find.reduced is None else finds.REDUCED
-        click.echo(finds.source_of(folder, stem).rstrip("\n") + "\n")
+        click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
         rewrite = REWRITINGS.get(find.signature.detail)
         rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
         if rewritten is not None:
             style = (find.program if stem == finds.PROGRAM else find.smallest).style
-            click.echo(f"{find.signature.detail}:\n\n{written(rewritten, style).program}")
+            click.echo(f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}")
         for number, shown in enumerate(_runs(find, folder, stem, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")

@@ -238,6 +238,8 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
     other = folder.parent / "other"
     find.reduced = None
     finds.add(other, find, tree)
+    source = other / "finds" / find.name / "program.luau"
+    source.write_text("print(1) --\x1b[31m\n")  # a terminal would obey it
     done = subprocess.run(
         [
             sys.executable,
@@ -251,6 +253,7 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
         text=True,
     )
     assert done.returncode == 1
+    assert done.stdout.startswith("print(1) --\\x1b[31m\n")
     assert "not reproduced" in done.stdout
 
 
