@@ -44,8 +44,8 @@ class Command:
     """A curl command that is being parsed.
 
     `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
-    names of headers that curl would add but must not, in lower case. If `globs` is true, a URL can
-    stand for several URLs.
+    names of headers that curl would add but must not, in lower case. If `globs` is true, curl
+    expands patterns in the URL, and requests several URLs.
     """
 
     method: str = ""

@@ -86,9 +86,10 @@ def _luau(found: Found) -> str:
 def _regression_test(folder: Path, find: Find) -> str:
     """Return a test that fails if the bug is present: the output differs, or the test does not end.
 
-    The expected output is the output of the first run that ended normally. If there is none, the
-    test only shows that the program ends, because nobody knows with what. The program is neither
-    indented nor made visible, because its strings and white space may be what shows the bug.
+    The expected output is the output of the first run that ended normally. Without such a run, the
+    correct output is unknown, and the test only checks that the program ends. The program is not
+    indented, and its control characters are not escaped: the bug may need its strings and white
+    space as they are.
     """
     runs = (find.reduced or find.program).runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
