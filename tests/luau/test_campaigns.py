@@ -198,7 +198,9 @@ def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Pat
     runner.close()
     assert verdict is not None
     find = finds.Find("one", verdict, finds.ShownProgram(9, runs))
-    source = export([(finds.add(tmp_path, find, tree), find)], "luau")
+    source = export([(finds.add(tmp_path, find, tree), find)], "luau").decode(
+        "utf-8", "surrogateescape"
+    )
     planted = open_target(described)
     planted.submit(Sources(None, source), 20)
     right, wrong = planted.collect()

@@ -19,6 +19,7 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.oracles import round_trip
 from scriptschema.fuzzing.oracles.judging import Judge
+from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed, probe
@@ -69,7 +70,7 @@ def test_it_is_reproduced_as_it_is_written(finished: list[tuple[Path, finds.Find
     for options, stem in (((), finds.REDUCED), (("--original",), finds.PROGRAM)):
         done = run_here("reproduce", "--trust", folder, *options)
         assert done.returncode == 0, done.stderr
-        assert finds.source_of(folder, stem).strip() in done.stdout.decode()
+        assert visible(finds.source_of(folder, stem)).strip() in done.stdout.decode()
     tree = finds.tree_of(folder, finds.REDUCED)
     assert replay.run(CONFIG, find, tree, None).verdict is None
     assert replay.run(CONFIG, find, tree, find.smallest.style).verdict is not None
