@@ -134,11 +134,8 @@ def decode(data: bytes) -> tuple[str, Encoding]:
 
 
 def _line_that_is_not_utf8(data: bytes) -> int:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return data.count(b"\n", 0, error.start) + 1
-    return 1
+    valid = re.split("[\udc80-\udcff]", data.decode("utf-8", "surrogateescape"), maxsplit=1)[0]
+    return valid.count("\n") + 1
 
 
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:

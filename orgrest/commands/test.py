@@ -109,7 +109,7 @@ def _test(options: SimpleNamespace) -> int:
     try:
         services.client = control.client
         return _run(options, plan, settings, services, control)
-    except FileError as error:  # the disk with the --jsonl file is full
+    except FileError as error:  # of --jsonl or --globals
         complain(str(error))
         return 1
     finally:
@@ -173,6 +173,7 @@ def _run(
     """Run all documents, write the reports, and return the exit status."""
     from contextlib import ExitStack
 
+    from orgrest.files import FileError
     from orgrest.http.sandbox import children
     from orgrest.run.suite.jobs import SuiteRun
     from orgrest.run.suite.spool import Spool
@@ -204,7 +205,11 @@ def _run(
             complain(f"{run.failure}{lost if options.reports else ''}")
             status = status or 1
         elif spool is not None:
-            spool.write({"summary": summary})
+            try:
+                spool.write({"summary": summary})
+            except FileError as error:
+                complain(str(error))
+                status = status or 1
             if not write_all(options.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1
         _keep(options.globals, services)

@@ -14,7 +14,7 @@ from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Folder, Inclusion, Note, Request, Written
 from orgrest.convert.shared.reading_back import wrong_with
 from orgrest.http.parsing import request_file
-from orgrest.model import whole
+from orgrest.model import find_headers, whole
 from orgrest.org.text import escape
 from orgrest.rendering.sanitize import (
     has_local_variables,
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
 _LONGEST: Final = 200  # the maximum number of characters in a name
 _SUFFIXES: Final = ("json", "xml")  # the suffixes of the files for bodies
 _NOT_IN_FILE: Final = re.compile(r"[^A-Za-z0-9-]+")
-
-
-def _is_multipart(request: Request) -> bool:
-    return any(
-        name.lower() == "content-type" and value.lower().startswith("multipart/")
-        for name, value in request.headers
-    )
 
 
 def _has_files(request: Request) -> bool:
@@ -187,7 +180,9 @@ class _Writer:
             return request
         pieces = [part for part in request.body or () if not isinstance(part, Inclusion)]
         newline = "\n"
-        if _is_multipart(request) and not any("\r\n" in str(part) for part in pieces):
+        kind = next(find_headers(request.headers, "Content-Type"), "")
+        is_raw = any("\r\n" in str(part) for part in pieces)
+        if kind.lower().startswith("multipart/") and not is_raw:
             # Its lines end with CRLF (RFC 2046, 5.1). Unlike a document's text, a file is not
             # converted when it is sent.
             newline = "\r\n"
@@ -209,7 +204,7 @@ class _Writer:
         stem = (
             _NOT_IN_FILE.sub("-", request.name or _title(request))[:40].strip("-").lower() or "body"
         )
-        kinds = " ".join(value for key, value in request.headers if key.lower() == "content-type")
+        kinds = " ".join(find_headers(request.headers, "Content-Type"))
         suffix = next((kind for kind in _SUFFIXES if kind in kinds), "body")
         path, number = f"{self._bodies}/{stem}.{suffix}", 1
         while path in self.files and self.files[path] != data:

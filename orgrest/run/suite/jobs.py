@@ -53,7 +53,8 @@ class SuiteRun:
     """A run of all documents in `plan`, in several jobs.
 
     Records are written to `spool` unless it is None. `summary` counts the outcomes, and
-    `unreadable` lists the reasons why documents could not be read.
+    `unreadable` lists the reasons why documents could not be read. If a record cannot be written,
+    the run ends, and `failure` is the error.
     """
 
     def __init__(

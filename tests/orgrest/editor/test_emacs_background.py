@@ -289,6 +289,6 @@ def test_a_question_of_the_document_is_asked_and_a_secret_hidden(tmp_path: Path,
         (goto-char (point-max)) (orgrest-send) (wait-for (lambda () (null orgrest--pending)))
         (tell (seq-filter (lambda (one) (string-match-p "200 OK" one)) said))""",
     )
-    assert [one[0] for one in answers[:-1]] == ["seen", "hidden"]  # type: ignore[index]
+    assert [one[0] for one in answers[:-1]] == ["seen", "hidden"]  # type: ignore[index]  # lists
     assert "Who?" in json.dumps(answers[0])
-    assert len(answers[-1]) >= 2  # type: ignore[arg-type]
+    assert len(answers[-1]) >= 2  # type: ignore[arg-type]  # a list

@@ -266,6 +266,28 @@ def test_a_service_that_does_not_answer_is_ended(service: Target) -> None:
     assert time.monotonic() - began < 50
 
 
+@pytest.mark.parametrize("kind", ["persistent", "command"])
+def test_a_run_says_how_much_of_its_time_the_start_of_the_process_took(
+    kind: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text("""import json, sys, time
+time.sleep(0.4)
+for line in sys.stdin:
+    if line.startswith("{"):  # for a service
+        answer = {"id": json.loads(line)["id"], "kind": "ok", "output": "", "error": ""}
+        print(json.dumps(answer), flush=True)
+""")
+    words = f"{sys.executable} {script}"
+    command = words if kind == "persistent" else f"{words} {{variant}}"
+    target = open_target(Description(kind, command, variants=("-O0", "-O1")))
+    first, second = run(target, "print(1)")
+    target.close()
+    assert 0.4 <= first.starting <= first.seconds
+    # A command starts for every run, a service only for the first one.
+    assert (second.starting >= 0.4) == (kind == "command")
+
+
 def test_a_service_may_end_between_two_programs(service: Target) -> None:
     assert kinds(run(service, "then-end")) == ["ok", "ok"]
     assert kinds(run(service, "print(1)")) == ["ok", "ok"]

@@ -130,8 +130,9 @@ def test_a_summary_that_does_not_fit_on_the_disk_is_no_success(
     (folder / "a.http").write_text(f"GET {server.url}/json\n?? status == 200\n")
     assert limited(10**6, "a.http").returncode == 0
     size = (folder / "r.jsonl").stat().st_size
-    done = limited(size - 20, "a.http")
+    done = limited(size - 20, "a.http", "--junit", "j.xml")
     assert done.returncode == 1
+    assert (folder / "j.xml").exists()
     assert "r.jsonl: could not write the file: File too large" in done.stderr
 
 
