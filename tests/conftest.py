@@ -5,6 +5,9 @@ draws different ones each time, with `--long` also twice as many. `--long` also 
 differential tests over 100,000 inputs and more, and tests with the mark `long`. `--few-examples` is
 for runs that measure coverage or compare versions of Python, while another run tries all examples.
 
+Tests with the mark `slow` take a third of the time of all tests. They run with `--slow` and in CI;
+elsewhere they are skipped, which the summary says.
+
 `.ci/run` first runs the tests on a bare machine, where the environment variable
 SCRIPTSCHEMA_SKIPPED names a file to which the names of skipped tests are appended, one per line.
 `--only FILE` then runs those tests on a machine that has every real component. There,
@@ -50,6 +53,7 @@ if "PYTEST_XDIST_WORKER" in os.environ and "SCRIPTSCHEMA_COVER_PROCESSES" not in
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long mode of long tests")
+    parser.addoption("--slow", action="store_true", help="run slow tests, too, as CI does")
     parser.addoption("--only", type=Path, metavar="FILE", help="run the tests that FILE lists")
     parser.addoption(
         "--few-examples",
@@ -60,6 +64,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only runs with --long")
+    config.addinivalue_line("markers", "slow: only runs with --slow or --long, and in CI")
     profile = "anew" if "CI" in os.environ else "repeatable"
     hypothesis.settings.load_profile("long" if config.getoption("--long") else profile)
     config.pluginmanager.register(Guards(sysconfig.get_path("purelib")))
@@ -81,6 +86,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # A module that was skipped as a whole is listed by its path.
         listed = set(only.read_text(encoding="utf-8").splitlines())
         items[:] = [i for i in items if not listed.isdisjoint({i.nodeid, i.nodeid.split("::")[0]})]
+    if not (
+        config.getoption("--slow")
+        or config.getoption("--long")
+        or os.environ.get("SCRIPTSCHEMA_REQUIRE_REAL")
+    ):
+        skip = pytest.mark.skip(reason="slow; run with: tox -e tests -- --slow")
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(skip)
     if not config.getoption("--few-examples"):
         return
     for item in items:

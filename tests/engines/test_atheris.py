@@ -20,6 +20,7 @@ def is_program(source: bytes) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_example_fills_a_corpus_with_programs_from_nothing(tmp_path: Path) -> None:
     pytest.importorskip("atheris")
     done = subprocess.run(

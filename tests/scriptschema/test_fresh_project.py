@@ -21,6 +21,7 @@ def test_{number}(example):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "strategies",
     [

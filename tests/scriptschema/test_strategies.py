@@ -172,6 +172,7 @@ SMALLEST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALLEST)
 def test_examples_shrink_to_the_smallest_tree(name: str) -> None:
     strategy, predicate, smallest = SMALLEST[name]
@@ -234,6 +235,7 @@ NODES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -316,6 +318,7 @@ def from_bytes() -> list[ModuleSet]:
     return [generate(choices=BytesChoices(item)) for item in data]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [examples, from_bytes])
 def test_all_of_the_schema_occurs_in_one_of_a_hundred_examples(source) -> None:
     found = [facts_of(tree) for tree in source()]

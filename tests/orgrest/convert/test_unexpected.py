@@ -201,6 +201,7 @@ def every_fault(
                 yield f"{module.__name__}: {name}", done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("only", [0, 1])
 @pytest.mark.parametrize("name", [format_.name for format_ in FORMATS if format_.read is not None])
 def test_a_bug_in_an_importer_costs_one_request_and_is_reported(
@@ -258,6 +259,7 @@ a={{a}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("only", [0, 1])
 @pytest.mark.parametrize(
     "target", [format_.name for format_ in FORMATS if format_.write is not None]

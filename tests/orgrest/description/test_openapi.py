@@ -82,6 +82,7 @@ def answer(value: Any, *headers: str, status: str = "200 OK", kind: str = JSON) 
     return response(json.dumps(value).encode(), kind, *(headers or ("X-Count: 1",)), status=status)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("request_", "answered", "expected"),
     [
@@ -322,6 +323,7 @@ def wrong(description: Description, value: object) -> list[str]:
         return [*wrong, *engine.validate_parts(work)]
 
 
+@pytest.mark.slow
 def test_a_hostile_description_costs_a_line_and_little_time(monkeypatch) -> None:
     monkeypatch.setattr(scripts, "VALIDATION_TIMEOUT", 2)
     loop = {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}}

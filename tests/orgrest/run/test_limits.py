@@ -178,6 +178,7 @@ def test_babel_gets_the_link_and_the_file_of_a_long_body(server: RawServer, tmp_
     assert reply.outcome.files == ((tmp_path / "notes-long.txt", LINES.encode()),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/nul", "/ascii", "/emoji", "/unlabelled", "/json"])
 def test_a_long_body_takes_less_than_five_times_its_memory(
     server: RawServer, tmp_path: Path, path: str

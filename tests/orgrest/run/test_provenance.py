@@ -252,6 +252,7 @@ PLACES = ("lines of a test", "--json", "printed", "a dry run", "a document", "sh
           "r.har", "r.html", "r.json", "r.jsonl", "history")  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_engine
 @pytest.mark.parametrize("place", PLACES)
 def test_no_place_shows_a_secret_in_any_encoding(place: str, left: dict[str, bytes]) -> None:

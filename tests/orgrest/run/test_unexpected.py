@@ -116,6 +116,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @needs_engine
 @pytest.mark.parametrize("place", PLACES)
 def test_no_value_of_a_script_ends_a_run(server, tmp_path: Path, place: str) -> None:
@@ -198,6 +199,7 @@ def conforms(result: Result) -> None:
             f"{name}{value}{result.request['method']}{result.request['url']}".encode()
 
 
+@pytest.mark.slow
 @needs_engine
 @settings(max_examples=150, deadline=None)
 @given(made=st.one_of(forged(), JSON))
@@ -303,6 +305,7 @@ FAULTS = [
 LATER = [("orgrest.run.stages", "do", 2), ("orgrest.http.transport.client", "Client.send", 1)]
 
 
+@pytest.mark.slow
 @needs_engine
 @pytest.mark.parametrize(("module", "name", "only"), [*((*fault, 0) for fault in FAULTS), *LATER])
 def test_a_fault_in_a_stage_is_that_requests_failure(

@@ -122,6 +122,7 @@ def a_target_with_two_messages(folder: Path) -> list[str]:
     return ["-t", word, "--variant=one", "--variant=two", "--size", "5", "-n", "4"]
 
 
+@pytest.mark.slow
 def test_what_differs_in_messages_alone_is_no_find_among_finds(tmp_path: Path) -> None:
     target = a_target_with_two_messages(tmp_path)
     done = run_here("fuzz", "-j", 1, *target, "-o", tmp_path / "0", "--fail-on-find=position")

@@ -112,6 +112,7 @@ def arguments_of(home: Path, arguments: list[str]) -> list[str]:
     return [str(find.relative_to(home)) if each == "FIND" else each for each in arguments]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [(name, each) for name, several in COMMANDS.items() for each in several],

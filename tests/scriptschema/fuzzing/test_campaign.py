@@ -200,6 +200,7 @@ def reproduced(folder: Path, command: str, hash_seed: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_programs_and_finds_however_busy_the_machine_is(
     tmp_path: Path, long_mode: bool
 ) -> None:
@@ -286,6 +287,7 @@ def a_slow_target(folder: Path, seconds: float, body: str = 'grep -q "for" $1') 
     return f"command:sh {script} {{file}}"
 
 
+@pytest.mark.slow
 def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> None:
     target = a_slow_target(tmp_path, 0.15, "grep -q end $1")  # nearly every program has one
     config = Config(targets=(from_word(target),), size=1500)
@@ -307,6 +309,7 @@ def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> N
     assert later.reduced.nodes < kept.program.nodes // 10
 
 
+@pytest.mark.slow
 def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> None:
     """All processes are killed when the campaign reports the find, before its reduction ends."""
     folder = tmp_path / "campaign"
@@ -398,6 +401,7 @@ def test_a_reduction_that_came_to_no_end_continues_where_it_was(tmp_path: Path) 
         assert find.count == 1
 
 
+@pytest.mark.slow
 def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -> None:
     folder = tmp_path / "campaign"
     reported: set[str] = set()

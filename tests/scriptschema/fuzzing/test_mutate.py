@@ -151,6 +151,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("programs", [True, False])
 def test_every_operator_works_and_is_counted(programs: bool) -> None:
     trees = [program(seed=seed, size=150) for seed in range(20)]

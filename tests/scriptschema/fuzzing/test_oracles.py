@@ -388,6 +388,7 @@ def test_what_luau_leaves_open_is_no_difference(source: str, compared: bool) -> 
     assert (judged(runs, source) is not None) == compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["a", "a-", "1", "1.", '[string "', " ", "\n", "thread 'a' "])
 def test_a_megabyte_of_output_does_not_stop_a_campaign(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))  # where a pattern takes quadratic time: for hours

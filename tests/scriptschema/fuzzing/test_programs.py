@@ -31,6 +31,7 @@ def shape(tree: Message) -> list[tuple[str, str, str | None]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["program", "repaired"])
 @pytest.mark.parametrize("luau", ["", "0.735"])
 def test_a_mutant_reads_back_as_its_tree(source: str, luau: str) -> None:
@@ -50,6 +51,7 @@ def test_a_mutant_reads_back_as_its_tree(source: str, luau: str) -> None:
             programs.adopt(str(number), made.tree, ended=True)
 
 
+@pytest.mark.slow
 def test_a_campaign_makes_what_it_made_least(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*, counts: bool) -> int:
         config = Config(targets=(from_word("command:true {file}"),), seed=6, mutants=0, compiled=0)

@@ -32,6 +32,7 @@ def sources(config: Config, count: int = 150) -> list[str]:
     return [each.sources.program for each in made]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["program", "repaired"])
 @pytest.mark.parametrize(
     ("options", "pattern"),

@@ -36,6 +36,7 @@ def counted(programs: int, luau: Version | None = None) -> Counter[axes.Pair]:
     return found
 
 
+@pytest.mark.slow
 def test_every_pair_that_can_occur_occurs_five_times() -> None:
     found = counted(5000)
     wanted = axes.pairs()

@@ -104,6 +104,7 @@ def test_no_header_of_a_hostile_server_breaks_the_reading(values: list[str]) -> 
     assert found is None or "\n" not in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["auth/me/pa=ss", "auth/me/pa=ss/SHA-256"])
 def test_a_real_server_lets_us_in_and_the_password_is_masked(path: str) -> None:
     with httpbin() as url, Client() as client:

@@ -102,6 +102,7 @@ FILE = ("a.http",)
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 
 
+@pytest.mark.slow
 @linux
 @needs_engine
 @pytest.mark.parametrize(
@@ -137,6 +138,7 @@ def test_nothing_outlasts_a_run(
         assert lines[-1]["summary"]["ended"]
 
 
+@pytest.mark.slow
 @linux
 @needs_engine
 def test_a_busy_machine_changes_nothing(tmp_path: Path, server: RawServer) -> None:

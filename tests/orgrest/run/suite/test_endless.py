@@ -62,6 +62,7 @@ ENDLESS = {  # a second request, and what comes of the third
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "last"), ENDLESS.values(), ids=list(ENDLESS))
 def test_a_run_ends_after_max_time_with_a_record_of_each_request(
     tmp_path: Path, server: RawServer, text: str, last: str
