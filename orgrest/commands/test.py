@@ -318,16 +318,26 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     for description in summary["openapi"]:
         _print_coverage(description)
     counts = run.summary.counts
-    parts = [f"{count} {name}" for name, count in counts.items() if count]
+    parts = [
+        _count(count, "error") if name == "error" else f"{count} {name}"
+        for name, count in counts.items()
+        if count
+    ]
     color = "green" if run.summary.held else "red"
     sums = click.style(", ".join(parts) or "nothing sent", fg=color)
-    what = f"{documents} document{'' if documents == 1 else 's'}"
-    checked = f"; {summary['assertions']} assertions checked"
+    what = _count(documents, "document")
+    checked = f"; {_count(summary['assertions'], 'assertion')} checked"
     if summary["unasserted"]:
         sent = counts["passed"] + counts["failed"]
-        checked += f"; {summary['unasserted']} of {sent} requests have no assertions"
+        have = "has" if summary["unasserted"] == 1 else "have"
+        checked += f"; {summary['unasserted']} of {_count(sent, 'request')} {have} no assertions"
     ended = f"; {summary['ended']}" if summary["ended"] else ""
     click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{checked}{ended}", err=True)
+
+
+def _count(number: int, noun: str) -> str:
+    """Return `number` and `noun`, in the plural unless the number is 1."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _print_coverage(description: dict[str, Any]) -> None:

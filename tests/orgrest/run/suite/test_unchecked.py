@@ -178,7 +178,9 @@ def test_a_block_that_is_not_evaluated_is_not_sent_for_another_one(
 
 def test_a_step_that_fails_before_it_is_sent_is_reported_once(run) -> None:
     text = "# @name x\n# @disabled nowhere\nGET /x\n\n###\n# @ref x\nGET /y\n"
-    assert run("a.http", a_http=text).outcomes == ["error", "error"]
+    done = run("a.http", a_http=text)
+    assert done.outcomes == ["error", "error"]
+    assert "1 document: 2 errors in" in done.err
 
 
 def test_the_summary_says_how_much_was_checked(run) -> None:
@@ -187,7 +189,7 @@ def test_the_summary_says_how_much_was_checked(run) -> None:
     )
     summary = done.report["summary"]
     assert (summary["assertions"], summary["unasserted"]) == (2, 1)
-    assert "2 assertions checked; 1 of 2 requests have no assertions" in done.err
+    assert "2 assertions checked; 1 of 2 requests has no assertions" in done.err
 
 
 def test_the_languages_that_are_meant_can_be_named(run) -> None:
