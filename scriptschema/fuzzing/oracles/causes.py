@@ -2,9 +2,9 @@
 
 For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
 gives finds with several signatures and constructs. Two completely reduced programs have the same
-cause if their runs fail in a common variant and the programs have a common operation. A new program
-is compared with the variants and operations common to all programs of a find, so that a chain of
-similar programs does not become one cause.
+cause if their runs fail in a common variant, or in variants with a common option, and the programs
+have a common operation. A new program is compared with what all programs of a find have in common,
+so that a chain of similar programs does not become one cause.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY])
 
 @attrs.define
 class _Cause:
-    """The variants and operations common to all programs of a find.
+    """What all programs of a find have in common: the blamed variants and options, the operations.
 
-    If `variants` is None, any variant matches.
+    If `blamed` is None, any variant matches.
     """
 
-    variants: frozenset[str] | None
+    blamed: frozenset[str] | None
     operations: frozenset[str]
 
 
@@ -43,13 +43,13 @@ class Causes:
         """Add a find, or another program of a find, with the program's signature and construct."""
         if signature.kind not in _KINDS or not operations_of(construct):
             return
-        variants, operations = differential.variants_of(signature), operations_of(construct)
-        known = self._causes.setdefault(name, _Cause(variants, operations))
+        blamed, operations = differential.blamed_by(signature), operations_of(construct)
+        known = self._causes.setdefault(name, _Cause(blamed, operations))
         known.operations = known.operations & operations or known.operations
-        if known.variants is None or variants is None:
-            known.variants = known.variants or variants
+        if known.blamed is None or blamed is None:
+            known.blamed = known.blamed or blamed
         else:
-            known.variants = known.variants & variants or known.variants
+            known.blamed = known.blamed & blamed or known.blamed
 
     def drop(self, name: str) -> None:
         """Remove a find."""
@@ -66,10 +66,10 @@ class Causes:
         """
         if signature.kind not in _KINDS:
             return None
-        variants, operations = differential.variants_of(signature), operations_of(construct)
+        blamed, operations = differential.blamed_by(signature), operations_of(construct)
         for name, cause in self._causes.items():
             common = cause.operations & operations
-            if cause.variants and variants and cause.variants.isdisjoint(variants):
+            if cause.blamed and blamed and cause.blamed.isdisjoint(blamed):
                 continue
             if common and (is_smallest or common in (operations, cause.operations)):
                 return name

@@ -103,15 +103,23 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
     return Verdict(Signature(KIND, f"{', '.join(same)} / {', '.join(different)}"), text, differing)
 
 
-def variants_of(signature: Signature) -> frozenset[str] | None:
-    """Return the names of the runs that a signature blames.
+def blamed_by(signature: Signature) -> frozenset[str] | None:
+    """Return the names of the runs that a signature blames, and the options they have in common.
 
-    These are the runs that differ from the first run, or that hang. The result is None if the
-    signature does not blame any run, for example for a rewriting of the program.
+    These are the runs that differ from the first run, or that hang. If `-O1 --codegen` and
+    `-O2 --codegen` differ from the others, the options in common are `--codegen`; an option of all
+    runs does not count. The result is None if the signature does not blame any run, for example for
+    a rewriting of the program.
     """
-    if signature.kind == KIND and " / " not in signature.detail:
+    others, slash, blamed = signature.detail.rpartition(" / ")
+    if signature.kind == KIND and not slash:
         return None
-    return frozenset(signature.detail.rpartition(" / ")[2].split(", "))
+    names = frozenset(blamed.split(", "))
+    if not slash:
+        return names
+    common = frozenset.intersection(*(frozenset(name.split()) for name in names))
+    rest = [frozenset(name.split()) for name in others.split(", ")]
+    return names | (common - frozenset.intersection(*rest))
 
 
 def rewritten_difference(

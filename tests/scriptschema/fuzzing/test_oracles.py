@@ -419,3 +419,22 @@ def test_one_wrong_operation_is_one_find_whatever_else_its_program_contains(
     other = Signature(differential.KIND, f"output / {variants}")
     name = causes.find_of(other, construct_of(parse(source).tree), is_smallest=is_smallest)
     assert name == ("clamp" if same else None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("-O0, -O1, -O2 / -O1 -n", "-O0, -O1, -O2 / -O2 -n", True),
+        ("-O0, -O1 / -O0 -n, -O1 -n", "-O0, -O1 / -O1 -n", True),
+        ("-O0, -O0 -n / -O1, -O1 -n", "-O0, -O1 / -O0 -n", False),
+        ("-O0 x, -O1 x / -O2 x", "-O0 x, -O2 x / -O1 x", False),
+        ("a / b -O1", "a / b -O2", True),
+    ],
+)
+def test_one_wrong_operation_of_native_code_is_one_find_at_all_levels(
+    first: str, second: str, same: bool
+) -> None:
+    causes, construct = Causes(), construct_of(parse("print(math.clamp(1, 2, 3))").tree)
+    causes.add("clamp", Signature(differential.KIND, first), construct)
+    name = causes.find_of(Signature(differential.KIND, second), construct, is_smallest=True)
+    assert name == ("clamp" if same else None)
