@@ -164,10 +164,10 @@ class FieldInfo:
         raise self._wrong(where, self.type_name, value)
 
     def _wrong(self, where: str, expected: str, value: object) -> ValidationError:
-        got = "None" if value is None else f"{type(value).__qualname__} {short.repr(value)}"
+        actual = "None" if value is None else f"{type(value).__qualname__} {short.repr(value)}"
         return ValidationError(
             f"{self.message}.{self.name}{where} must be {expected} ({self.rule}, tag "
-            f"{self.tag}), found {got}"
+            f"{self.tag}), found {actual}"
         )
 
 

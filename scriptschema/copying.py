@@ -19,9 +19,9 @@ Parts = list[Any]
 
 def shallow(message: NodeT) -> NodeT:
     """Return a shallow copy of the message, with the same values."""
-    twin: NodeT = _empty(message.__class__)
-    _fill(twin, _parts(message))
-    return twin
+    duplicate: NodeT = _empty(message.__class__)
+    _fill(duplicate, _parts(message))
+    return duplicate
 
 
 def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
@@ -36,14 +36,14 @@ def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
             for part in _parts(node)
         ]
         _fill(memo[id(node)], copied)
-    twin: NodeT = memo[id(message)]
-    return twin
+    duplicate: NodeT = memo[id(message)]
+    return duplicate
 
 
 def unshared(message: NodeT) -> NodeT:
     """Return a copy of the tree in which each message and each list occurs only once."""
-    twin: NodeT = _empty(message.__class__)
-    pairs: list[tuple[Any, Any]] = [(message, twin)]
+    duplicate: NodeT = _empty(message.__class__)
+    pairs: list[tuple[Any, Any]] = [(message, duplicate)]
     while pairs:
         node, node_copy = pairs.pop()
         parts = _parts(node)
@@ -52,7 +52,7 @@ def unshared(message: NodeT) -> NodeT:
                 parts[position] = _empty(part.__class__)
                 pairs.append((part, parts[position]))
         _fill(node_copy, parts)
-    return twin
+    return duplicate
 
 
 def reduced(message: BaseMessage) -> tuple[Any, ...]:

@@ -407,10 +407,10 @@ class _Reader(Reader):
         for pair in fields.any("assert") or ():
             if not pair.enabled:
                 continue
-            if (made := _assertions(pair)) is None:
+            if (of_pair := _assertions(pair)) is None:
                 fields.note(f"assert: {pair.key}: {pair.value}")
             else:
-                assertions += made
+                assertions += of_pair
         for pair in fields.any("vars:post-response") or ():
             match = re.fullmatch(r"res\.(?:body|getBody\(\))((?:\.\w+|\[\d+\])*)", pair.value)
             if match is None:
@@ -440,7 +440,9 @@ def _assertions(pair: _Pair) -> list[str] | None:
         value = re.sub(r"^/(.*)/$", r"\1", value)
     elif operator in ("eq", "neq") and not re.fullmatch(r"-?\d+(?:\.\d+)?|true|false|null", value):
         value = json.dumps(value.strip("'\""), ensure_ascii=False)
-    made = [f"{subject} {_OPERATORS[operator].format(value)}"]
+    assertions = [f"{subject} {_OPERATORS[operator].format(value)}"]
     if operator == "eq":
-        made = expectations.equality(subject, value)
-    return made if all(isinstance(find(each), ParsedAssertion) for each in made) else None
+        assertions = expectations.equality(subject, value)
+    return (
+        assertions if all(isinstance(find(each), ParsedAssertion) for each in assertions) else None
+    )

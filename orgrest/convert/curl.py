@@ -304,8 +304,8 @@ def _read_ansi(text: str) -> str:
         elif control:
             data.append(ord(control) & 0x1F)
         else:
-            found = plain or _ANSI_LETTERS.get(letter, f"\\{letter}")
-            data += found.encode("utf-8", "surrogatepass")
+            character = plain or _ANSI_LETTERS.get(letter, f"\\{letter}")
+            data += character.encode("utf-8", "surrogatepass")
     try:
         if 0 in data:
             raise ValueError

@@ -261,13 +261,15 @@ class _Reader(Reader):
         except ConversionError:
             return None
         if match["count"]:
-            made = [f"{subject} count {predicate} {value}"] if not no else []
+            assertions = [f"{subject} count {predicate} {value}"] if not no else []
         elif predicate == "==" and not no and value and value[0] != '"' and "{{" not in value:
-            made = expectations.equality(subject, value)
+            assertions = expectations.equality(subject, value)
         else:
-            made = [f"{subject} {no}{predicate} {value}".rstrip()]
+            assertions = [f"{subject} {no}{predicate} {value}".rstrip()]
         return (
-            made if made and all(isinstance(find(line), ParsedAssertion) for line in made) else None
+            assertions
+            if assertions and all(isinstance(find(line), ParsedAssertion) for line in assertions)
+            else None
         )
 
     def _text(self, text: str) -> str:
@@ -364,18 +366,18 @@ class _Reader(Reader):
         """
         if not text:
             return
-        made = None
+        assertion = None
         if match := re.fullmatch(r"`([^`\n]*)`", text):
-            made = f"body == {json.dumps(match[1], ensure_ascii=False)}"
+            assertion = f"body == {json.dumps(match[1], ensure_ascii=False)}"
         elif text[0] in "{[" and "{{" not in text:
             try:
-                made = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"
+                assertion = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"
             except (ValueError, RecursionError):
-                made = None
-        if made is None or not isinstance(find(made), ParsedAssertion):
+                assertion = None
+        if assertion is None or not isinstance(find(assertion), ParsedAssertion):
             self._note(entry, f"the expected body: {text.splitlines()[0][:60]}")
         else:
-            entry.assertions.append(self._text(made))
+            entry.assertions.append(self._text(assertion))
 
 
 def _captured(query: str, argument: str) -> str | None:

@@ -117,20 +117,20 @@ class _Reader(Reader):
 
     def _of_response(self, match: re.Match[str]) -> Variable | None:
         """Return the reference to a part of another response, or None if it cannot be expressed."""
-        name, wanted = self._called.get(match["id"]), match["filter"] or ""
-        if coded := re.fullmatch(r"b64::(.*)::46b", wanted):
+        name, filter_ = self._called.get(match["id"]), match["filter"] or ""
+        if coded := re.fullmatch(r"b64::(.*)::46b", filter_):
             try:
-                wanted = base64.b64decode(coded[1], validate=True).decode()
+                filter_ = base64.b64decode(coded[1], validate=True).decode()
             except ValueError:
                 return None
-        if name is None or re.search(r"[{}\s]", wanted):
+        if name is None or re.search(r"[{}\s]", filter_):
             return None
         if match["part"] == "header":
-            return Variable(f"{name}.response.headers.{wanted}") if wanted else None
+            return Variable(f"{name}.response.headers.{filter_}") if filter_ else None
         if match["part"] == "raw":
             return Variable(f"{name}.response.body.*")
-        is_path = match["part"] == "body" and wanted.startswith(("$", "/"))
-        return Variable(f"{name}.response.body.{wanted}") if is_path else None
+        is_path = match["part"] == "body" and filter_.startswith(("$", "/"))
+        return Variable(f"{name}.response.body.{filter_}") if is_path else None
 
     def _values(self, data: Any) -> tuple[tuple[str, str], ...]:
         return tuple((self.names.name(key), self._text(value)) for key, value in _flat(data, "", 0))
@@ -171,8 +171,8 @@ class _Reader(Reader):
             if key:
                 url = re.sub(rf":{re.escape(key)}(?![\w-])", value.replace("\\", r"\\"), url)
         pairs = (self._pair(parameter, disabled) for parameter in fields.objects("parameters"))
-        query, found = pairs_encoded(filter(None, pairs)), self._text(url)
-        return found + (f"{'&' if '?' in found else '?'}{query}" if query else "")
+        query, address = pairs_encoded(filter(None, pairs)), self._text(url)
+        return address + (f"{'&' if '?' in address else '?'}{query}" if query else "")
 
     def _pair(self, fields: Fields, disabled: list[str]) -> tuple[str, str] | None:
         fields.ignore("id", "description", "type", "multiline", "_", "name", "value", "disabled")
@@ -192,7 +192,7 @@ class _Reader(Reader):
             form = pairs_encoded(filter(None, (self._pair(field, disabled) for field in fields)))
             return ((form or self._text(text),), kind) if form or text else (None, "")
         if kind.startswith("multipart/"):
-            parts = [field for one in fields if (field := self._field(one, disabled))]
+            parts = [field for item in fields if (field := self._field(item, disabled))]
             return multipart(parts, kind) if parts else (None, "")
         if file:
             return (Inclusion(file_path(file)),), kind

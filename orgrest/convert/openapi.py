@@ -90,7 +90,7 @@ class _Reader:
             for tag_name, request in self._path(path, self._object(item), inherited):
                 folders.setdefault(tag_name, []).append(request)
         untagged = folders.pop("", [])
-        items = [Folder(tag, tuple(found)) for tag, found in folders.items() if found]
+        items = [Folder(tag, tuple(requests)) for tag, requests in folders.items() if requests]
         description = str(info.given.get("description") or "")
         notes = (*whole.unread(), *self._notes)
         folder = Folder(title, (*untagged, *items), tuple(variables.items()), description, notes)
@@ -145,15 +145,15 @@ class _Reader:
             own = dict(server.object("variables").items())
             for variable in own.values():
                 variable.ignore("enum", "description")
-            found = server.text("url")
+            address = server.text("url")
             if index:
                 given.note(
-                    f"servers[{index}].url: {found} was left out: only the first server is used"
+                    f"servers[{index}].url: {address} was left out: only the first server is used"
                 )
                 for variable in own.values():
                     variable.ignore("default")
                 continue
-            url = self._template(found)
+            url = self._template(address)
             for key, variable in own.items():
                 yield self._names.name(key), texts.literal(variable.text("default"))
         if not servers:

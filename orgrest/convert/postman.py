@@ -227,12 +227,12 @@ class _Reader(Reader):
             variable.ignore("description", "type", "id", "name", "disabled", "uuid", "system")
         scheme, port = url.text("protocol"), url.text("port")
         joined = ".".join(map(str, host)) if isinstance(host, list) else str(host or "")
-        found = f"{scheme}://{joined}" if scheme else joined
-        found += f":{port}" if port else ""
+        address = f"{scheme}://{joined}" if scheme else joined
+        address += f":{port}" if port else ""
         steps = path if isinstance(path, list) else str(path or "").removeprefix("/").split("/")
         for step in steps if path is not None else ():
             text = str(step.get("value", "") if isinstance(step, Mapping) else step)
-            found += "/" + ((values.get(text[1:]) if text[:1] == ":" else None) or text)
+            address += "/" + ((values.get(text[1:]) if text[:1] == ":" else None) or text)
         query = []
         for parameter in url.objects("query"):
             parameter.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
@@ -242,8 +242,8 @@ class _Reader(Reader):
                 disabled.append(f"query {pair}")
             elif pair:
                 query.append(pair)
-        found += "?" + "&".join(query) if query else ""
-        return self._text(found.strip())
+        address += "?" + "&".join(query) if query else ""
+        return self._text(address.strip())
 
     def _body(self, given: Fields, disabled: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
         """Return the body, and the media type that Postman sends with it."""

@@ -232,8 +232,8 @@ def _check(assertion: Assertion, expected: str) -> str | None:
         words = {"==": "equal", "contains": "include"}
         if operator not in words or _SIMPLE.fullmatch(expected):
             return None
-        got = f"pm.response.headers.get({json.dumps(path)})"
-        return f"pm.expect({got}).to.{words[operator]}({text})"
+        actual = f"pm.response.headers.get({json.dumps(path)})"
+        return f"pm.expect({actual}).to.{words[operator]}({text})"
     steps = _STEPS.fullmatch(path)
     if subject != "body" or operator != "==" or steps is None:
         return None

@@ -279,11 +279,11 @@ def matched(template: str, path: str) -> dict[str, str] | None:
 
     The values of parameters are not decoded. They are not empty and do not contain a slash.
     """
-    wanted, actual = template.split("/"), path.split("/")
-    if len(wanted) != len(actual):
+    expected, actual = template.split("/"), path.split("/")
+    if len(expected) != len(actual):
         return None
     values: dict[str, str] = {}
-    for pattern, text in zip(wanted, actual, strict=True):
+    for pattern, text in zip(expected, actual, strict=True):
         length = _segment(pattern, text)
         if length is None:
             return None

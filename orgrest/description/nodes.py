@@ -87,16 +87,16 @@ class Documents:
     def target(self, node: Node, reference: str, depth: int = 0) -> Node:
         """Return the node that a reference in `node` leads to, which may be a reference itself."""
         key = node.file, reference
-        found = self._targets.get(key)
-        if found is None:
+        target = self._targets.get(key)
+        if target is None:
             name, _, pointer = reference.partition("#")
             file: Path | str | None = self._file(node.file, unquote(name)) if name else node.file
             if isinstance(file, str):
-                found = self._without(node, reference, file)
+                target = self._without(node, reference, file)
             else:
-                found = self._at(file, pointer, reference, depth)
-            self._targets[key] = found
-        return found
+                target = self._at(file, pointer, reference, depth)
+            self._targets[key] = target
+        return target
 
     def _at(self, file: Path | None, pointer: str, reference: str, depth: int) -> Node:
         """Return the node at a pointer in a file, following references on the way."""

@@ -68,9 +68,9 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
         reply = _reply(document, document.results, block, task, outcome)
         return classes.evolve(reply, outcome=run.completed(reply.outcome))
     except Exception as error:
-        told = located(error, file, call.line)
-        told.reason = mask(told.reason, run.context.secrets.texts)
-        raise told from None
+        problem = located(error, file, call.line)
+        problem.reason = mask(problem.reason, run.context.secrets.texts)
+        raise problem from None
     finally:
         run.close()
 
@@ -111,12 +111,12 @@ def _reply(
         return Reply(None if arguments.get("file") else link, outcome)
     if written.links:
         return Reply("".join(written.blocks), outcome)
-    made, notes, prose = layout.returned(
+    value, notes, prose = layout.returned(
         arguments, written.values, written.blocks, written.texts, language
     )
     old = None
     org = document.editor.document
     result = result_of(org, block) if prose else None
     if result is not None and not {"append", "prepend"} & set(words):
-        old = (result.start, place(org, block, str(made), prose=True).end)
-    return Reply(made, classes.evolve(outcome, notes=outcome.notes + notes), old)
+        old = (result.start, place(org, block, str(value), prose=True).end)
+    return Reply(value, classes.evolve(outcome, notes=outcome.notes + notes), old)

@@ -79,10 +79,10 @@ def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> 
     requests = parse(above + new.replace("\n", f"\n{indent}") + close).requests
     if len(requests) != 1 or requests[0].body is None or requests[0].problems:
         return False
-    (one,) = requests
-    head = (one.method, one.target, one.headers, one.directives)
+    (only,) = requests
+    head = (only.method, only.target, only.headers, only.directives)
     same = head == (request.method, request.target, request.headers, request.directives)
-    return same and one.body == classes.evolve(
+    return same and only.body == classes.evolve(
         body, template=classes.evolve(body.template, text=new)
     )
 

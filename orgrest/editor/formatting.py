@@ -61,21 +61,25 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
         within = _lines(analysis.text, within)
     edits_of_parts: list[list[Edit]] = []
     for part in analysis.parts:
-        made: Iterable[Edit] = ()
+        edits_of_part: Iterable[Edit] = ()
         if _may_change(analysis, part):
-            made = _in_file(part, _Region(part, in_org=analysis.document is not None).edits())
-        edits_of_parts.append([edit for edit in made if within is None or _touches(edit, within)])
-    wanted = [_meaning(part) for part in analysis.parts]
+            edits_of_part = _in_file(
+                part, _Region(part, in_org=analysis.document is not None).edits()
+            )
+        edits_of_parts.append(
+            [edit for edit in edits_of_part if within is None or _touches(edit, within)]
+        )
+    expected = [_meaning(part) for part in analysis.parts]
     while any(edits_of_parts):
         all_edits = [edit for of_part in edits_of_parts for edit in of_part]
         after = _analysis(apply(analysis.text, all_edits), analysis.kind)
         meanings = [_meaning(part) for part in after.parts]
-        if meanings == wanted:
+        if meanings == expected:
             return all_edits
-        pairs = zip(edits_of_parts, meanings, wanted, strict=False)
+        pairs = zip(edits_of_parts, meanings, expected, strict=False)
         harmless = [of_part if now == before else [] for of_part, now, before in pairs]
         # Then it is unknown which of the edits are wrong.
-        if len(meanings) != len(wanted) or harmless == edits_of_parts:
+        if len(meanings) != len(expected) or harmless == edits_of_parts:
             break
         edits_of_parts = harmless
     return []

@@ -69,7 +69,9 @@ def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
         span = Span(start + at, start + at + len(name))
         known = KNOWN.get(name[1:])
         if known is not None and span.start <= offset <= span.end:
-            values = "\n".join(f"- `{value}`: {said}" for value, said in known.values.items())
+            values = "\n".join(
+                f"- `{value}`: {description}" for value, description in known.values.items()
+            )
             return f"**{name}**\n\n{known.description}\n\n{values}".rstrip(), span
     return None
 
@@ -143,10 +145,10 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: 
 
 def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
     """Yield the description of the request that a name refers to."""
-    found = analysis.request_named(occurrence.name, occurrence.span.start)
-    if found is None:
+    named = analysis.request_named(occurrence.name, occurrence.span.start)
+    if named is None:
         return
-    request, place = found
+    request, place = named
     yield _code(f"{request.method} {request.target.text}")
     yield f"request, named {'on' if place.own else 'in'} {place}"
 
@@ -208,8 +210,10 @@ def _header(line: syntax.HeaderLine, inside: int) -> tuple[str, Span] | None:
             return text, Span(at + match.start(), at + match.end())
     for value in registry.values(name):
         word = value.name.rstrip("= ")
-        found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.value.text, re.IGNORECASE)
-        if found and found.start() <= inside - at <= found.end():
+        word_match = re.search(
+            rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.value.text, re.IGNORECASE
+        )
+        if word_match and word_match.start() <= inside - at <= word_match.end():
             text = f"**{value.name}**\n\n{_about(value)}"
-            return text, Span(at + found.start(), at + found.end())
+            return text, Span(at + word_match.start(), at + word_match.end())
     return None

@@ -94,17 +94,17 @@ def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
 
 def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
     """Return the spans to which a selection at an offset expands, the smallest first."""
-    found = {Span(0, len(analysis.text))}
+    ranges = {Span(0, len(analysis.text))}
     if (name := names.at(offset)) is not None:
-        found.add(name.span)
+        ranges.add(name.span)
     part = analysis.part_at(offset)
     if part is not None and part.region.span.start <= offset <= part.region.span.end:
         if part.region.block is not None:
-            found |= {Span(part.region.block.start, part.region.block.end), part.region.span}
+            ranges |= {Span(part.region.block.start, part.region.block.end), part.region.span}
         inside = part.region.from_file(offset)
-        found.update(part.region.to_file_span(span) for span in _inside(part, inside))
+        ranges.update(part.region.to_file_span(span) for span in _inside(part, inside))
     spans: list[Span] = []
-    for file_span in sorted(found, key=lambda span: span.end - span.start):
+    for file_span in sorted(ranges, key=lambda span: span.end - span.start):
         around_last = not spans or (
             file_span.start <= spans[-1].start and spans[-1].end <= file_span.end
         )

@@ -221,8 +221,8 @@ def run(program: str, text: str, args: str = "") -> str:
 
 
 def _by_package(program: str, text: str, options: _Options) -> str:
-    wanted = json.dumps([program, options.values, sorted(options.letters)])
-    return _start(["package", wanted], text, site=True).removesuffix("\n")
+    request = json.dumps([program, options.values, sorted(options.letters)])
+    return _start(["package", request], text, site=True).removesuffix("\n")
 
 
 def _start(words: list[str], text: str, *, site: bool) -> str:

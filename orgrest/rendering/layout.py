@@ -388,9 +388,9 @@ class _Spelled(float):
     text: str
 
     def __new__(cls, text: str) -> _Spelled:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
+        literal = super().__new__(cls, text)
+        literal.text = text
+        return literal
 
 
 def _json_cell(data: object) -> str:

@@ -29,14 +29,14 @@ class TokenRequests:
         person: Person | None,
         logins: Logins | None,
         document: tuple[str, bool],
-        asked: list[list[Exchange]],
+        exchanges: list[list[Exchange]],
     ) -> None:
         """Start without tokens.
 
         `numbers` yields the numbers of the run's requests. `person` is the user who can sign in, or
         None if no user is present. `logins` contains the user's logins. If it is None, logins end
         with the run. `document` is a pair: the path of the document, and whether it is a file.
-        Exchanges are appended to the last list in `asked`.
+        Exchanges are appended to the last list in `exchanges`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -49,7 +49,7 @@ class TokenRequests:
         self._given: dict[str, Grant] = {}  # by their tokens
         self._renewed: dict[str, Token] = {}  # by the tokens that were refused
         self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # each login is tried once
-        self._asked = asked
+        self._asked = exchanges
         self._hidden: frozenset[str] = frozenset()  # the secrets in the responses
 
     def get(

@@ -183,8 +183,8 @@ class Reducer(Generic[MessageT]):
         waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
         while True:
-            while len(waiting) < self.jobs and (found := next(tried, None)) is not None:
-                rank, candidate = found
+            while len(waiting) < self.jobs and (result := next(tried, None)) is not None:
+                rank, candidate = result
                 waiting.append((rank, candidate, pool.submit(self._test, candidate)))
             if not waiting:
                 return None

@@ -179,9 +179,9 @@ class Names:
                 raise ValueError(
                     f"names has no table {name!r}; available: {', '.join(table_names)}"
                 )
-            wanted = Mapping if name == "libraries" else list
+            expected = Mapping if name == "libraries" else list
             inner = table.values() if isinstance(table, Mapping) else ()
-            if not isinstance(table, wanted) or not all(isinstance(item, list) for item in inner):
+            if not isinstance(table, expected) or not all(isinstance(item, list) for item in inner):
                 raise ValueError(
                     f"names.{name} must be a "
                     + ("table of lists of names" if name == "libraries" else "list of names")

@@ -141,10 +141,10 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
         return Authorization("access_token", token, query=True), ""
     if token:
         return Authorization("Authorization", f"{prefix} {token}"), ""
-    wanted = parameters.get("grant_type", parameters.get("grantType", "authorization_code"))
-    flow = _FLOWS.get(wanted)
+    grant_type = parameters.get("grant_type", parameters.get("grantType", "authorization_code"))
+    flow = _FLOWS.get(grant_type)
     if flow is None:
-        return Authorization(), f"OAuth 2.0 flow {wanted} is not supported"
+        return Authorization(), f"OAuth 2.0 flow {grant_type} is not supported"
     if in_query or prefix != "Bearer":
         return Authorization(), "an OAuth 2.0 token can only be sent in a header, after Bearer"
     values = {}

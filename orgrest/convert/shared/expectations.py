@@ -137,12 +137,12 @@ def translated(script: str) -> Translated:
     left: list[str] = []
     titles: dict[str, str] = {}
     for statement in statements:
-        made = _of_statement(statement, dict(names))
-        if made is None:
+        of_statement = _of_statement(statement, dict(names))
+        if of_statement is None:
             left.append(statement)
         else:
-            assertions += made
-            titles = dict.fromkeys(made, _title(statement)) | titles
+            assertions += of_statement
+            titles = dict.fromkeys(of_statement, _title(statement)) | titles
     if all(_ASSIGNED.fullmatch(line) for line in left):
         return Translated(tuple(assertions), "", titles)
     if not assertions:
@@ -251,23 +251,25 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
         if assigned := _ASSIGNED.fullmatch(part):
             names[assigned["name"]] = assigned["json"]
             continue
-        made = _one(part, names)
-        if made is None:
+        of_part = _one(part, names)
+        if of_part is None:
             return None
-        assertions += made
+        assertions += of_part
     return assertions or None
 
 
 def _one(statement: str, names: dict[str, str]) -> list[str] | None:
     """Return the assertions for a single expectation, or None if they cannot express it."""
-    made = None
+    assertions = None
     if match := _RESPONSE.fullmatch(statement):
-        made = _of_response(" ".join(match["rest"].split()))
+        assertions = _of_response(" ".join(match["rest"].split()))
     elif match := _EXPECT.fullmatch(statement):
-        made = _expected(match["what"].strip(), " ".join(match["chain"].split()), names)
-    if made is None or not all(isinstance(find(line), ParsedAssertion) for line in made):
+        assertions = _expected(match["what"].strip(), " ".join(match["chain"].split()), names)
+    if assertions is None or not all(
+        isinstance(find(line), ParsedAssertion) for line in assertions
+    ):
         return None
-    return made
+    return assertions
 
 
 def _of_response(chain: str) -> list[str] | None:
@@ -320,8 +322,12 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
 
 def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
     subject = subject_of(left.strip(), names)
-    made = None if subject is None else equality(subject, right)
-    return made if made and all(isinstance(find(line), ParsedAssertion) for line in made) else None
+    assertions = None if subject is None else equality(subject, right)
+    return (
+        assertions
+        if assertions and all(isinstance(find(line), ParsedAssertion) for line in assertions)
+        else None
+    )
 
 
 def equality(subject: str, literal: str) -> list[str]:

@@ -134,23 +134,21 @@ def each(
 
 
 def identifiers(
-    variables: Iterable[Variable], spelled: Callable[[str], str], taken: Container[str]
+    variables: Iterable[Variable], spelled: Callable[[str], str], reserved: Container[str]
 ) -> dict[Variable, str]:
     """Return a unique identifier for each variable.
 
-    `spelled` changes the spelling of a name. The identifiers in `taken` are not used.
+    `spelled` changes the spelling of a name. The identifiers in `reserved` are not used.
     """
     names: dict[Variable, str] = {}
-    used = set(taken)
+    used = set(reserved)
     for variable in variables:
-        wanted = (
-            spelled(re.sub(r"\W+", "_", variable.name, flags=re.ASCII).strip("_")) or "variable"
-        )
-        wanted = f"v{wanted}" if wanted[0].isdigit() else wanted
-        if wanted.endswith("_proxy"):  # HTTP clients use such variables as settings
-            wanted += "_"
-        while wanted in used:
-            wanted += "_"
-        used.add(wanted)
-        names[variable] = wanted
+        base = spelled(re.sub(r"\W+", "_", variable.name, flags=re.ASCII).strip("_")) or "variable"
+        base = f"v{base}" if base[0].isdigit() else base
+        if base.endswith("_proxy"):  # HTTP clients use such variables as settings
+            base += "_"
+        while base in used:
+            base += "_"
+        used.add(base)
+        names[variable] = base
     return names

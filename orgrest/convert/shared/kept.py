@@ -94,10 +94,10 @@ def merged(
     hidden = masked(classes.evolve(resolved, secrets=frozenset()))
     merged_request = Merged(classes.evolve(hidden, secrets=resolved.secrets))
 
-    def same(one: str, other: str) -> bool:
-        if _replaced(one, values) in (None, other):
+    def same(first: str, other: str) -> bool:
+        if _replaced(first, values) in (None, other):
             return True
-        if not any(marker in secrets and marker in one for marker in values):
+        if not any(marker in secrets and marker in first for marker in values):
             return False
         merged_request.notes.append(_ENCODED)
         return True
@@ -223,11 +223,11 @@ def table(
     for name, value in used:
         if (name, value) in variables:
             continue
-        wanted = re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
-        free, number = wanted, 1
+        base = re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
+        free, number = base, 1
         while free in used_names:
             number += 1
-            free = f"{wanted}_{number}"
+            free = f"{base}_{number}"
         used_names.add(free)
         secret = value is not None and holds(value, secrets)
         variables[name, value] = Variable(free, None if secret else value)

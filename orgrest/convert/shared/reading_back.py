@@ -37,8 +37,8 @@ def wrong_with(text: str, request: Request) -> tuple[str, str]:
         return "body", parsed.problems[0].reason
     if _has_other_body(parsed, request):
         return "body", "the body would be sent differently"
-    if found := next((notice for notice in parsed.notices if notice.code not in _ACCEPTED), None):
-        return "body", found.reason
+    if fault := next((notice for notice in parsed.notices if notice.code not in _ACCEPTED), None):
+        return "body", fault.reason
     headers = tuple(
         (header.name.text, header.value.text)
         if isinstance(header, HeaderLine)

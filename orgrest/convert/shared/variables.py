@@ -36,12 +36,12 @@ class Names:
             self._names[original] = self.free(texts.name_of(original))
         return self._names[original]
 
-    def free(self, wanted: str) -> str:
-        """Reserve and return an unused name that is `wanted` or begins with it."""
-        name, number = wanted, 1
+    def free(self, base: str) -> str:
+        """Reserve and return an unused name that is `base` or begins with it."""
+        name, number = base, 1
         while name in self._taken:
             number += 1
-            name = f"{wanted}_{number}"
+            name = f"{base}_{number}"
         self._taken.add(name)
         return name
 

@@ -49,8 +49,8 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
         variable = next(_variable(cursor, cursor.before), None)
         in_braces = variable is not None and variable.subject == "{{"
         yield from (variable,) if variable and in_braces else assertions.contexts(cursor)
-    elif cursor.is_common and (found := request_files.context(cursor)) is not None:
-        yield found
+    elif cursor.is_common and (context := request_files.context(cursor)) is not None:
+        yield context
     elif not cursor.above.comments(cursor.before + cursor.after):
         text, part = cursor.before.lstrip(BLANKS), cursor.above.state.part
         if cursor.is_common and part in ("head", "body"):

@@ -104,8 +104,8 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
 def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield the blocks that have the name of an earlier block."""
     names = [block.name.lower() for block in document.blocks if block.name]
-    taken = set(names)
-    if len(taken) == len(names):
+    used = set(names)
+    if len(used) == len(names):
         return
     for block in document.blocks:
         first = document.block_named(block.name) if block.name else None
@@ -120,15 +120,15 @@ def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[F
                 "to this name use that block's result"
             )
             diagnostic = Diagnostic(span, "warning", "repeated-name", message)
-            yield Finding(diagnostic, partial(_renaming, document, block, span, taken))
+            yield Finding(diagnostic, partial(_renaming, document, block, span, used))
 
 
 def _renaming(
-    document: org.OrgDocument, block: Block, span: Span, taken: Collection[str]
+    document: org.OrgDocument, block: Block, span: Span, used: Collection[str]
 ) -> tuple[Fix, ...]:
     """Return the fix that gives a block, and the result right below it, a unique name."""
     name = document.text[span.start : span.end]
-    new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in taken)
+    new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in used)
     edits = [Edit(span.start, span.end, new)]
     result = _RESULT_BELOW.match(document.text, block.end)
     if result is not None and result[1].lower() == name.lower():

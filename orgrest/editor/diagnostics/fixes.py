@@ -145,10 +145,10 @@ def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
     """
     make = FIXES.get(problem.code)
     text = part.region.text
-    made = make(Place(part, text, problem.start, problem.end)) if make else None
-    if made is None:
+    fix = make(Place(part, text, problem.start, problem.end)) if make else None
+    if fix is None:
         return ()
-    title, change = made
+    title, change = fix
     return (Fix(title, (as_edit(change, part.region, file),), problem.code in GUESSES),)
 
 

@@ -154,6 +154,6 @@ def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str
     for template in templates:
         stop = len(template.text)
         for reference in references(template.text, 0, stop, (), bool, restclient=False):
-            meant = referred(reference.name, named)
-            if meant is not None:
-                yield meant, template.offset(reference.at)
+            needed = referred(reference.name, named)
+            if needed is not None:
+                yield needed, template.offset(reference.at)

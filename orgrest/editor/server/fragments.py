@@ -74,21 +74,23 @@ class _Writer:
     def range(self, start: int, end: int) -> str:
         return f'{{"start":{self.position(start)},"end":{self.position(end)}}}'
 
-    def symbol(self, one: outline.Symbol) -> str:
+    def symbol(self, symbol: outline.Symbol) -> str:
         """Return the JSON of a DocumentSymbol."""
-        name, detail = (json.dumps(text).replace("%", "%%") for text in (one.name, one.detail))
-        span, first = one.span, one.selection
+        name, detail = (
+            json.dumps(text).replace("%", "%%") for text in (symbol.name, symbol.detail)
+        )
+        span, first = symbol.span, symbol.selection
         return (
-            f'{{"name":{name},"detail":{detail},"kind":{SYMBOLS[one.kind].value},'
+            f'{{"name":{name},"detail":{detail},"kind":{SYMBOLS[symbol.kind].value},'
             f'"range":{self.range(span.start, span.end)},'
             f'"selectionRange":{self.range(first.start, first.end)},'
-            f'"children":[{",".join([self.symbol(child) for child in one.children])}]}}'
+            f'"children":[{",".join([self.symbol(child) for child in symbol.children])}]}}'
         )
 
-    def link(self, one: navigation.Link) -> str:
+    def link(self, link: navigation.Link) -> str:
         """Return the JSON of a DocumentLink."""
-        target = json.dumps(one.target).replace("%", "%%")
-        return f'{{"range":{self.range(one.span.start, one.span.end)},"target":{target}}}'
+        target = json.dumps(link.target).replace("%", "%%")
+        return f'{{"range":{self.range(link.span.start, link.span.end)},"target":{target}}}'
 
     def made(self, template: str) -> _Lines:
         """Return `template` with the line numbers that were written into it."""
@@ -304,13 +306,13 @@ def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
     parts = _made(analysis, "tokens", functools.partial(_of_tokens, text)).made
     pieces: list[str] = []
     line = character = 0
-    for at, found in zip(_lines(analysis, text), parts, strict=True):
-        if not found.count:
+    for at, tokens_of_part in zip(_lines(analysis, text), parts, strict=True):
+        if not tokens_of_part.count:
             continue
-        first = at + found.first[0]
-        column = found.first[1] - (character if first == line else 0)
-        pieces.append(f"{first - line},{column},{found.rest}")
-        line, character = at + found.last[0], found.last[1]
+        first = at + tokens_of_part.first[0]
+        column = tokens_of_part.first[1] - (character if first == line else 0)
+        pieces.append(f"{first - line},{column},{tokens_of_part.rest}")
+        line, character = at + tokens_of_part.last[0], tokens_of_part.last[1]
     return Tokens(number, pieces, [part.count for part in parts if part.count])
 
 

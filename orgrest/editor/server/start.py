@@ -56,8 +56,8 @@ class _OneLine(logging.Formatter):
         first, *more = record.getMessage().strip().splitlines() or [""]
         error = record.exc_info[1] if record.exc_info else None
         last = str(error) if error is not None else more[-1] if more else ""
-        said = (x if len(x) <= _LONG else f"{x[:_LONG]}..." for x in (first, last) if x)
-        return visible(f"orgrest: {': '.join(said)}", one_line=True)
+        shortened = (x if len(x) <= _LONG else f"{x[:_LONG]}..." for x in (first, last) if x)
+        return visible(f"orgrest: {': '.join(shortened)}", one_line=True)
 
 
 def _log_in_short() -> None:

@@ -57,10 +57,10 @@ def _explain_one(error: BaseException, limits: Limits) -> str | None:
 
 
 def _incomplete(error: http.client.IncompleteRead, _: Limits) -> str:
-    got = error.partial if isinstance(error.partial, int) else len(error.partial)
+    received = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
         return DAMAGED_CHUNKS
-    return f"the connection was closed after {got} of {got + error.expected} bytes"
+    return f"the connection was closed after {received} of {received + error.expected} bytes"
 
 
 def _not_http(error: http.client.BadStatusLine, _: Limits) -> str:

@@ -201,13 +201,13 @@ def is_socks(proxy: str) -> bool:
     return proxy.lower().startswith("socks")
 
 
-def chosen(wanted: str, allowed: Iterable[str]) -> str:
+def chosen(named: str, allowed: Iterable[str]) -> str:
     """Return the proxy that a document names, if it is one of the `allowed` proxies.
 
     The user and password are those in the document, or else those of the allowed proxy. Raises
     OrgrestError if the proxy is not allowed or invalid.
     """
-    proxy = read_proxy(wanted)
+    proxy = read_proxy(named)
     for candidate in allowed:
         if _place(candidate) == _place(proxy):
             return proxy if "@" in proxy else candidate

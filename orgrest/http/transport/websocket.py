@@ -286,17 +286,17 @@ class ThreadSafeSocket:
                 with self._lock:
                     return call()
             except ssl.SSLWantReadError:
-                wanted = selectors.EVENT_READ
+                event = selectors.EVENT_READ
             except ssl.SSLWantWriteError:
-                wanted = selectors.EVENT_WRITE
+                event = selectors.EVENT_WRITE
             except BlockingIOError:
-                wanted = ready
+                event = ready
             left = _RECHECK if deadline is None else min(_RECHECK, deadline - time.monotonic())
             if left <= 0:
                 raise TimeoutError("the server is not reading the messages sent to it")
             with selectors.DefaultSelector() as selector:
                 try:
-                    selector.register(self.socket, wanted)
+                    selector.register(self.socket, event)
                 except ValueError as error:
                     raise OSError("the connection was closed") from error
                 selector.select(left)

@@ -61,10 +61,10 @@ class Variables(Protocol):
 class Expressions:
     """Evaluates the expressions of one request. Created at each use to avoid reference cycles."""
 
-    def __init__(self, values: Variables, made: dict[str, Any]) -> None:
-        """Use a request's variables. `made` maps earlier results, as strings, to their values."""
+    def __init__(self, values: Variables, results: dict[str, Any]) -> None:
+        """Use a request's variables. `results` maps earlier results, as text, to their values."""
         self._values = values
-        self._made = made
+        self._made = results
 
     def value(self, code: str, offset: int, view: int | None) -> str:
         """Return the value of an expression at `offset` as a string. Raises `ExpansionError`.
@@ -86,7 +86,7 @@ class Expressions:
         context, blanks = values.context, values.blanks
         texts: dict[str, Any] = {}
         others: dict[str, Any] = {}
-        got: dict[str, Response] = {}
+        responses: dict[str, Response] = {}
         secrets = context.secrets
         read = set(secrets.within_all(map(json_text, context.globals.values.values())))
         for name in dict.fromkeys(name for name, _ in names_of(code)):
@@ -109,13 +109,13 @@ class Expressions:
                     texts[name] = others[name] = parsed_or(body)
                     read |= secrets.within(body)
                 else:
-                    got[name] = response
+                    responses[name] = response
                     read |= secrets.within(text_of(response.body, response.headers))
         held = secrets.show_to_scripts(read)
         if values.blanks > blanks:
             return values.blank(code)
         try:
-            result = values.logged(lambda: self._either(code, texts, others, got)) or ""
+            result = values.logged(lambda: self._either(code, texts, others, responses)) or ""
         except OrgrestError:
             if values.context.placeholders and "$global" in code:  # set by scripts that did not run
                 return values.blank(code)
@@ -127,14 +127,14 @@ class Expressions:
         code: str,
         texts: dict[str, Any],
         others: dict[str, Any],
-        got: dict[str, Response],
+        responses: dict[str, Response],
     ) -> str:
         """Evaluate with variables as strings and as JSON values. Both results must be equal."""
         results: dict[str, Any] = {}
         failure: OrgrestError | None = None
         for variables in [texts] if texts == others else [texts, others]:
             try:
-                text, value = self._compute(code, variables, got)
+                text, value = self._compute(code, variables, responses)
                 results[text] = value
             except OrgrestError as error:
                 failure = failure or error
@@ -156,13 +156,15 @@ class Expressions:
         return text
 
     def _compute(
-        self, code: str, variables: Mapping[str, Any], got: Mapping[str, Response]
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
     ) -> tuple[str, Any]:
         from orgrest.http.scripts import ScriptInput
 
         context = self._values.context
         seed = context.inputs.seed
-        script_input = ScriptInput(variables, context.globals.values, responses=got, seed=seed)
+        script_input = ScriptInput(
+            variables, context.globals.values, responses=responses, seed=seed
+        )
         return context.engine.evaluate(code, script_input)
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
@@ -198,7 +200,7 @@ def for_script(
     Variables without a value are left out, because the script may set them itself.
     """
     variables: dict[str, Any] = {}
-    got: dict[str, Response] = {}
+    responses: dict[str, Response] = {}
     texts: list[str] = []
     context, parsed = values.context, values.parsed
     for word in dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", code)):
@@ -217,27 +219,27 @@ def for_script(
                     if response is None:
                         continue
                     if name == "response" or sources.key_of(name, parsed, context) is None:
-                        got[word] = response
+                        responses[word] = response
                     else:
                         texts.append(text_of(response.body, response.headers))
                         variables[word] = parsed_or(texts[-1])
             except OrgrestError:
                 continue
             break
-    return variables, got, context.secrets.within_all(texts)
+    return variables, responses, context.secrets.within_all(texts)
 
 
-def _for_script(found: Found, text: str) -> Any:
+def _for_script(source: Found, text: str) -> Any:
     """Return the value that a script gets for a variable: JSON, unless it is defined as text.
 
     A string becomes a number only if JavaScript would format that number as the same string, so
     that no digit is lost.
     """
-    is_text = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
+    is_text = isinstance(source, Literal) and source.origin not in (CAPTURED, ":var")
     if (
         is_text
-        or isinstance(found, Definition)
-        or (isinstance(found, Given) and found.kind == "text")
+        or isinstance(source, Definition)
+        or (isinstance(source, Given) and source.kind == "text")
     ):
         return text
     value = parsed_or(text)

@@ -209,12 +209,12 @@ def _authinfo(entry: Entry) -> list[str]:
 
 def _of_authinfo(out: str, entry: Entry) -> str:
     """Return the password of the first entry for a machine, login and port, as Emacs does."""
-    wanted = {name: entry.others[name] for name in ("login", "port") if name in entry.others}
+    required = {name: entry.others[name] for name in ("login", "port") if name in entry.others}
     for fields in _entries(out):
-        if fields.get("machine") == entry.key and wanted.items() <= fields.items():
+        if fields.get("machine") == entry.key and required.items() <= fields.items():
             return fields.get("password", "")
     what = " ".join(
-        ["machine", entry.key, *(f"{name} {setting}" for name, setting in wanted.items())]
+        ["machine", entry.key, *(f"{name} {setting}" for name, setting in required.items())]
     )
     raise OrgrestError(f"no such entry: {what}")
 
@@ -222,7 +222,9 @@ def _of_authinfo(out: str, entry: Entry) -> str:
 def _entries(text: str) -> list[dict[str, str]]:
     entries: list[dict[str, str]] = []
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    words = [one or two or three for line in lines for one, two, three in _TOKEN.findall(line)]
+    words = [
+        double or two or three for line in lines for double, two, three in _TOKEN.findall(line)
+    ]
     pairs = zip(words[::2], words[1::2], strict=False)
     for name, value in pairs:
         field = _FIELDS.get(name, name)

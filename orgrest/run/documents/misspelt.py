@@ -43,13 +43,16 @@ def languages(document: OrgDocument) -> Iterator[tuple[Block, str]]:
         language = block.language
         if block.kind != "block" or language in ALL_LANGUAGES:
             continue
-        meant = _language(language)
-        if meant or not language:
+        suggestion = _language(language)
+        if suggestion or not language:
             body = document.text[block.start : block.end].splitlines()[1:]
             lines = (line for line in body if line.strip() and line.lstrip()[0] not in "#:")
             if is_request_line(next(lines, "")):
-                reason = f"unknown request language {language}; did you mean {meant}?"
-                yield block, reason if meant else "this block has no language; did you mean http?"
+                reason = f"unknown request language {language}; did you mean {suggestion}?"
+                yield (
+                    block,
+                    reason if suggestion else "this block has no language; did you mean http?",
+                )
 
 
 def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
@@ -94,9 +97,9 @@ def header_arguments(
             continue  # reported when the block is evaluated
         for name in names:
             if name[1:] not in KNOWN and (
-                meant := resembled(re.split(r"[^\w-]", name.lstrip(":"))[0])
+                suggestion := resembled(re.split(r"[^\w-]", name.lstrip(":"))[0])
             ):
-                yield block.line + 1, f"unknown header argument {name}; did you mean :{meant}?"
+                yield block.line + 1, f"unknown header argument {name}; did you mean :{suggestion}?"
 
 
 def unmarked(block: Block) -> Iterator[str]:
@@ -118,8 +121,10 @@ def _unmarked(text: str) -> tuple[str, ...]:
     reasons: list[str] = []
     for name, value in own:
         word = str(value or "").split(" ")[0] if name == ":" else name
-        if (name == ":" or name[:1] != ":") and (meant := resembled(word.strip("-+=:"))):
-            reasons.append(f"{name} {value or ''}: not a header argument; did you mean :{meant}?")
+        if (name == ":" or name[:1] != ":") and (suggestion := resembled(word.strip("-+=:"))):
+            reasons.append(
+                f"{name} {value or ''}: not a header argument; did you mean :{suggestion}?"
+            )
     return tuple(reasons)
 
 
@@ -129,11 +134,11 @@ def _properties(block: Block) -> Iterator[str]:
         for key in heading.properties:
             name, _, language = key.lower().rstrip("+").partition(":")
             wrong = language and language not in ALL_LANGUAGES and name == _ARGUMENTS
-            meant = _language(language) if wrong else None
+            suggestion = _language(language) if wrong else None
             if name != _ARGUMENTS and _is_like_arguments(name):
                 yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}?"
-            elif meant:
-                yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}:{meant}?"
+            elif suggestion:
+                yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}:{suggestion}?"
 
 
 def _is_like_arguments(name: str) -> bool:
@@ -147,23 +152,23 @@ def _keywords(document: OrgDocument) -> Iterator[tuple[int, str]]:
     for match in _KEYWORD.finditer(document.text):
         word, rest = match["word"].lower(), match["rest"]
         first, _, second = rest.partition(" ")
-        meant = None
+        suggestion = None
         if word == "property":
             name, _, language = first.lower().rstrip("+").partition(":")
             near = _is_like_arguments(name)
             if name != _ARGUMENTS and near and ":" in second:
-                meant = f"#+property: {_ARGUMENTS}"
+                suggestion = f"#+property: {_ARGUMENTS}"
             elif near and language and language not in ALL_LANGUAGES:
                 language = _language(language) or ""
-                meant = f"#+property: {_ARGUMENTS}:{language}" if language else None
+                suggestion = f"#+property: {_ARGUMENTS}:{language}" if language else None
         elif first.lower().startswith(_ARGUMENTS) and _alike(word, ["property"], _ALIKE):
-            meant = "#+property:"
+            suggestion = "#+property:"
         elif first in ALL_LANGUAGES and word != "begin_src":
-            meant = "#+begin_src" if _alike(word, ["begin_src", "beginsrc"], _ALIKE) else None
+            suggestion = "#+begin_src" if _alike(word, ["begin_src", "beginsrc"], _ALIKE) else None
         elif first[:1] == ":" and word not in ("header", "headers"):
-            meant = "#+header:" if _alike(word, ["header", "headers"], _ALIKE) else None
-        if meant and not _is_quoted(document.text, match.start()):
-            yield match.start(), f"{match[0].strip()[:60]}: unknown; did you mean {meant}?"
+            suggestion = "#+header:" if _alike(word, ["header", "headers"], _ALIKE) else None
+        if suggestion and not _is_quoted(document.text, match.start()):
+            yield match.start(), f"{match[0].strip()[:60]}: unknown; did you mean {suggestion}?"
 
 
 def _is_quoted(text: str, offset: int) -> bool:

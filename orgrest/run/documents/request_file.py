@@ -227,16 +227,16 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
 
 
 def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedRequest]:
-    check_names(settings.names, {request.name for request in document.requests}, file)
+    check_names(settings.names, {parsed.name for parsed in document.requests}, file)
     chosen = [parsed for parsed in document.requests if parsed.name in settings.names]
     source = document.source
     for line in settings.lines:
-        found = None
+        request = None
         if 1 <= line <= source.text.count("\n") + 1:
-            found = document.request_at(source.offset(line))
-        if found is None:
+            request = document.request_at(source.offset(line))
+        if request is None:
             raise EvaluationError("no request found", file=file, line=line)
-        chosen.append(found)
+        chosen.append(request)
     return sorted(dict.fromkeys(chosen), key=lambda parsed: parsed.span.start)
 
 

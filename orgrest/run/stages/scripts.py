@@ -134,13 +134,13 @@ def _change(job: Job, script: Script) -> Needing[None]:
         _hold(job, before, as_written(job.parsed), secrets)
 
 
-def _hold(job: Job, before: Request, after: Request, made: frozenset[Secret]) -> None:
-    """Record that the parts of the request that a script changed contain the secrets `made`."""
+def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret]) -> None:
+    """Record that the parts of the request that a script changed contain `secrets`."""
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
     parts.update(part for part in _PARTS if getattr(after, part) != getattr(before, part))
-    job.held.update((part, secret) for part in parts for secret in in_made_part(made))
+    job.held.update((part, secret) for part in parts for secret in in_made_part(secrets))
     for text in parts_of(after.url) - parts_of(before.url):
-        job.context.secrets.computed(text, made)  # the server may return it in a header
+        job.context.secrets.computed(text, secrets)  # the server may return it in a header
 
 
 @contextlib.contextmanager
@@ -241,10 +241,12 @@ def _take(
     _keep(result, script, job.parsed, job.scripts)
 
 
-def _sent(job: Job, made: frozenset[Secret], code: str, options: dict[str, Any]) -> Response | str:
+def _sent(
+    job: Job, known_secrets: frozenset[Secret], code: str, options: dict[str, Any]
+) -> Response | str:
     """Send a script's request and record it. Return the response, or the reason for an error.
 
-    The request may contain the secrets in `made`. `code` is the source of the script, and `options`
+    The request may contain `known_secrets`. `code` is the source of the script, and `options`
     contains the method, URL, headers and body of the request.
     """
     from orgrest.http.transport.limits import BrokenOffError
@@ -254,7 +256,7 @@ def _sent(job: Job, made: frozenset[Secret], code: str, options: dict[str, Any])
         raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
     for part_of_url in parts_of(options["url"]):
         if part_of_url not in code:
-            secrets.computed(part_of_url, made)
+            secrets.computed(part_of_url, known_secrets)
     body = options["body"]
     headers = tuple((name, value) for name, value in options["headers"])
     parts = {*_PARTS, *(name.lower() for name, _ in headers)}
@@ -266,7 +268,7 @@ def _sent(job: Job, made: frozenset[Secret], code: str, options: dict[str, Any])
         secrets=secrets.texts,
         file=parsed.source.file,
         line=parsed.source.position(parsed.target.offset(0)).line,
-        held=frozenset((part, secret) for part in parts for secret in in_made_part(made)),
+        held=frozenset((part, secret) for part in parts for secret in in_made_part(known_secrets)),
     )
     hops: list[Hop] = []
     try:

@@ -36,13 +36,13 @@ class FeatureCounts:
         return Counter({names[number]: count for number, count in self._numbers.items()})
 
 
-def lacking(one: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
-    """Return the features that `one` has and `two` lacks, the most common first.
+def lacking(counts: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
+    """Return the features that `counts` has and `two` lacks, the most common first.
 
-    Each feature is paired with the number of trees in `one` that have it.
+    Each feature is paired with the number of trees in `counts` that have it.
     """
     theirs = two.features()
-    return [(name, n) for name, n in one.features().most_common() if not theirs[name]]
+    return [(name, n) for name, n in counts.features().most_common() if not theirs[name]]
 
 
 Both = tuple[FeatureCounts, FeatureCounts]
@@ -53,11 +53,11 @@ SHOWN: Final = 40
 
 def as_json(both: Both) -> dict[str, Any]:
     """Return the sizes of both corpora, and the features that only one has, as JSON data."""
-    one, two = both
+    first, second = both
     return {
-        "one": {"sizes": _sizes(one), "alone": dict(lacking(one, two))},
-        "two": {"sizes": _sizes(two), "alone": dict(lacking(two, one))},
-        "both": len(one.features().keys() & two.features().keys()),
+        "one": {"sizes": _sizes(first), "alone": dict(lacking(first, second))},
+        "two": {"sizes": _sizes(second), "alone": dict(lacking(second, first))},
+        "both": len(first.features().keys() & second.features().keys()),
     }
 
 
@@ -98,10 +98,10 @@ def print_difference(names: tuple[str, str], both: Both) -> None:
 
 
 def _alone(names: tuple[str, str], both: Both) -> list[tuple[str, str, list[tuple[str, int]]]]:
-    one, two = both
+    first, second = both
     return [
-        (names[0], names[1], lacking(one, two)),
-        (names[1], names[0], lacking(two, one)),
+        (names[0], names[1], lacking(first, second)),
+        (names[1], names[0], lacking(second, first)),
     ]
 
 
@@ -112,8 +112,8 @@ def plot(names: tuple[str, str], both: Both) -> bytes:
     title = f"{names[0]}: {sizes[0]}, and {names[1]}: {sizes[1]}"
     shapes = [charts.text(700, 20, title, "middle", "title")]
     kinds = [list(counts.stats.distributions()) for counts in both]
-    for number, ((what, one), (_, two)) in enumerate(zip(*kinds, strict=True)):
-        pair = [*zip(short, (one, two), strict=True)]
+    for number, ((what, first), (_, second)) in enumerate(zip(*kinds, strict=True)):
+        pair = [*zip(short, (first, second), strict=True)]
         shapes.append(charts.placed(0, 40 + 240 * number, charts.histogram(480, 220, what, pair)))
     longest = 0
     for number, (name, _, alone) in enumerate(_alone(short, both)):

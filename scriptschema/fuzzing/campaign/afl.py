@@ -341,13 +341,17 @@ class Inputs(ProgramSource):
                 claim = Verdict(Signature(kind), text)
             origin = {"engine": "afl", "input": name}
             tree, style = _styled(name, source, index.tree)
-            made = MadeProgram(tree, origin, style, claim=claim)
-            return made if claim or self.admits(encoding.encode(made.tree)) else self.stripped(made)
+            program = MadeProgram(tree, origin, style, claim=claim)
+            return (
+                program
+                if claim or self.admits(encoding.encode(program.tree))
+                else self.stripped(program)
+            )
         return None
 
-    def put_back(self, made: MadeProgram) -> None:
+    def put_back(self, program: MadeProgram) -> None:
         """Put back a program that was not judged. Another worker may judge it first."""
-        name = made.origin["input"]
+        name = program.origin["input"]
         self._done.discard(name)
         self._waiting.append((name, self._folder / "out" / name))
 

@@ -159,16 +159,16 @@ class Fuzzer:
         waiting: MadeProgram | None = None
         while programs is None or count < programs:
             # The next program is generated while the previous one runs.
-            made = self._make()
+            program = self._make()
             runs = self.runner.collect() if waiting else []
-            if made is not None:
-                self.runner.submit(made.sources)
+            if program is not None:
+                self.runner.submit(program.sources)
                 count += 1
             if waiting is not None:
-                self._look(waiting, runs, batch, made)
-            elif made is None:
+                self._look(waiting, runs, batch, program)
+            elif program is None:
                 time.sleep(_PAUSE)
-            waiting = made
+            waiting = program
             if at_once and batch.suspects:
                 if waiting is not None:
                     self._put_back(waiting)
@@ -188,8 +188,8 @@ class Fuzzer:
     def _make(self) -> MadeProgram | None:
         """Return the next program to run. Waiting programs are returned before new programs."""
         if self._rewritten is not None:
-            made, self._rewritten = self._rewritten, None
-            return made
+            program, self._rewritten = self._rewritten, None
+            return program
         if self._plain:
             return self._plain.pop()
         if self._first:
@@ -201,81 +201,81 @@ class Fuzzer:
             return MadeProgram(tree, {"corpus": name})
         return self._programs.next()
 
-    def _put_back(self, made: MadeProgram) -> None:
+    def _put_back(self, program: MadeProgram) -> None:
         """Queue a program that was not judged to be run again, in its original role."""
-        if made.rewriting is not None:
-            self._rewritten = made
-        elif "corpus" in made.origin:
-            self._first.append(encoding.encode(made.tree))
+        if program.rewriting is not None:
+            self._rewritten = program
+        elif "corpus" in program.origin:
+            self._first.append(encoding.encode(program.tree))
         else:
-            self._programs.put_back(made)
+            self._programs.put_back(program)
 
     def _look(
-        self, made: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
+        self, program: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
         """Count and judge a program, and keep it if it is new. Meanwhile, `following` runs."""
         self._looked += 1
-        if made.rewriting is not None:
-            self._count(made, batch.interval, runs, [])
-            self._compare(made, made.rewriting, runs, batch, following)
+        if program.rewriting is not None:
+            self._count(program, batch.interval, runs, [])
+            self._compare(program, program.rewriting, runs, batch, following)
             return
-        data = encoding.encode(made.tree)
-        if made.is_broken:
-            self._count(made, batch.interval, runs, [])
-            verdict = self.runner.judge.judge_refusal(made.sources.program, runs)
+        data = encoding.encode(program.tree)
+        if program.is_broken:
+            self._count(program, batch.interval, runs, [])
+            verdict = self.runner.judge.judge_refusal(program.sources.program, runs)
             if verdict is not None:
-                self._suspect(made, data, runs, verdict, batch, following)
+                self._suspect(program, data, runs, verdict, batch, following)
             return
         scan = encoding.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
-        self._count(made, batch.interval, runs, numbers)
+        self._count(program, batch.interval, runs, numbers)
         ended = runs[0].outcome.kind == outcome.OK
-        if made.parent is not None:
-            made.parent.count(ended=ended)
-        new = self._is_new(made, runs, numbers, batch) and "corpus" not in made.origin
-        verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
+        if program.parent is not None:
+            program.parent.count(ended=ended)
+        new = self._is_new(program, runs, numbers, batch) and "corpus" not in program.origin
+        verdict = self.runner.judge.judge(program.sources, runs, scan, program.plain)
         if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
-            verdict = self.runner.judge.judge_text(made.sources, made.plain)
-        verdict = verdict or made.claim
+            verdict = self.runner.judge.judge_text(program.sources, program.plain)
+        verdict = verdict or program.claim
         if verdict is not None:
-            self._suspect(made, data, runs, verdict, batch, following)
+            self._suspect(program, data, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
-            self._programs.adopt(name_of(data), made.tree, ended=ended)
-            self._programs.useful(made)
+            self._programs.adopt(name_of(data), program.tree, ended=ended)
+            self._programs.useful(program)
         rewrites = self.runner.config.rewrites and verdict is None and ended
-        rewrites = rewrites and not made.only_compiled
+        rewrites = rewrites and not program.only_compiled
         if rewrites and not self._rewritten and (new or self._looked % _REWRITTEN == 0):
-            self._rewritten = self._programs.rewritten(made, runs)
-        if "input" in made.origin:
-            batch.inputs.append(made.origin["input"])
+            self._rewritten = self._programs.rewritten(program, runs)
+        if "input" in program.origin:
+            batch.inputs.append(program.origin["input"])
 
     def _compare(
         self,
-        made: MadeProgram,
+        program: MadeProgram,
         rewriting: Rewriting,
         runs: list[Run],
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
         """Judge a rewritten program, and compare its runs with the runs of the original program."""
-        data = encoding.encode(made.tree)
+        data = encoding.encode(program.tree)
         scan = encoding.scan(ModuleSet, data)
-        verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
+        verdict = self.runner.judge.judge(program.sources, runs, scan, program.plain)
         if verdict is None:
-            name, made = rewriting.name, rewriting.original
-            verdict, runs = self.runner.judge_rewritten(name, made.tree, rewriting.runs, runs)
-            data = encoding.encode(made.tree)
+            name, program = rewriting.name, rewriting.original
+            verdict, runs = self.runner.judge_rewritten(name, program.tree, rewriting.runs, runs)
+            data = encoding.encode(program.tree)
         if verdict is not None:
-            self._suspect(made, data, runs, verdict, batch, following)
+            self._suspect(program, data, runs, verdict, batch, following)
 
     def _count(
-        self, made: MadeProgram, interval: Interval, runs: list[Run], numbers: list[int]
+        self, program: MadeProgram, interval: Interval, runs: list[Run], numbers: list[int]
     ) -> None:
         interval.programs += 1
         runs = [run for run in runs if run.outcome.kind != outcome.NOT_RUN]
         interval.runs += len(runs)
-        outcomes = interval.compiled if made.only_compiled else interval.outcomes
+        outcomes = interval.compiled if program.only_compiled else interval.outcomes
         outcomes[runs[0].outcome.kind] += 1
         self._counted.update(numbers)
         for run in runs:
@@ -283,23 +283,25 @@ class Fuzzer:
             if run.outcome.kind not in (outcome.OK, outcome.FLOOD):
                 interval.errors[normalisation.message(run.outcome.error)] += 1
 
-    def _is_new(self, made: MadeProgram, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
+    def _is_new(
+        self, program: MadeProgram, runs: list[Run], numbers: list[int], batch: Batch
+    ) -> bool:
         """Return whether a program shows new behaviour, and record its behaviour."""
-        messages = kinds_of(runs, made.plain.program)
+        messages = kinds_of(runs, program.plain.program)
         batch.messages |= messages
-        covered = self._novelty.new_counters(runs, styled=made.style is not None)
-        if made.style is None:
+        covered = self._novelty.new_counters(runs, styled=program.style is not None)
+        if program.style is None:
             batch.covered |= covered
         elif covered:
             # Corpus trees have no style: keep the program if it reaches the counters without one.
-            self._plain.append(attrs.evolve(made, style=None))
+            self._plain.append(attrs.evolve(program, style=None))
             covered = set()
-        novelty = self._novelty_compiled if made.only_compiled else self._novelty
+        novelty = self._novelty_compiled if program.only_compiled else self._novelty
         return novelty.is_new(numbers, messages) | bool(covered)
 
     def _suspect(
         self,
-        made: MadeProgram,
+        program: MadeProgram,
         data: bytes,
         runs: list[Run],
         verdict: Verdict,
@@ -312,13 +314,15 @@ class Fuzzer:
         it.
         """
         signature = verdict.signature
-        if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, made.tree):
+        if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, program.tree):
             batch.again[signature] += 1
             return
         if following is not None:
             self.runner.collect()  # interrupted, and submitted again below
-        second, again = self.runner.verdict(made.tree, made.style, whole=True, wanted=signature)
-        first = Suspect(data, verdict, runs, made.origin, _requests_of(runs), made.style)
+        second, again = self.runner.verdict(
+            program.tree, program.style, whole=True, wanted=signature
+        )
+        first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), program.style)
         if second is not None and second.signature == signature:
             self._handed[signature] += 1
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
@@ -326,13 +330,13 @@ class Fuzzer:
             other = None
             if second is not None:
                 requests = _requests_of(again)
-                other = Suspect(data, second, again, made.origin, requests, made.style)
+                other = Suspect(data, second, again, program.origin, requests, program.style)
             for suspect in filter(None, (first, other)):
                 if suspect.verdict.signature.kind not in outcome.BROKEN:
                     batch.interval.unconfirmed += 1
                     continue
                 once = suspect.seen_once()
-                if self._is_enough(once.verdict.signature, made.tree):
+                if self._is_enough(once.verdict.signature, program.tree):
                     batch.again[once.verdict.signature] += 1
                 else:
                     batch.suspects.append(once)

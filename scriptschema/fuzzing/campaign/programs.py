@@ -372,11 +372,11 @@ class ProgramSource:
         """Return whether an encoded tree uses only features that all targets have."""
         return not self._restriction or self._restriction.admits(data)
 
-    def useful(self, made: MadeProgram) -> None:
+    def useful(self, program: MadeProgram) -> None:
         """Count a kept program as a success of its mutation operator, if it is a mutant."""
-        if made.mutant is not None:
-            generator = self._compiled if made.only_compiled else self._running
-            generator.mutator.useful(made.mutant)
+        if program.mutant is not None:
+            generator = self._compiled if program.only_compiled else self._running
+            generator.mutator.useful(program.mutant)
 
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support, or None if no engine's input is waiting."""
@@ -384,44 +384,44 @@ class ProgramSource:
             return self._back.pop()
         is_compiled = self._shares.random() < self.config.compiled
         generator = self._compiled if is_compiled else self._running
-        made = self._attempt(generator)
+        program = self._attempt(generator)
         if self._styles.random() < self.config.broken:
-            text = broken(render(made.tree.program), RandomChoices(self._styles))
+            text = broken(render(program.tree.program), RandomChoices(self._styles))
             if not (is_compiled and is_luau(text)):  # Luau could run the uncalled function's code
-                return MadeProgram(ModuleSet(program=StatBlock()), made.origin, text)
+                return MadeProgram(ModuleSet(program=StatBlock()), program.origin, text)
         if not self._restriction:
-            return made
+            return program
         for _ in range(_ATTEMPTS):
-            if self.admits(encoding.encode(made.tree)):
-                return made
-            made = self._attempt(generator)
-        return self.stripped(made)
+            if self.admits(encoding.encode(program.tree)):
+                return program
+            program = self._attempt(generator)
+        return self.stripped(program)
 
-    def put_back(self, made: MadeProgram) -> None:
+    def put_back(self, program: MadeProgram) -> None:
         """Put back a program that was not judged. `next` will return it first."""
-        self._back.append(made)
+        self._back.append(program)
 
-    def stripped(self, made: MadeProgram) -> MadeProgram:
+    def stripped(self, program: MadeProgram) -> MadeProgram:
         """Return a program without the statements that use features that a target lacks."""
-        if made.only_compiled:
-            tree = uncalled(self._restriction.strip(body_of(made.tree)))
+        if program.only_compiled:
+            tree = uncalled(self._restriction.strip(body_of(program.tree)))
         else:
-            tree = self._restriction.strip(made.tree)
-        return MadeProgram(tree, made.origin, made.style)
+            tree = self._restriction.strip(program.tree)
+        return MadeProgram(tree, program.origin, program.style)
 
     def unreadable(self) -> list[str]:
         """Return the names of inputs that could not be parsed since the last call."""
         return []
 
-    def rewritten(self, made: MadeProgram, runs: list[Run]) -> MadeProgram | None:
+    def rewritten(self, program: MadeProgram, runs: list[Run]) -> MadeProgram | None:
         """Return a rewriting of a program with these runs, or None if it cannot be rewritten."""
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
-        tree = REWRITINGS[name](made.tree)
+        tree = REWRITINGS[name](program.tree)
         if tree is None or not self.admits(encoding.encode(tree)):
             return None
-        rewriting = Rewriting(name, made, runs)
-        return MadeProgram(tree, made.origin, made.style, rewriting=rewriting)
+        rewriting = Rewriting(name, program, runs)
+        return MadeProgram(tree, program.origin, program.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
         """Return what each mutation operator has counted since the last call, by operator."""

@@ -110,7 +110,10 @@ def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | 
         programs[part] += each.outcomes.total()
         ended[part] += each.ended
         before = each.seconds
-    return [one / all_ if all_ else None for one, all_ in zip(ended, programs, strict=True)]
+    return [
+        ended_count / all_ if all_ else None
+        for ended_count, all_ in zip(ended, programs, strict=True)
+    ]
 
 
 def read(folder: Path) -> list[Interval]:

@@ -35,10 +35,10 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
 
 
 def _without_needless(
-    taken: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
+    chosen: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
 ) -> list[int]:
     """Drop masks whose bits are all in other chosen masks, the largest first. Return the rest."""
-    largest_first = sorted(taken, key=lambda index: (-sizes[index], -index))
+    largest_first = sorted(chosen, key=lambda index: (-sizes[index], -index))
     later = []  # for each mask, the union of those after it
     union = 0
     for index in reversed(largest_first):
@@ -49,4 +49,4 @@ def _without_needless(
         if masks[index] & ~(start | later.pop()):
             needed.add(index)
             start |= masks[index]
-    return [index for index in taken if index in needed]
+    return [index for index in chosen if index in needed]

@@ -42,11 +42,11 @@ def text_of(construct: frozenset[str]) -> str:
     return ", ".join(sorted(construct, key=lambda name: (name[0].isupper(), name)))
 
 
-def is_same_bug(one: frozenset[str], other: frozenset[str]) -> bool:
+def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
     """Return whether one construct contains the other: the programs may show the same bug."""
-    if not one or not other:
-        return one == other
-    return one <= other or other <= one
+    if not first or not second:
+        return first == second
+    return first <= second or second <= first
 
 
 def operations_of(construct: frozenset[str]) -> frozenset[str]:

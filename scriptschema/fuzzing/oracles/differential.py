@@ -150,12 +150,12 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
     """Return the first line that two runs print differently, or None if they print the same."""
     lines = [run.outcome.output.splitlines() for run in (left, right)]
-    for number, (one, two) in enumerate(zip_longest(*lines), 1):
-        if one is None or two is None:
-            return Difference(number, left.target, right.target, one, two)
-        if not _same_text(one, two, level, ulps):
-            apart = ulps_apart(_text(one, level), _text(two, level))
-            return Difference(number, left.target, right.target, one, two, apart)
+    for number, (left_line, right_line) in enumerate(zip_longest(*lines), 1):
+        if left_line is None or right_line is None:
+            return Difference(number, left.target, right.target, left_line, right_line)
+        if not _same_text(left_line, right_line, level, ulps):
+            apart = ulps_apart(_text(left_line, level), _text(right_line, level))
+            return Difference(number, left.target, right.target, left_line, right_line, apart)
     return None
 
 
@@ -173,7 +173,11 @@ def _same_text(left: str, right: str, level: str, ulps: int) -> bool:
     if len(lines[0]) != len(lines[1]):
         return False
     pairs = zip(*lines, strict=True)
-    apart = (ulps_apart(one, two) for one, two in pairs if one != two)
+    apart = (
+        ulps_apart(left_line, right_line)
+        for left_line, right_line in pairs
+        if left_line != right_line
+    )
     return all(distance is not None and distance <= ulps for distance in apart)
 
 

@@ -125,8 +125,8 @@ class Judge:
             pairs = zip(differential.short_names(runs), runs, strict=True)
             names = [name for name, run in pairs if run.outcome.kind in (outcome.OK, outcome.FLOOD)]
             if names and not is_luau(text):
-                said = f"{', '.join(names)} accepts source that is not valid Luau"
-                verdict = Verdict(Signature(ACCEPTED, ", ".join(names)), said)
+                message = f"{', '.join(names)} accepts source that is not valid Luau"
+                verdict = Verdict(Signature(ACCEPTED, ", ".join(names)), message)
         return verdict
 
     def judge_rewritten(
@@ -184,13 +184,15 @@ class Judge:
                 continue
             names = differential.short_names(runs)
             pairs = [*zip(names, runs, strict=True)]
-            those = [name for name, run in pairs if run.outcome.kind == kind]
+            exhausted = [name for name, run in pairs if run.outcome.kind == kind]
             if kind == outcome.HANG and _is_slow(runs):
                 continue
-            if those and (len(runs) == 1 or len(those) < len(runs)):
+            if exhausted and (len(runs) == 1 or len(exhausted) < len(runs)):
                 what = "hangs" if kind == outcome.HANG else "uses up its memory"
                 others = "" if len(runs) == 1 else ", others do not"
-                return Verdict(Signature(kind, ", ".join(those)), f"{those[0]} {what}{others}")
+                return Verdict(
+                    Signature(kind, ", ".join(exhausted)), f"{exhausted[0]} {what}{others}"
+                )
         return None
 
     def _own(self, sources: Sources, runs: Sequence[Run]) -> Verdict | None:

@@ -18,24 +18,24 @@ def ulps_apart(left: str, right: str) -> int | None:
     The result is None if the lines differ in text or in the sign of a zero, or if the distance is
     `_FAR` or more.
     """
-    ones, others = _NUMBER.split(left), _NUMBER.split(right)
-    if ones[::2] != others[::2]:
+    left_parts, right_parts = _NUMBER.split(left), _NUMBER.split(right)
+    if left_parts[::2] != right_parts[::2]:
         return None
     apart = 0
-    for one, other in zip(ones[1::2], others[1::2], strict=True):
-        if one != other:
-            distance = _distance(float(one), float(other))
+    for left_number, right_number in zip(left_parts[1::2], right_parts[1::2], strict=True):
+        if left_number != right_number:
+            distance = _distance(float(left_number), float(right_number))
             if not 0 < distance < _FAR:
                 return None
             apart = max(apart, distance)
     return apart
 
 
-def _distance(one: float, other: float) -> int:
+def _distance(left: float, right: float) -> int:
     """Return the distance between two doubles in ULPs, or 0 if one is infinite or NaN."""
-    if not (math.isfinite(one) and math.isfinite(other)):
+    if not (math.isfinite(left) and math.isfinite(right)):
         return 0
-    return abs(_place(one) - _place(other))
+    return abs(_place(left) - _place(right))
 
 
 def _place(value: float) -> int:

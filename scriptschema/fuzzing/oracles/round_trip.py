@@ -70,12 +70,12 @@ def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -
     if printed is None:
         return None
     try:
-        one, two = parse(sources.program, luau=TODAY), parse(printed, luau=TODAY)
+        original, reparsed = parse(sources.program, luau=TODAY), parse(printed, luau=TODAY)
     except ParseError as error:
         what = normalisation.message(str(error))
         text = f"the output of {command} is not valid Luau: {error}"
         return Verdict(Signature(KIND, f"printer: {what}"), text)
-    if _as_any_printer(one) != _as_any_printer(two):
+    if _as_any_printer(original) != _as_any_printer(reparsed):
         text = f"the output of {command} is a different program"
         return Verdict(Signature(KIND, "printer: another tree"), text)
     return None

@@ -295,5 +295,5 @@ _FRACTION: Final = 5
 
 
 def _fraction() -> Message:
-    one, two = (m.Expr(number=m.ExprConstantNumber(val=value)) for value in (-1, 2))
-    return m.ExprBinary(op=m.ExprBinary.Op.Div, left=one, right=two)
+    minus_one, two = (m.Expr(number=m.ExprConstantNumber(val=value)) for value in (-1, 2))
+    return m.ExprBinary(op=m.ExprBinary.Op.Div, left=minus_one, right=two)

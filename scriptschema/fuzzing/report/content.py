@@ -97,12 +97,12 @@ class Content:
         counts = self.total.features
         tables = [("globals", "", DEFAULT.globals)]
         tables += [(name, f"{name}.", table) for name, table in DEFAULT.libraries.items()]
-        found = []
+        libraries = []
         for title, prefix, table in tables:
             named = {member: counts[prefix + member] for member in table}
             used = rows({name: count for name, count in named.items() if count})
-            found.append(Members(title, used, [name for name in table if not named[name]]))
-        return found
+            libraries.append(Members(title, used, [name for name in table if not named[name]]))
+        return libraries
 
     @property
     def features(self) -> Members:
@@ -201,17 +201,17 @@ def gather(folder: Path) -> Content:
     An unreadable find is reported in `problems`, and does not affect other finds. Raises FileError
     if the campaign is missing.
     """
-    wanted = config.load(folder)
+    campaign = config.load(folder)
     intervals = statistics.read(folder)
     shown, problems = [], []
     for path in sorted(_find_folders(folder)):
         try:
-            found = [_shown(member, find) for member, find in members.load_all(path)]
-            shown.append(attrs.evolve(_shown(path, finds.load(path)), members=found))
+            programs = [_shown(member, find) for member, find in members.load_all(path)]
+            shown.append(attrs.evolve(_shown(path, finds.load(path)), members=programs))
         except FileError as error:
             problems.append(str(error))
     total = statistics.total(intervals)
-    return Content(str(folder), wanted, intervals, total, _ordered(shown), problems)
+    return Content(str(folder), campaign, intervals, total, _ordered(shown), problems)
 
 
 def _shown(folder: Path, find: Find) -> ReportedFind:

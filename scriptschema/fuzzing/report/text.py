@@ -91,7 +91,7 @@ def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | Non
 def _common(left: str, right: str) -> int:
     """Return the length of the common prefix of two strings."""
     pairs = enumerate(zip(left, right, strict=False))
-    return next((n for n, (one, other) in pairs if one != other), min(len(left), len(right)))
+    return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def _parts(text: str, before: int, after: int) -> tuple[str, str, str]:

@@ -146,8 +146,8 @@ class PersistentTarget:
             received = self._receive(count)
             if received is not None and received.kind in outcome.BROKEN:
                 last = self._requests[count][0]
-                those = tuple(line.decode() for number, line in self._asked if number <= last)
-                received = attrs.evolve(received, requests=those)
+                lines = tuple(line.decode() for number, line in self._asked if number <= last)
+                received = attrs.evolve(received, requests=lines)
             count += received is not None
             if self._process is None:  # requests sent ahead go to the next process
                 self._sent = count

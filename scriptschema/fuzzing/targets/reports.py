@@ -166,14 +166,14 @@ def bounded(errors: str) -> str:
 
 def _assertion_of(match: re.Match[str]) -> str:
     """Return the failed assertion, after its file and line if known: `lvm.cpp:31: n > 0`."""
-    said = match["one"] or match["two"] or match["three"] or match[0]
+    condition = match["one"] or match["two"] or match["three"] or match[0]
     text = match.string
     before = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 1000) : match.start()]
     behind = text[match.start() : match.end() + 1000].partition("\n")[0]
     place = _PLACE_BEFORE.search(before) or _PLACE_BEHIND.search(behind)
     if place is None:
-        return said.strip()
-    return f"{place[1]}:{next(filter(None, place.groups()[1:]))}: {said.strip()}"
+        return condition.strip()
+    return f"{place[1]}:{next(filter(None, place.groups()[1:]))}: {condition.strip()}"
 
 
 def _without_addresses(text: str) -> str:

@@ -104,8 +104,8 @@ def _rare(maker: Maker, *, fragile: bool) -> Operation:
     """
     grammar = maker.grammar
     operations, sums = grammar.fragile if fragile else grammar.operations
-    few = [operations[maker.pick(sums)] for _ in range(_CANDIDATES)]
-    return min(few, key=lambda each: maker.counts.rank(each, fragile=fragile))
+    candidates = [operations[maker.pick(sums)] for _ in range(_CANDIDATES)]
+    return min(candidates, key=lambda each: maker.counts.rank(each, fragile=fragile))
 
 
 @attrs.frozen

@@ -95,15 +95,15 @@ def read_function_body(
     return function
 
 
-def by_position(r: Reader, found: list[tuple[int, Type | None]]) -> list[Type]:
+def by_position(r: Reader, named: list[tuple[int, Type | None]]) -> list[Type]:
     """Return the types by position, as the schema's lists require, with gaps filled.
 
-    Each item of `found` is a pair: the index of a name's token, and the name's type or None.
+    Each item of `named` is a pair: the index of a name's token, and the name's type or None.
     """
-    while found and found[-1][1] is None:
-        found.pop()
+    while named and named[-1][1] is None:
+        named.pop()
     types = []
-    for index, type_ in found:
+    for index, type_ in named:
         if type_ is None and r.extended:
             type_ = Type(omitted=TypeOmitted())
         elif type_ is None:

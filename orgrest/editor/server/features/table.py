@@ -217,7 +217,7 @@ async def _actions(
     report, text = await server.report(document)
     start = text.offset(to_place(params.range.start))
     end = text.offset(to_place(params.range.end))
-    wanted = params.context.only or ()
+    kinds = params.context.only or ()
     actions: list[types.CodeAction] = []
     for diagnostic in report.diagnostics:
         if diagnostic.span.start <= end and start <= diagnostic.span.end:
@@ -246,7 +246,7 @@ async def _actions(
             for name, action in COMMANDS.items()
             if action.in_menu
         )
-    return [x for x in actions if not wanted or any(_is_kind(x.kind, kind) for kind in wanted)]
+    return [x for x in actions if not kinds or any(_is_kind(x.kind, kind) for kind in kinds)]
 
 
 async def _pasted(
@@ -285,10 +285,12 @@ async def _body(
     return [types.CodeAction(body_layout.TITLE, kind=kind, edit=edit)]
 
 
-def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
-    """Return whether a kind of action is `wanted` or one of its sub-kinds, like `a.b` for `a`."""
+def _is_kind(
+    kind: types.CodeActionKind | str | None, requested: types.CodeActionKind | str
+) -> bool:
+    """Return whether a kind of action is `requested` or a sub-kind of it, like `a.b` for `a`."""
     name = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
-    above = wanted.value if isinstance(wanted, types.CodeActionKind) else wanted
+    above = requested.value if isinstance(requested, types.CodeActionKind) else requested
     return not above or name == above or name.startswith(f"{above}.")
 
 

@@ -128,8 +128,10 @@ class Writer:
 
     def items(self, builds: Iterable[tuple[bool, Build]]) -> Source:
         """Return a source that creates a list from (is_list, build) pairs. Lists are unpacked."""
-        many, parts = zip(*builds, strict=True) if builds else ((), ())
+        are_lists, parts = zip(*builds, strict=True) if builds else ((), ())
         lines: list[str] = []
         texts = self.taken(parts, lines)
-        inner = (f"*{part}" if several else part for several, part in zip(many, texts, strict=True))
+        inner = (
+            f"*{part}" if several else part for several, part in zip(are_lists, texts, strict=True)
+        )
         return self.source(lines, f"[{', '.join(inner)}]")
