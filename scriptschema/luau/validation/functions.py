@@ -9,7 +9,6 @@ from scriptschema.luau.validation.attributes import visit_attributes
 from scriptschema.luau.validation.limits import shorten
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
 from scriptschema.luau.validation.type_annotations import (
-    distinct,
     generics,
     join_lists,
     pack_of,
@@ -33,7 +32,6 @@ def visit_function_body(
     v.scope.open()
     generics(v, node, path)
     shorten(v, node, "args", MAX_LOCALS - method, path, "locals")
-    distinct(v, node, "args", "name", v.names.locals, path, {"self"} if method else set())
     if node.vararg_pack is not None and not visit_pack_name(v, node.vararg_pack, path, node.vararg):
         node.vararg_pack = None
     has_type = node.vararg and node.vararg_pack is None

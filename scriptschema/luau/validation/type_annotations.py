@@ -17,7 +17,6 @@ RULES: Final = {
     "pack": "a pack in parentheses must not have exactly one type, or end in another such pack",
     "default": "generics with defaults must come last",
     "indexer": "the position of an indexer must be among the properties",
-    "duplicate": "parameters must have different names, and so must generics",
 }
 
 _TYPE_FUNCTIONS: Final = frozenset(
@@ -183,42 +182,10 @@ def generics(v: Traversal, node: Any, path: Place) -> None:
     for variable in (*node.generics, *node.genericpacks):
         if variable.kind is not None:
             own_name(v, variable, path)
-    seen: set[str] = set()
-    distinct(v, node, "generics", "index", v.names.types, path, seen)
-    distinct(v, node, "genericpacks", "index", v.names.types, path, seen)
     for variable in node.generics:
         v.scope.declare_type(variable.index)
     for variable in node.genericpacks:
         v.scope.declare_pack(variable.index)
-
-
-def distinct(
-    v: Traversal,
-    node: Message,
-    field: str,
-    attribute: str,
-    table: tuple[str, ...],
-    path: Place,
-    seen: set[str],
-) -> None:
-    """Give the variables of a list unique names that are not in `seen`. Add these to `seen`."""
-    kept = []
-    free = iter(range(len(table)))
-    variables = getattr(node, field)
-    used = {table[getattr(variable, attribute) % len(table)] for variable in variables}
-    for position, variable in enumerate(variables):
-        name = table[getattr(variable, attribute) % len(table)]
-        if name in seen:
-            v.note((path, field, position), "duplicate", f"duplicate name {name}")
-            index = next((i for i in free if table[i] not in seen and table[i] not in used), None)
-            if index is None:
-                continue
-            setattr(variable, attribute, index)
-            name = table[index]
-        seen.add(name)
-        kept.append(variable)
-    if len(kept) < len(variables):
-        setattr(node, field, kept)
 
 
 def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:

@@ -238,29 +238,6 @@ CASES = {
         ),
         "function x1:x2() end",
     ),
-    "parameters of one name": (
-        "duplicate",
-        "body[0].return_.list[0].function.args[1]",
-        returns(FUNCTION % ("args { name: 0 } args { name: 65 }", "")),
-        "return function(v0, v1) end",
-    ),
-    "a parameter of a method called self": (
-        "duplicate",
-        "body[0].function.func.args[0]",
-        fill(
-            "body { function { var { index_name { index { custom: 2 } expr { %s } "
-            "} } self: true func "
-            "{ vararg: false args { name: 64 } body { } } } }",
-            X1,
-        ),
-        "function x1:x2(v0) end",
-    ),
-    "generics of one name": (
-        "duplicate",
-        "body[0].type_alias.genericpacks[0]",
-        alias("boolean { val: true }", "generics { index: 3 } genericpacks { index: 3 }"),
-        "type T0<T3, T0...> = true",
-    ),
     "a type that is not there": (
         "type",
         "body[0].return_.list[0].function.rettypes[0].literal",
@@ -692,11 +669,17 @@ def test_functions_that_are_too_long_are_cut(monkeypatch: pytest.MonkeyPatch) ->
     assert render(repair(tree)).count("while") < 9
 
 
-def test_more_parameters_than_names_are_cut() -> None:
-    names = Names(locals=("a", "b"))
-    args = "".join(f"args {{ name: {index} }}" for index in range(5))
-    tree = from_text(Expr, FUNCTION % (args, ""))
-    assert render(repair(tree, names=names), names=names) == "function(a, b) end"
+@pytest.mark.parametrize(
+    "source",
+    [
+        "return function(v0, v0) return v0 end",
+        "function x1:x2(self) end",
+        "type T0<T3, T3, T3...> = T3",
+        "local function v0<T0, T0>() end",
+    ],
+)
+def test_several_parameters_with_one_name_are_valid_as_in_luau(source: str) -> None:
+    assert check(parse(source).tree) == []
 
 
 def test_tables_without_self_or_any_do() -> None:
