@@ -251,7 +251,7 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
     `below` is as in `write`. Without `below`, an existing file that is not a regular file, such as
     a pipe or a terminal, is written to directly. Raises OSError.
     """
-    if path.is_absolute() and path.parts[1] in ("dev", "proc"):  # /dev/stdout, >(command)
+    if path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",)):  # /dev/stdout, >(command)
         with path.open("wb") as file:
             yield file
         return
@@ -328,7 +328,7 @@ def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
                 raise OSError(error.errno, f"{reached} is not a folder") from None
             os.close(folder)
             folder = inner
-        yield folder, path.name
+        yield folder, path.name or "."  # of the folder /
     finally:
         os.close(folder)
 

@@ -77,10 +77,12 @@ def _rate(event: dict[str, Any]) -> str:
     return "rate unknown" if rate is None else f"{rate:,.0f} a second"
 
 
-def print_targets(event: dict[str, Any]) -> None:
-    """Print each target's version and the features that it lacks, which programs will avoid."""
+def print_start(event: dict[str, Any]) -> None:
+    """Print each target's version and lacking features, and each unreadable file of the corpus."""
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
+    for problem in event.get("unreadable", ()):
+        click.echo(f"skipped: {problem}", err=True)
 
 
 class Lines:
@@ -92,7 +94,7 @@ class Lines:
     def __call__(self, event: dict[str, Any]) -> None:
         """Handle an event."""
         if event["event"] == "start":
-            print_targets(event)
+            print_start(event)
         elif event["event"] in FINDS:
             click.echo(line_of(event))
         elif event["event"] == "unreadable":
@@ -117,7 +119,7 @@ class Display:
             from rich.console import Console
             from rich.live import Live
 
-            print_targets(event)
+            print_start(event)
             self._live = Live(console=Console(stderr=True), refresh_per_second=4)
             self._live.start()
         elif event["event"] in FINDS:

@@ -42,7 +42,7 @@ from scriptschema.fuzzing.campaign.workers import (
     Workers,
 )
 from scriptschema.fuzzing.corpora import features
-from scriptschema.fuzzing.corpora.folder import CorpusFolder
+from scriptschema.fuzzing.corpora.folder import CorpusFolder, read_trees
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.severity import severity_of
@@ -254,7 +254,10 @@ class Session:
         self._began = time.monotonic()
         targets = [str(target) for target in self.campaign.config.probed]
         start = {"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs}
-        self.on_event({**start, "targets": targets})
+        unreadable: list[str] = []
+        for _ in read_trees(self.state.corpus.path, lambda error: unreadable.append(str(error))):
+            pass
+        self.on_event({**start, "targets": targets, "unreadable": unreadable})
         self.campaign.log(f"start: {self.jobs} workers")
         try:
             for _ in range(self.jobs):

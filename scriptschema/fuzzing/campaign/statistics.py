@@ -117,7 +117,7 @@ def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | 
 
 
 def read(folder: Path) -> list[Interval]:
-    """Return the intervals of the campaign in `folder`. A truncated line is skipped.
+    """Return the intervals of the campaign in `folder`. Truncated and other lines are skipped.
 
     Raises FileError.
     """
@@ -131,9 +131,11 @@ def read(folder: Path) -> list[Interval]:
     intervals = []
     for line in lines:
         try:
-            intervals.append(Interval(**json.loads(line)))
-        except (ValueError, TypeError):
+            interval = Interval(**json.loads(line))
+            total([interval])  # fails if a value has another type
+        except (ValueError, TypeError, AttributeError, RecursionError):
             continue
+        intervals.append(interval)
     return intervals
 
 

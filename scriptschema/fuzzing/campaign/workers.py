@@ -23,6 +23,7 @@ from scriptschema.fuzzing.campaign.fuzzer import Batch, Enough, Fuzzer
 from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.corpora.folder import read_trees
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.leftovers import adopt
@@ -207,8 +208,8 @@ def _main(
                 pipe.send(reduce_suspect(runner, order.suspect, order.seconds))
                 continue
             if fuzzer is None:
-                corpus = [path.read_bytes() for path in sorted((folder / CORPUS).rglob("*.pb"))]
                 source = programs(config, seed, folder) if programs else None
+                corpus = read_trees(folder / CORPUS)
                 fuzzer = Fuzzer(config, seed=seed, corpus=corpus, programs=source)
                 fuzzer.runner.full_limits = full_limits
             for data in order.trees:

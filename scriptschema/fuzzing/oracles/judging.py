@@ -279,7 +279,7 @@ _BORDER: Final = frozenset(["ipairs", "unpack"])
 
 def is_clear(signature: Signature) -> bool:
     """Return whether a signature identifies a bug even without the reduced program."""
-    if signature.kind in UNCLEAR:
+    if signature.kind in UNCLEAR or signature.detail.endswith(outcome.SILENT):
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
         r"(?:SIG[A-Z]+|signal N)?", signature.detail

@@ -30,6 +30,7 @@ _POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|(?<![\w./\\-])[\w./\\-]+
 _MESSAGE: Final = re.compile(rf"{_POSITION.pattern} [^\t\n]*")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _NOT_FINITE: Final = re.compile(r"-?\b(?:nan|inf)\b")
+_STATUS: Final = re.compile(r"\Astatus \d+, ")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _FOLDERS: Final = re.compile(
     r"(?<![\w./])(?:/|\.{1,2}/|[A-Z]:\\)?(?:[\w.+~-]+[/\\])+(?=[\w+-]+\.\w)"
@@ -54,8 +55,13 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
 
 
 def message(text: str) -> str:
-    """Return the first line of a message without parts that depend on the program or machine."""
+    """Return the first line of a message without parts that depend on the program or machine.
+
+    An exit status at its start is kept, because it distinguishes bugs.
+    """
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
+    status = _STATUS.match(first)
+    first = first[status.end() if status else 0 :]
     for pattern, instead in (
         (_FOLDERS, ""),
         (_POSITION, ""),
@@ -64,7 +70,7 @@ def message(text: str) -> str:
         (_NUMBER, "N"),
     ):
         first = pattern.sub(instead, first)
-    first = " ".join(first.split())
+    first = (status[0] if status else "") + " ".join(first.split())
     return first if len(first) <= _LONGEST else first[:_LONGEST] + "…"
 
 

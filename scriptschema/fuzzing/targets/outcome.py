@@ -29,6 +29,9 @@ ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 FAILED: Final = frozenset([ERROR, REJECTED])
 """Outcomes of wrong programs, judged by the status alone."""
 
+SILENT: Final = "nothing on standard error"
+"""The message of an `INTERNAL` error without a message."""
+
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 """Outcomes that are bugs for any program."""
 

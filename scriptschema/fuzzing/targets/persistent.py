@@ -234,7 +234,7 @@ class PersistentTarget:
     def _next_answer(self, identity: int) -> dict[str, Any] | None:
         while b"\n" in self._received:
             line, _, self._received = self._received.partition(b"\n")
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 answer = json.loads(line)
                 if isinstance(answer, dict) and answer.get("id") == identity:
                     return answer

@@ -151,7 +151,7 @@ def outcome_of(
     if status == 0:
         return made(outcome.OK, "")
     if normal is not None and normal.statuses and status not in normal.statuses:
-        line = next(filter(str.strip, errors.splitlines()), "nothing on standard error")
+        line = next(filter(str.strip, errors.splitlines()), outcome.SILENT)
         return made(outcome.INTERNAL, f"status {status}, unlike for wrong programs: {line.strip()}")
     return made(failed, errors[:2000])
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.base import Message
 from scriptschema.luau.validation.limits import shorten
 from scriptschema.luau.validation.references import visit_name
 from scriptschema.luau.validation.text import visit_string

@@ -115,6 +115,17 @@ def test_a_campaign_continues_with_the_options_that_it_has(tmp_path: Path) -> No
     assert b"other options (size)" in done.stderr
 
 
+def test_a_broken_file_of_the_corpus_is_named_and_the_campaign_continues(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    run_here("fuzz", "-j", 1, "-t", "command:cat", "-o", folder, "-n", 2)
+    (folder / "corpus" / "empty.pb").touch()
+    (folder / "corpus" / "folder.pb").mkdir()
+    done = run_here("fuzz", "-j", 1, "-o", folder, "-n", 2)
+    assert done.returncode == 0, done.stderr
+    assert f"skipped: {folder}/corpus/empty.pb: byte 0: ModuleSet.program" in done.stderr.decode()
+    assert f"skipped: {folder}/corpus/folder.pb: Is a directory" in done.stderr.decode()
+
+
 def a_target_with_two_messages(folder: Path) -> list[str]:
     script = folder / "target.sh"
     script.write_text('grep -q greeting $1 || { echo "a.luau:1: bad $2" >&2; exit 1; }\n')

@@ -176,6 +176,11 @@ def test_a_file_with_another_name_elsewhere_is_not_appended_to(tmp_path: Path) -
         files.open_to_append(tmp_path / "log")
 
 
+def test_a_file_cannot_have_the_place_of_the_root_folder() -> None:
+    with pytest.raises(files.FileError, match=r"^/: not a regular file$"):
+        files.write(Path("/"), b"new")
+
+
 def test_dev_stdout_is_written_to(tmp_path: Path) -> None:
     with (tmp_path / "out").open("wb") as file:
         files.write(Path(f"/dev/fd/{file.fileno()}"), b"new")

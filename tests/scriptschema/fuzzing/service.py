@@ -30,6 +30,7 @@ def answer(request):
     source, variant = request["source"], request["variant"]
     if "say-noise" in source:
         say("noise")
+        say("[" * 9_000)
         say('{"id": 0}')
     if "end-quietly" in source:
         sys.exit(0)

@@ -84,6 +84,7 @@ def test_statistics_add_up_and_survive_a_line_that_was_cut_off(tmp_path: Path) -
     two.operators = {"wrap": [2, 1, 1], "splice": [1, 0, 0]}
     statistics.append(tmp_path, one)
     with (tmp_path / statistics.FILE).open("a") as file:
+        file.write('{"seconds": "x"}\n{"outcomes": 3}\n{"operators": []}\n[[]]\n')
         file.write('{"seconds": 12, "prog')
     statistics.append(tmp_path, two)
     assert statistics.read(tmp_path) == [one, two]

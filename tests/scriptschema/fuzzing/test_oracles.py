@@ -21,6 +21,7 @@ from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_of, severity_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.reports import outcome_of
@@ -257,6 +258,18 @@ def test_only_the_oracles_that_were_asked_for_judge() -> None:
     for outcomes in ([ok("a"), ok("b")], [Outcome("crash"), ok("")], [ok(""), Outcome("memory")]):
         assert judge.judge(Sources(None, ""), runs(*outcomes), scan("")) is None
     assert judge.judge_text(Sources(None, "print(")) is None
+
+
+def test_bugs_that_only_an_exit_status_shows_are_told_apart() -> None:
+    normal = Normal(statuses=frozenset([1]))
+    three, four, said = (
+        judged([outcome_of(status, "", errors, 0, normal=normal)]).signature
+        for status, errors in ((3, ""), (4, ""), (4, "no register 7"))
+    )
+    assert three.detail == "status 3, unlike for wrong programs: nothing on standard error"
+    assert (three == four, is_clear(three)) == (False, False)  # a status may mean any bug
+    assert said.detail == "status 4, unlike for wrong programs: no register N"
+    assert is_clear(said)
 
 
 def test_clear_signatures_are_those_that_tell_bugs_apart() -> None:
