@@ -41,7 +41,7 @@ class CommandTarget:
         self._reads_file = _FILE in description.command
         self._folder = Folder()
         self._path = self._folder.path / "program.luau"
-        self._input: bytes = b""
+        self._sources = Sources(None, "")
         self._running: tuple[subprocess.Popen[bytes], float] | None = None
         self._fastest = math.inf
 
@@ -58,16 +58,9 @@ class CommandTarget:
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
         """Start the first run of a program (see `base.Target`). Raises TargetError."""
         self._abandon()
-        self._input = sources.program.encode("utf-8", "surrogateescape")
+        self._sources = sources
         self._seconds = seconds
         self._until_broken = until_broken
-        if self._reads_file:
-            self._path.write_bytes(self._input)
-            module = self._path.with_name("module0.luau")
-            if sources.module is not None:
-                module.write_bytes(sources.module.encode("utf-8", "surrogateescape"))
-            else:
-                module.unlink(missing_ok=True)
         self._running = self._start(0)
 
     def collect(self) -> list[Outcome]:
@@ -97,14 +90,23 @@ class CommandTarget:
 
     def _start(self, number: int) -> tuple[subprocess.Popen[bytes], float]:
         words = [word.replace(_FILE, str(self._path)) for word in self._commands[number]]
-        began = time.monotonic()
         megabytes = self.description.megabytes
+        code = self._sources.program.encode("utf-8", "surrogateescape")
         if self._reads_file:
+            # Each run gets new files, because the run before may have changed or deleted them.
+            self._path.write_bytes(code)
+            module = self._path.with_name("module0.luau")
+            if self._sources.module is not None:
+                module.write_bytes(self._sources.module.encode("utf-8", "surrogateescape"))
+            else:
+                module.unlink(missing_ok=True)
+            began = time.monotonic()
             process = start(words, megabytes, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
             return process, began
         with tempfile.TemporaryFile() as program:
-            program.write(self._input)
+            program.write(code)
             program.seek(0)
+            began = time.monotonic()
             return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
 
     def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:

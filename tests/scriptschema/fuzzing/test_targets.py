@@ -68,6 +68,12 @@ def test_a_program_finds_its_module_beside_it() -> None:
     target.close()
 
 
+@pytest.mark.parametrize("change", ["echo >> $0", "rm $0"])
+def test_each_variant_gets_the_program_whatever_the_run_before_did_to_it(change: str) -> None:
+    outcomes = command(f"sh -c 'cat $0; {change}' {{file}}", variants=("-a", "-b"))
+    assert [found.output for found in outcomes] == ["print(1)", "print(1)"]
+
+
 def test_each_variant_is_put_where_it_belongs() -> None:
     variants = ("-O0", "-O2 --codegen")
     after = command("echo x {file}", variants=variants)
