@@ -56,7 +56,10 @@ _LARGE: Final = MAX_CLOSURES - 200
 """Smaller trees do not reach any of the limits for which a repair must count everything."""
 
 _ATTEMPTS: Final = 40
-"""The number of attempts with an operator and a message before a tree is returned unchanged."""
+"""The number of attempts with an operator and a message before giving up."""
+
+_PICKED: Final = _ATTEMPTS // 4
+"""After this number of attempts, the operators take turns."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -110,7 +113,8 @@ def mutate(
     and the scope at their position, so that a program that ran to its end usually still does. If
     `programs` is false, the mutant is only valid by the schema. By default, `programs` is true if
     `check` finds no problem in `tree`. Generated parts are for the version `luau` of Luau, as in
-    `program`.
+    `program`. If no operator can change a tree, which is very rare, it is returned unchanged or, if
+    `programs` is true, repaired.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -168,8 +172,11 @@ class Mutator:
             max_depth=self.max_depth,
             luau=self.luau,
         )
-        for _ in range(_ATTEMPTS):
+        turns = [operator for operator in OPERATORS if self.weights[operator.name]]
+        for attempt in range(_ATTEMPTS):
             operator = OPERATORS[choices.pick(cumulative)]
+            if attempt >= _PICKED:  # choices that have run out pick one operator again and again
+                operator = turns[attempt % len(turns)]
             statistics = self.statistics[operator.name]
             statistics.applied += 1
             if not self._apply(operator, mutation):
@@ -181,7 +188,8 @@ class Mutator:
             changed = None if result[1] is None else (index, result[1])
             self._last = Mutant(result[0], operator.name, programs, changed)
             return self._last
-        return Mutant(copy(index.tree), "", programs)
+        unchanged = copy(index.tree)
+        return Mutant(repair(unchanged) if programs else unchanged, "", programs)
 
     def useful(self, mutant: Mutant[Any]) -> None:
         """Count a success for the operator of a mutant."""

@@ -116,6 +116,7 @@ def test_the_same_choices_give_the_same_mutant(seed: int, data: bytes) -> None:
     assert mutate(tree, RandomChoices(seed)) == mutate(tree, RandomChoices(seed))
     mutant = mutate(tree, BytesChoices(data))
     assert mutant == mutate(tree, BytesChoices(data))
+    assert mutant != tree  # also if the choices run out
     assert check(mutant) == []
 
 
@@ -225,7 +226,7 @@ def test_the_smallest_trees_have_mutants() -> None:
     tree = ModuleSet(program=StatBlock())
     for seed in range(20):
         assert check(mutate(tree, RandomChoices(seed))) == []
-    assert mutate(StatBlock(), BytesChoices(b"")) == StatBlock()
+    assert mutate(StatBlock(), BytesChoices(b"")) != StatBlock()
 
 
 TREE = program(seed=2, size=60)
