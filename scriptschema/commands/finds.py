@@ -68,10 +68,11 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
         for number, shown in enumerate(_runs(find, folder, stem, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")
-        leftovers.sweep()
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
+    finally:
+        leftovers.sweep()
     is_shown = shown is not None and _print_outcomes(shown, find)
     click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
@@ -205,6 +206,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign.replay import bisect
     from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.targets import leftovers
     from scriptschema.fuzzing.targets.description import TargetError
 
     def print_result(name: str, shows: bool) -> None:
@@ -220,6 +222,8 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
+    finally:
+        leftovers.sweep()
     sys.exit(0 if bisection.first is not None else 1)
 
 

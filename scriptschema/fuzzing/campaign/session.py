@@ -230,10 +230,12 @@ class Session:
         self.workers = workers or Processes(full_limits=self.reproducible)
         self.on_event = on_event
         sweep()
-        for description in campaign.config.targets:
-            try_target(description)
-        campaign.probe()
-        sweep()  # ends processes that the trials left
+        try:
+            for description in campaign.config.targets:
+                try_target(description)
+            campaign.probe()
+        finally:
+            sweep()  # ends processes that the trials left
         self.state = State(campaign, on_event)
         self._seeds = [data for data in seeds if self.state.corpus.add(data)]
         self.programs_done = 0

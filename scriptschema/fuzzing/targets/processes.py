@@ -183,33 +183,35 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}
     size = 0
     waited = False
-    with selectors.DefaultSelector() as selector:
-        for stream, name in ((process.stdout, "output"), (process.stderr, "errors")):
-            if stream is not None:
-                selector.register(stream, selectors.EVENT_READ, name)
-        while selector.get_map():
-            left = began + seconds - time.monotonic()
-            ready = selector.select(min(max(left, 0), _GLANCE))
-            if not ready and (left <= 0 or process.poll() is not None):
-                if not waited and left <= 0 and has_begun(text_of(b"".join(pieces["errors"]))):
-                    seconds, waited = seconds + REPORTING, True
-                    continue
-                break  # a child of the exited process may keep its output open
-            for key, _ in ready:
-                piece = os.read(key.fd, _PIECE)
-                if not piece:
-                    selector.unregister(key.fileobj)
-                pieces[key.data].append(piece)
-                size += len(piece)
-            if size > most:
-                watched.flooded = True
-                break
     try:
-        process.wait(max(0, began + seconds - time.monotonic()) if not watched.flooded else 0)
-    except subprocess.TimeoutExpired:
-        watched.hung = not watched.flooded
-    watched.seconds = time.monotonic() - began
-    kill(process)
+        with selectors.DefaultSelector() as selector:
+            for stream, name in ((process.stdout, "output"), (process.stderr, "errors")):
+                if stream is not None:
+                    selector.register(stream, selectors.EVENT_READ, name)
+            while selector.get_map():
+                left = began + seconds - time.monotonic()
+                ready = selector.select(min(max(left, 0), _GLANCE))
+                if not ready and (left <= 0 or process.poll() is not None):
+                    if not waited and left <= 0 and has_begun(text_of(b"".join(pieces["errors"]))):
+                        seconds, waited = seconds + REPORTING, True
+                        continue
+                    break  # a child of the exited process may keep its output open
+                for key, _ in ready:
+                    piece = os.read(key.fd, _PIECE)
+                    if not piece:
+                        selector.unregister(key.fileobj)
+                    pieces[key.data].append(piece)
+                    size += len(piece)
+                if size > most:
+                    watched.flooded = True
+                    break
+        try:
+            process.wait(max(0, began + seconds - time.monotonic()) if not watched.flooded else 0)
+        except subprocess.TimeoutExpired:
+            watched.hung = not watched.flooded
+        watched.seconds = time.monotonic() - began
+    finally:  # also on Ctrl-C, which does not reach its session
+        kill(process)
     watched.status = process.returncode
     watched.output = b"".join(pieces["output"])[:most]
     watched.errors = b"".join(pieces["errors"])[:most]

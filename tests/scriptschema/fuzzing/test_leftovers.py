@@ -8,15 +8,19 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from command import run_here
 from waiting import is_alive, wait_until
 
+from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import leftovers
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import open_target
+from scriptschema.luau.parse import parse
 
 DAEMON = """
 import os, sys, time
@@ -103,6 +107,46 @@ def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_gro
         subprocess.run([*command, "-n", "1"], env=environment, check=True, capture_output=True)
     assert all_end(daemons(note))
     wait_until(lambda: not [*tmp_path.glob("scriptschema-run-*")])
+
+
+def a_target_that_stops_its_campaign(folder: Path, words: str) -> tuple[Description, Path]:
+    """Return a target that sends a signal to its parent at a program with these words, and runs on.
+
+    It also leaves a process in another session. It writes both process IDs to the returned file.
+    """
+    script, note = folder / "stopping.sh", folder / "note"
+    script.write_text(
+        f"grep -q '{words}' $2 || exit 0\nsetsid sleep 600 &\nprintf '%s\\n' $$ $! > {note}\n"
+        "kill -$1 $PPID\nexec sleep 600\n"
+    )
+    return Description("command", f"sh {script} INT {{file}}", seconds=60.0), note
+
+
+@needs_proc
+@pytest.mark.parametrize("words", ["greeting", "has 7"], ids=["the-trial", "the-probes"])
+def test_nothing_runs_on_after_control_c_while_a_campaign_starts(
+    tmp_path: Path, words: str
+) -> None:
+    target, note = a_target_that_stops_its_campaign(tmp_path, words)
+    done = run_here("fuzz", "-t", f"command:{target.command}", "-o", tmp_path / "campaign")
+    assert done.returncode == 130, done.stderr
+    assert len(daemons(note)) == 2
+    assert all_end(daemons(note))
+
+
+@needs_proc
+@pytest.mark.parametrize("command", ["reproduce", "bisect", "reduce"])
+def test_nothing_runs_on_after_control_c_while_a_find_is_run(tmp_path: Path, command: str) -> None:
+    target, note = a_target_that_stops_its_campaign(tmp_path, "print(7)")
+    config = Config(targets=(target,)).as_json()
+    verdict = Verdict(Signature("hang"), "still running")
+    find = finds.Find("hang-1", verdict, finds.ShownProgram(4, []), config=config)
+    folder = finds.add(tmp_path, find, parse("print(7)").tree)
+    words = [f"--build={name}={target.command}" for name in "ab"] if command == "bisect" else []
+    done = run_here(command, "--trust", folder, *words)
+    assert done.returncode == 130, done.stderr
+    assert len(daemons(note)) == 2
+    assert all_end(daemons(note))
 
 
 def test_a_folder_that_is_in_use_is_not_removed(
