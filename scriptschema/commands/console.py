@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -212,25 +211,10 @@ def progress(
 
 
 @contextlib.contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
-
-    A job that a shell starts in the background ignores the signal of Ctrl-C. Such a job can be
-    ended only by a termination signal, which by default would end it without any cleanup.
-    """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
 def stoppable(consequence: str) -> Iterator[None]:
     """End the program cleanly on Ctrl-C or a termination signal, and print the `consequence`."""
     try:
-        with terminated_as_interrupted():
-            yield
+        yield
     except KeyboardInterrupt:
         click.echo(f"interrupted: {consequence}", err=True)
         sys.exit(130)

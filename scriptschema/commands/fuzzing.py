@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands import program
-from scriptschema.commands.console import (
-    INPUT,
-    luau_option,
-    report,
-    terminated_as_interrupted,
-)
+from scriptschema.commands.console import INPUT, luau_option, report
 from scriptschema.commands.finds import reduce_find
 from scriptschema.commands.luau import load_names, names_option
 from scriptschema.commands.trust import trust_option
@@ -134,7 +129,7 @@ def reduce_command(
     saved = reducer.best
     before = reducer.size, len(reducer.source.encode("utf-8", "surrogateescape"))
     try:
-        with terminated_as_interrupted(), display:
+        with display:
             reduced = reducer.run()
             text = _shortest_text(reduced, names, test) if _is_source(target) else None
         _write(target, reduced, names, text)

@@ -3,7 +3,7 @@
 A command's module is imported when the command is called, and the module's dependencies when the
 command runs. The exit status is 0 on success; 1 if a file could not be processed or a check found
 something; 2 for wrong usage, or for a file on the command line that does not exist; 130 after
-Ctrl-C.
+Ctrl-C or a termination signal.
 """
 
 from __future__ import annotations

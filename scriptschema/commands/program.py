@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -115,16 +117,31 @@ class Program(Group):
         """Run the command line and exit. Usage errors start with the program's name."""
         options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
-            status = super().main(*arguments, **options)
+            with _terminated_as_interrupted():
+                status = super().main(*arguments, **options)
         except click.ClickException as error:
             click.echo(f"{self.name}: {error.format_message()}", err=True)
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 click.echo(f"Try '{error.ctx.command_path} --help' for help.", err=True)
             status = error.exit_code
-        except click.Abort:  # Ctrl-C
+        except click.Abort:  # Ctrl-C or a termination signal
             click.echo(f"{self.name}: interrupted", err=True)
             status = 130
         sys.exit(status if isinstance(status, int) else 0)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
+
+    A job that a shell starts in the background ignores the signal of Ctrl-C. Such a job can be
+    ended only by a termination signal, which by default would end it without any cleanup.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 command = partial(click.command, cls=Command)

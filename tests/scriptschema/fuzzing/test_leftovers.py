@@ -109,7 +109,9 @@ def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_gro
     wait_until(lambda: not [*tmp_path.glob("scriptschema-run-*")])
 
 
-def a_target_that_stops_its_campaign(folder: Path, words: str) -> tuple[Description, Path]:
+def a_target_that_stops_its_campaign(
+    folder: Path, words: str, stop: str = "INT"
+) -> tuple[Description, Path]:
     """Return a target that sends a signal to its parent at a program with these words, and runs on.
 
     It also leaves a process in another session. It writes both process IDs to the returned file.
@@ -119,7 +121,7 @@ def a_target_that_stops_its_campaign(folder: Path, words: str) -> tuple[Descript
         f"grep -q '{words}' $2 || exit 0\nsetsid sleep 600 &\nprintf '%s\\n' $$ $! > {note}\n"
         "kill -$1 $PPID\nexec sleep 600\n"
     )
-    return Description("command", f"sh {script} INT {{file}}", seconds=60.0), note
+    return Description("command", f"sh {script} {stop} {{file}}", seconds=60.0), note
 
 
 @needs_proc
@@ -134,19 +136,41 @@ def test_nothing_runs_on_after_control_c_while_a_campaign_starts(
     assert all_end(daemons(note))
 
 
+def arguments_for_a_find(command: str, folder: Path, target: Description) -> list[str]:
+    config = Config(targets=(target,)).as_json()
+    verdict = Verdict(Signature("hang"), "still running")
+    find = finds.Find("hang-1", verdict, finds.ShownProgram(4, []), config=config)
+    path = finds.add(folder, find, parse("print(7)").tree)
+    builds = [f"--build={name}={target.command}" for name in "ab"] if command == "bisect" else []
+    return [command, "--trust", str(path), *builds]
+
+
 @needs_proc
 @pytest.mark.parametrize("command", ["reproduce", "bisect", "reduce"])
 def test_nothing_runs_on_after_control_c_while_a_find_is_run(tmp_path: Path, command: str) -> None:
     target, note = a_target_that_stops_its_campaign(tmp_path, "print(7)")
-    config = Config(targets=(target,)).as_json()
-    verdict = Verdict(Signature("hang"), "still running")
-    find = finds.Find("hang-1", verdict, finds.ShownProgram(4, []), config=config)
-    folder = finds.add(tmp_path, find, parse("print(7)").tree)
-    words = [f"--build={name}={target.command}" for name in "ab"] if command == "bisect" else []
-    done = run_here(command, "--trust", folder, *words)
+    done = run_here(*arguments_for_a_find(command, tmp_path, target))
     assert done.returncode == 130, done.stderr
     assert len(daemons(note)) == 2
     assert all_end(daemons(note))
+
+
+@needs_proc
+@pytest.mark.parametrize("command", ["reproduce", "reduce"])
+def test_nothing_is_left_after_a_termination_while_a_find_is_run(
+    tmp_path: Path, command: str
+) -> None:
+    target, note = a_target_that_stops_its_campaign(tmp_path, "print(7)", "TERM")
+    words = arguments_for_a_find(command, tmp_path, target)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "scriptschema", *words], env=environment, capture_output=True
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.strip() == b"scriptschema: interrupted"
+    assert len(daemons(note)) == 2
+    assert all_end(daemons(note))
+    assert not [*tmp_path.glob("scriptschema-run-*")]
 
 
 def test_a_folder_that_is_in_use_is_not_removed(
