@@ -19,7 +19,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.description import WITH_COMMAND, TargetError
-from scriptschema.fuzzing.targets.opening import open_target
+from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.targets.persistent import PersistentTarget
 from scriptschema.messages import ModuleSet
@@ -141,9 +141,10 @@ def bisect(
     oldest build first. Each command replaces the command of the campaign's first target, whose
     variants and limits are kept. A build shows the find if its verdict has the same kind, because
     stacks may differ between builds. `on_run` is called with the name of each build that was run,
-    and with whether it shows the find.
+    and with whether it shows the find. Before that, the build runs a one-line program, because a
+    build that runs nothing shows no bug.
 
-    Raises TargetError and JudgeError.
+    Raises TargetError, also if a build does not work, and JudgeError.
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})
@@ -152,6 +153,10 @@ def bisect(
         name, command = builds[number]
         if name not in bisection.shows:
             built = _with_build(config, command)
+            try:
+                try_target(built.targets[0])
+            except TargetError as error:
+                raise TargetError(f"{name}: {error}") from None
             verdict = run(built, find, tree, find.smallest.style).verdict
             bisection.shows[name] = verdict is not None and verdict.signature.kind == kind_of(find)
             on_run(name, bisection.shows[name])

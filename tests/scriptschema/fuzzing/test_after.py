@@ -56,10 +56,10 @@ def rounding(campaign: Path) -> Path:
 
 
 def build(folder: Path, name: str, breaks: bool) -> str:
-    """A build: a script that records its runs."""
+    """A build: a script that records its runs of a find's program."""
     script = folder / f"{name}.sh"
-    crash = "grep -q print $1 && kill -SEGV $$" if breaks else "true"
-    script.write_text(f"echo {name} >> {folder / 'log'}\n{crash}\n")
+    crash = "kill -SEGV $$" if breaks else "true"
+    script.write_text(f"grep -q greeting $1 && exit\necho {name} >> {folder / 'log'}\n{crash}\n")
     return f"{name}=sh {script} {{file}}"
 
 
@@ -99,6 +99,29 @@ def test_bisection_says_where_it_came_to_no_answer(tmp_path: Path) -> None:
     done = run_here("bisect", "--trust", folder, "--build", good, "--build", bad)
     assert done.returncode == 1
     assert b"for a campaign with a command" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("old=/bin/false {file}", None, "old: /bin/false {file} does not work: the test program"),
+        (None, "new=/bin/false {file}", "new: /bin/false {file} does not work: the test program"),
+        (None, "new=no-such-build {file}", "new: no-such-build: No such file or directory"),
+    ],
+)
+def test_no_build_is_blamed_because_another_build_runs_nothing(
+    tmp_path: Path, old: str | None, new: str | None, message: str
+) -> None:
+    config = Config(targets=(Description("command", "cat {file}"),))
+    runs = [a_run("luau", "crash", error="SIGSEGV")]
+    folder = add(tmp_path, Signature("crash", "SIGSEGV"), runs, config=config.as_json())
+    old, new = old or build(tmp_path, "old", False), new or build(tmp_path, "new", True)
+    done = run_here("bisect", "--trust", folder, "--build", old, "--build", new)
+    assert done.returncode == 1
+    assert message in done.stderr.decode()
+    assert b"build with the bug" not in done.stdout
+    assert b"not shown" not in done.stdout
+    assert finds.load(folder).bisection == ""
 
 
 # Reduction
