@@ -11,7 +11,13 @@ import click
 
 from scriptschema.commands import program
 from scriptschema.commands.campaign_display import Display, Lines, as_json
-from scriptschema.commands.campaign_options import config_of, duration, names, seeds_in
+from scriptschema.commands.campaign_options import (
+    config_of,
+    duration,
+    names,
+    seeds_in,
+    version_name,
+)
 from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, report, stoppable
 from scriptschema.commands.program import section
 from scriptschema.commands.trust import trusted_campaign
@@ -153,6 +159,7 @@ _output = section("Output")
 )
 @_programs(
     "--luau",
+    callback=version_name,
     metavar="VERSION",
     help="The version of Luau to generate programs for (default: the newest version that "
     "all targets support).",

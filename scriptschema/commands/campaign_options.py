@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scriptschema.commands.console import counted, report
+from scriptschema.commands.console import counted, luau_version, report
 
 if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.config import Config
@@ -47,6 +47,14 @@ def names(
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from None
     return listed
+
+
+def version_name(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    """Return the name of a version of Luau. Raises a usage error if the version is unknown."""
+    luau_version(context, parameter, value)
+    return value
 
 
 _OPTIONS = {

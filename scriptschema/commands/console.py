@@ -98,7 +98,8 @@ drop_unknown_option = click.option(
 )
 
 
-def _version(_: object, __: object, text: str | None) -> Version | None:
+def luau_version(_: object, __: object, text: str | None) -> Version | None:
+    """Return the version of Luau that an option names. Raises a usage error if it is unknown."""
     from scriptschema.versions import Version
 
     try:
@@ -110,7 +111,7 @@ def _version(_: object, __: object, text: str | None) -> Version | None:
 luau_option = click.option(
     "--luau",
     metavar="VERSION",
-    callback=_version,
+    callback=luau_version,
     help="Also use features of this version of Luau that the schema's 57 messages lack: 0.711, "
     "or today.",
 )

@@ -53,6 +53,10 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
             ": use a form like 30s, 10m or 8h",
         ),
         (["-o", "none", "-t", "command:cat", "--for", "0m"], ": use a form like 30s, 10m or 8h"),
+        (
+            ["-o", "none", "-t", "command:cat", "--luau", "9.9"],
+            "Invalid value for '--luau': unknown version of Luau '9.9': expected",
+        ),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (
             ["-o", "none", "--config", "no.toml", "-t", "command:cat"],
