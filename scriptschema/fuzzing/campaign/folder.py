@@ -41,13 +41,19 @@ class Campaign:
     `expected` is the configuration for a new campaign. An existing campaign must have the same
     configuration. If `expected` is None, an existing campaign is continued. Raises FileError, for
     example if another process holds the lock.
+
+    `is_unused` is true while none of a new campaign's programs has run. If an error ends such a
+    campaign, everything that belongs to it is removed. Otherwise the same command with the mistake
+    corrected would be refused, because the campaign has other options.
     """
 
     def __init__(self, path: Path, expected: Config | None) -> None:
         self.path = path
         self._expected = expected
+        self._is_new_folder = False
         self._lock: IO[bytes]
         self.config: Config
+        self.is_unused = False
 
     def __enter__(self) -> Self:
         if self._expected is None:
@@ -55,6 +61,7 @@ class Campaign:
         else:
             files.require_parent(self.path)
         try:
+            self._is_new_folder = not self.path.exists()
             self.path.mkdir(exist_ok=True)
             self._require_own()
             _refuse_links(self.path)
@@ -70,7 +77,10 @@ class Campaign:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # After Ctrl-C, the campaign can be continued.
+        if self.is_unused and kind is not None and issubclass(kind, Exception):
+            self._remove()
         self._lock.close()  # releases the lock
 
     def probe(self) -> None:
@@ -87,6 +97,16 @@ class Campaign:
         """Record inputs of AFL++ as judged. Raises FileError."""
         for name in names:
             statistics.append_line(self.path / AFL / JUDGED, name)
+
+    def _remove(self) -> None:
+        """Remove the campaign, but no other files that were in its folder before."""
+        for name in (CORPUS, finds.FOLDER, finds.SUSPECTS, AFL):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for name in (config.FILE, statistics.FILE, LOG, LOCK):
+                (self.path / name).unlink(missing_ok=True)
+            if self._is_new_folder:
+                self.path.rmdir()
 
     def _require_own(self) -> None:
         names = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]
@@ -122,6 +142,7 @@ class Campaign:
             if self._expected is None:
                 raise FileError(f"{self.path} is not a campaign: it contains no {config.FILE}")
             config.save(self.path, self._expected)
+            self.is_unused = True
             return self._expected
         existing = config.load(self.path)
         if self._expected is not None and existing != self._expected:

@@ -120,6 +120,7 @@ class State:
 
     def take(self, batch: Batch) -> list[bytes]:
         """Store a fuzzer's batch, and return the trees that are new to the whole campaign."""
+        self.campaign.is_unused = False
         self._interval.add(batch.interval)
         self.total.add(batch.interval)
         accepted = []

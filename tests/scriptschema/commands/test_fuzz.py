@@ -10,8 +10,11 @@ from command import on_a_terminal, run_here
 
 from scriptschema.commands.campaign import explain, fuzz
 from scriptschema.commands.campaign_display import Display, Lines, line_of
+from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.oracles.differential import COMPARED
 from scriptschema.fuzzing.oracles.severity import SEVERITIES
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
@@ -174,6 +177,44 @@ def test_a_target_that_does_not_work_is_reported_before_anything_runs(tmp_path: 
     done = run_here("fuzz", "-j", 1, "-t", f"luau-web:{tmp_path}", "-o", tmp_path / "out2")
     assert done.returncode == 1
     assert b"npm install luau-web" in done.stderr or b"apt install nodejs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-t", "command:no-such-target {file}"], "no-such-target: No such file or directory"),
+        (["-t", "command:false {file}"], "false {file} does not work"),
+        (["-t", "command:cat", "--known", "absent"], "absent: No such file or directory"),
+        (["-t", "command:cat", "--judge", "no_such_module:judge"], "no_such_module"),
+        (["-t", "command:cat", "--cluster", "nowhere"], "expected tcp://HOST:PORT"),
+    ],
+    ids=["missing", "failing", "known", "judge", "cluster"],
+)
+def test_a_start_that_failed_can_be_corrected_in_the_same_folder(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    new, existing = tmp_path / "new", tmp_path / "existing"
+    existing.mkdir()
+    (existing / ".notes").write_text("mine")
+    for folder, left in (new, None), (existing, [".notes"]):
+        done = run_here("fuzz", "-j", 1, *arguments, "-o", folder)
+        assert done.returncode in (1, 2)
+        assert message in done.stderr.decode()
+        assert ([path.name for path in folder.iterdir()] if folder.exists() else None) == left
+    with Campaign(new, Config(targets=(Description("command", "cat {file}"),))):
+        pass
+
+
+def test_an_error_after_the_first_program_loses_nothing_of_a_new_campaign(tmp_path: Path) -> None:
+    def run_into_an_error() -> None:
+        with Campaign(tmp_path, Config(targets=(Description("command", "cat"),))) as campaign:
+            Session(campaign, programs=1).run()
+            raise FileError("the disk is full")
+
+    with pytest.raises(FileError, match="the disk is full"):
+        run_into_an_error()
+    assert config.load(tmp_path).targets[0].command == "cat"
+    assert statistics.total(statistics.read(tmp_path)).programs == 1
 
 
 def test_a_demonstration_ends_with_a_report(tmp_path: Path) -> None:
