@@ -146,15 +146,16 @@ def render(
     jq: str | None = None,
     jq_args: str = "",
     limit: int | None = None,
+    secrets: frozenset[str] | None = None,
 ) -> Rendered:
     """Return the response to a request, rendered for a document.
 
     `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
     the request's assertions. `jq` is a program whose output replaces the body. `limit` is the
-    maximum number of bytes of the body that are shown. None means `SHOWN`. Raises CaptureError if
-    jq fails.
+    maximum number of bytes of the body that are shown. None means `SHOWN`. `secrets` are
+    masked, by default those of the request. Raises CaptureError if jq fails.
     """
-    secrets = request.secrets
+    secrets = request.secrets if secrets is None else secrets
     limit = limit or SHOWN
     kind = media_type(response)
     notes = list(response.warnings)

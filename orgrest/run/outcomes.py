@@ -56,7 +56,7 @@ class Exchange:
 
     request: Request
     response: Response | None = None
-    render: Callable[[], Rendered] | None = classes.field(default=None, eq=False, repr=False)
+    render: Callable[..., Rendered] | None = classes.field(default=None, eq=False, repr=False)
     variables: tuple[Origin, ...] = ()
     tests: tuple[Verdict, ...] = ()
     number: int = 0
@@ -101,6 +101,12 @@ class Exchange:
     def rendered(self) -> Rendered | None:
         """The rendered response. A run of tests seldom needs it, so it is computed on first use."""
         return None if self.render is None else self.render()
+
+    def unmasked(self) -> Rendered | None:
+        """Return the rendered response with its secrets, for a request that refers to it."""
+        if self.render is None or not self.request.secrets:
+            return self.rendered
+        return self.render(secrets=frozenset())
 
     @property
     def unexpected_status(self) -> int | None:

@@ -118,7 +118,7 @@ class References:
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
         if not outcome.exchanges:
             raise EvaluationError(f"{name} was not sent, so it has no response")
-        rendered = outcome.exchanges[-1].rendered
+        rendered = outcome.exchanges[-1].unmasked()
         if rendered is None and self._complete:
             raise EvaluationError(
                 f"this requires the response to {name}, which is not sent here: set the "

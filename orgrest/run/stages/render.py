@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.rendering.results import Rendered
     from orgrest.run.job import Job
 
 
@@ -36,7 +39,7 @@ def render(job: Job) -> None:
         heads = "no"
     tests = tuple(job.scripts.tests[job.tested :])
     request, response = job.sent
-    render = partial(
+    render: Callable[..., Rendered] = partial(
         rendering.render,
         request,
         response,
@@ -48,5 +51,12 @@ def render(job: Job) -> None:
     )
     if arguments.get("jq") or not rendering.is_plain(response, limit):
         job.notes += (rendered := render()).notes
-        render = partial(lambda: rendered)
+        render = partial(_rendered, rendered, render)
     job.keep(render, tests)
+
+
+def _rendered(
+    rendered: Rendered, render: Callable[..., Rendered], secrets: frozenset[str] | None = None
+) -> Rendered:
+    """Return the rendered response, or render it again to mask other `secrets`."""
+    return rendered if secrets is None else render(secrets=secrets)

@@ -812,6 +812,21 @@ class TestHostileDocuments:
         done = run(f"#+begin_src http\n{text}\n#+end_src\n")
         assert "the values of the variables are larger than 64 MiB" in done.reasons()[0]
 
+    @pytest.mark.parametrize("use", [":var t=login", ":var t=login()", "<<login()>>"])
+    def test_a_secret_in_a_response_is_sent_on_and_shown_as_asterisks(
+        self, run, server, use: str
+    ) -> None:
+        login = block("/line?x:k", ":results value", name="login")
+        login = login.replace("GET", ':k := env("TOKEN")\nGET')
+        use, target = ("", use) if use[0] == "<" else (use, ":t")
+        second = block("/echo", f":noweb yes {use}", "", target).replace("GET", "POST")
+        done = run(login + second)
+        assert done.reasons() == []
+        assert b"/line?xs3cret-value" in server.requests[1]
+        assert "s3cret-value" not in done.text
+        assert "x***" in done.text
+        assert done.outcomes[1].exchanges[0].request.secrets == {"s3cret-value"}
+
     def test_a_secret_in_a_reason_is_known_to_who_shows_it(self, run) -> None:
         done = run(
             block("/json", "", "", "< ../{{k}}").replace("GET", ':k := env("TOKEN")\nGET', 1)
