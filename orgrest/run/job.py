@@ -256,7 +256,13 @@ class Job:
         if not self.attempts and self.asked:  # the request for a token failed
             self.attempts = [self.asked.pop()]
         if self.attempts:
-            self.keep(None, ())
+            self.keep(None, tuple(self.scripts.tests[self.tested :]))
             *_, broken = self.exchanges
             outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
-        return classes.evolve(outcome, file=task.file, title=task.parsed[0].title)
+        return classes.evolve(
+            outcome,
+            notes=(*task.notes, *self.notes, *self.scripts.notes),
+            tests=tuple(self.scripts.tests),
+            file=task.file,
+            title=task.parsed[0].title,
+        )

@@ -15,11 +15,12 @@ import threading
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
 
 import urllib3
-from urllib3.util import make_headers
 
 from orgrest import classes
+from orgrest.http.auth.basic import of_userinfo
 from orgrest.http.transport.connections import Sockets, exact
 from orgrest.http.transport.wire import show
 from orgrest.installing import install_command
@@ -170,15 +171,16 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
 
 
 def _through(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
+    auth = urllib3.util.parse_url(proxy).auth or ""
     if is_socks(proxy):
         if find_spec("socks") is None:
             command = install_command("pysocks")
             raise TransportError(f"the proxy {without_userinfo(proxy)} requires PySocks: {command}")
         from urllib3.contrib.socks import SOCKSProxyManager
 
-        return SOCKSProxyManager(proxy, **options)
-    parsed = urllib3.util.parse_url(proxy)
-    headers = make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
+        user, _, password = map(unquote, auth.partition(":"))
+        return SOCKSProxyManager(proxy, user or None, password or None, **options)
+    headers = {"proxy-authorization": of_userinfo(auth)} if auth else None
     return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
 
 

@@ -30,16 +30,25 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ABOUT_BODY = frozenset({"content-length", "transfer-encoding", "content-encoding", "expect"})
-_TO_ANY_ORIGIN = _ABOUT_BODY | {
+_ABOUT_BODY = frozenset(
+    [
+        *("content-encoding", "content-language", "content-length", "content-location"),
+        *("content-type", "digest", "expect", "last-modified", "transfer-encoding"),
+    ]
+)
+"""Headers that are left out with the body (RFC 9110, section 15.4, item 5)."""
+_TO_ANY_ORIGIN = {
     "accept",
     "accept-charset",
     "accept-encoding",
     "accept-language",
     "cache-control",
+    "content-encoding",
     "content-language",
+    "content-length",
     "content-type",
     "dnt",
+    "expect",
     "if-match",
     "if-modified-since",
     "if-none-match",
@@ -47,6 +56,7 @@ _TO_ANY_ORIGIN = _ABOUT_BODY | {
     "pragma",
     "prefer",
     "range",
+    "transfer-encoding",
     "user-agent",
 }
 _SHORTEST = 6  # minimum length of a secret that is also searched for in encoded form

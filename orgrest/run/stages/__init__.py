@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from orgrest.model import OrgrestError
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -111,12 +112,26 @@ def _function(stage: str) -> Callable[[Job], Needing[None] | None]:
 
 
 def _through(stages: Iterable[tuple[str, str]], job: Job) -> Needing[bool]:
-    """Run these stages for the job's request. Return False if the request was declined."""
+    """Run these stages for the job's request. Return False if the request was declined.
+
+    If a stage fails after the response has arrived, the assertions are checked before the error is
+    raised.
+    """
+    failure: OrgrestError | None = None
     for feature, stage in stages:
         if job.declined:
             return False
+        if failure is not None and feature != "judged":
+            continue
         if feature in job.features or (feature == "secrets" and job.context.secrets.bound):
-            waits = _function(stage)(job)
-            if waits is not None:
-                yield from waits
+            try:
+                waits = _function(stage)(job)
+                if waits is not None:
+                    yield from waits
+            except OrgrestError as error:
+                if not (job.attempts and job.attempts[-1].response):
+                    raise
+                failure = failure or error
+    if failure is not None:
+        raise failure
     return not job.declined

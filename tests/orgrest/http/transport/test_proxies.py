@@ -12,6 +12,7 @@ import sys
 import types
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 import trustme
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-PASSWORD = "s3cret"
+PASSWORD = "s3c:r@t"
 
 
 @classes.frozen
@@ -45,7 +46,7 @@ class Running:
 
     @property
     def url(self) -> str:
-        return f"http://me:{PASSWORD}@127.0.0.1:{self.port}"
+        return f"http://me:{quote(PASSWORD)}@127.0.0.1:{self.port}"
 
     def lines_of(self, wanted: str) -> list[str]:
         """Return the log lines for an address. They are written when a connection ends."""
@@ -186,7 +187,7 @@ def test_a_redirect_stays_with_the_proxy_of_its_request(orgrest, tmp_path: Path)
 
 def test_a_wrong_password_is_reported_without_it(proxy: Running, orgrest, tmp_path: Path) -> None:
     file = document(tmp_path, "GET https://127.0.0.1:1/")
-    wrong = proxy.url.replace(PASSWORD, "wr0ng")
+    wrong = proxy.url.replace(quote(PASSWORD), "wr0ng")
     status, output = orgrest(file, "--proxy", wrong)
     assert status == 1
     assert "through the proxy: tunnel connection failed: 407" in output

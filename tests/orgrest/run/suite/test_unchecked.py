@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from components import needs_engine
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,21 @@ def test_the_summary_says_how_much_was_checked(run) -> None:
     summary = done.report["summary"]
     assert (summary["assertions"], summary["unasserted"]) == (2, 1)
     assert "2 assertions checked; 1 of 2 requests has no assertions" in done.err
+
+
+@needs_engine
+def test_a_script_that_fails_hides_neither_its_tests_nor_the_assertions(run) -> None:
+    script = "client.test('a', () => client.assert(false, 'no'));\nclient.log('said');\nnothing();"
+    done = run("a.http", a_http=f"GET HOST/json\n\n?? status == 201\n> {{%\n{script}\n%}}\n")
+    [request] = done.requests
+    assert request["outcome"] == "error"
+    assert "nothing is not defined" in request["reason"]
+    assert [(test["name"], test["passed"]) for test in request["assertions"]] == [
+        ("a", False),
+        ("status == 201", False),
+    ]
+    assert request["notes"] == ["log: said"]
+    assert (done.report["summary"]["assertions"], done.report["summary"]["error"]) == (2, 1)
 
 
 def test_the_languages_that_are_meant_can_be_named(run) -> None:
