@@ -52,13 +52,18 @@ _SUBJECTS: Final = {
     "cookie": "cookie {}", "jsonpath": "body {}", "xpath": "xpath {}", "redirects": "redirects",
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
+_COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
+"""The subjects that are the number of what these queries return. Other values have a count."""
 _PREDICATES: Final = (
-    "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "exists",
+    "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",
 )  # fmt: skip
 _ON_TEXTS: Final = ("startsWith", "endsWith", "contains")
 _SAME: Final = {"equals": "==", "notEquals": "!=", "greaterThan": ">", "lessThan": "<",
-                "isCollection": "isArray"}  # fmt: skip
+                "exists": "isDefined"}  # fmt: skip
+_HAS_TIME: Final = r"matches [Tt ].*(?:[Zz]|[+-]\d\d:\d\d)$"
+_SEVERAL: Final = re.compile(r"\*|\.\.|\[[^\]]*[?,:]")
+"""Matches a JSONPath that selects a list in hurl, if names in quotes are removed."""
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
@@ -253,15 +258,24 @@ class _Reader(Reader):
             rf"-?\d+(?:\.\d+)?|true|false|null|{_QUOTED}|\{{\{{[^{{}}]+\}}\}}", value
         ):
             return None
-        if predicate not in (*_PREDICATES, "isArray"):
+        if predicate not in _PREDICATES:
             return None
         no = "not " if match["no"] else ""
         try:
             value = self._text(value)
         except ConversionError:
             return None
+        of_text = value.startswith('"') and predicate in (">", ">=", "<", "<=")
+        several = match["query"] == "jsonpath" and _SEVERAL.search(re.sub(r"'[^']*'", "", shown))
         if match["count"]:
-            assertions = [f"{subject} count {predicate} {value}"] if not no else []
+            counted = _COUNTED.get(match["query"], f"{subject} count")
+            assertions = [f"{counted} {predicate} {value}"] if not no else []
+        elif of_text or several or (predicate == "isDefined" and not argument):
+            return None
+        elif predicate == "isIsoDate":
+            assertions = [f"{subject} isIsoDate", f"{subject} {_HAS_TIME}"] if not no else []
+        elif argument and not no and (predicate == "!=" or (predicate, value) == ("==", "null")):
+            assertions = [f"{subject} {predicate} {value}", f"{subject} isDefined"]
         elif predicate == "==" and not no and value and value[0] != '"' and "{{" not in value:
             assertions = expectations.equality(subject, value)
         else:

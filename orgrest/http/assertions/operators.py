@@ -241,6 +241,14 @@ _OPERATOR_TABLE: Final = (
         why=lambda *operands: f": {errors}" if (errors := _schema_errors(*operands)) else "",
     ),
     Operator("exists", "", "The value is present, and not empty, zero or false.", _is(bool)),
+    Operator(
+        "isDefined",
+        "",
+        "The value is present, even if it is empty, zero, false or null.",
+        _is(bool),
+        of=Comparison.values,
+        why=lambda values, _, __: f" is {'present' if values else 'missing'}",
+    ),
     Operator("isTrue", "", "The same as `exists`.", _is(bool)),
     Operator(
         "isFalse", "", "The value is missing, empty, zero or false.", _is(lambda value: not value)

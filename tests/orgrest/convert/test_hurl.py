@@ -107,11 +107,14 @@ def test_a_body_is_sent_as_it_is_written(body: str, data: bytes, tmp_path: Path)
         ('status == 200', ["status == 200"]),
         ('jsonpath "$.a" == "x y"', ['body $.a == "x y"']),
         ('jsonpath "$.a" == 1', ["body $.a == 1", "body $.a isNumber"]),
-        ('jsonpath "$.a" isCollection', ["body $.a isArray"]),
-        ('jsonpath "$.a" not exists', ["body $.a not exists"]),
+        ('jsonpath "$.a" not exists', ["body $.a not isDefined"]),
+        ('jsonpath "$.a" != 1', ["body $.a != 1", "body $.a isDefined"]),
+        ('jsonpath "$.a[*]" count == 1', ["body $.a[*] count == 1"]),
+        ('redirects count == 1', ["redirects == 1"]),
+        ('bytes count > 1', ["length > 1"]),
         ('body matches /a\\/b/', ["body matches a/b"]),
         ('xpath "//a b" count >= 2', ['xpath "//a b" count >= 2']),
-        ('cookie "c[Secure]" exists', ["cookie c[Secure] exists"]),
+        ('cookie "c[Secure]" exists', ["cookie c[Secure] isDefined"]),
         ('duration < 1000', ["duration < 1000"]),
         ('url == {{there}}', ["url == {{there}}"]),
     ],
@@ -126,9 +129,45 @@ def test_what_an_assertion_can_say_becomes_one(
 
 
 @pytest.mark.parametrize(
+    ("line", "holds"),
+    [
+        ('jsonpath "$.false" exists', True),
+        ('jsonpath "$.null" exists', True),
+        ('jsonpath "$.list" exists', True),
+        ('jsonpath "$.false" not exists', False),
+        ('jsonpath "$.none" exists', False),
+        ('jsonpath "$.none" not exists', True),
+        ('jsonpath "$.none" != 1', False),
+        ('jsonpath "$.none" == null', False),
+        ('jsonpath "$.null" == null', True),
+        ('jsonpath "$.day" isIsoDate', False),
+        ('jsonpath "$.time" isIsoDate', True),
+        ('header "X-Empty" exists', True),
+        ("bytes count > 50", True),
+    ],
+)
+@needs_engine
+def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
+    line: str, holds: bool, tmp_path: Path
+) -> None:
+    body = b"""{"false": false, "null": null, "list": [], "day": "2026-01-31",
+        "time": "2026-01-31T12:00:00Z"}"""
+    answer = response(body, "Content-Type: application/json", "X-Empty: ")
+    with RawServer(lambda connection, _: connection.sendall(answer)) as server:
+        imported(tmp_path, f"GET {server.url}/\nHTTP 200\n[Asserts]\n{line}\n", "--strict")
+        ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
+    assert (ran.exit_code == 0) is holds, ran.output
+
+
+@pytest.mark.parametrize(
     ("rest", "message"),
     [
         ('HTTP 200\n[Asserts]\njsonpath "$.a" nth 1 == 2', "source:4: not translated: [Asserts]"),
+        ('HTTP 200\n[Asserts]\njsonpath "$.a" isCollection', '[Asserts] jsonpath "$.a" isColl'),
+        ('HTTP 200\n[Asserts]\njsonpath "$.a" > "b"', '[Asserts] jsonpath "$.a" > "b"'),
+        ('HTTP 200\n[Asserts]\njsonpath "$.a[*].b" contains "c"', '[Asserts] jsonpath "$.a[*].b"'),
+        ('HTTP 200\n[Asserts]\njsonpath "$..b" exists', '[Asserts] jsonpath "$..b" exists'),
+        ("HTTP 200\n[Asserts]\nbody exists", "[Asserts] body exists"),
         ("HTTP 200\n[Asserts]\nvariable \"a\" == 1", "[Asserts] variable"),
         ("HTTP 200\n[Captures]\na: xpath \"//b\"", '[Captures] a: xpath "//b"'),
         ("HTTP/2 200", "HTTP/2 is not checked: responses of any version pass"),
