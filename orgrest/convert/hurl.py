@@ -64,6 +64,7 @@ _SAME: Final = {"equals": "==", "notEquals": "!=", "greaterThan": ">", "lessThan
 _HAS_TIME: Final = r"matches [Tt ].*(?:[Zz]|[+-]\d\d:\d\d)$"
 _SEVERAL: Final = re.compile(r"\*|\.\.|\[[^\]]*[?,:]")
 """Matches a JSONPath that selects a list in hurl, if names in quotes are removed."""
+_ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
@@ -342,8 +343,10 @@ class _Reader(Reader):
             if match[1] == "graphql":
                 return (self._graphql(match[2]),), "application/json"
             return (self._text(match[2]),), kinds.get(match[1], "")
-        if match := re.fullmatch(r"```([^\n]*)```|`([^`\n]*)`", text):
-            return (self._text(match[1] if match[1] is not None else match[2]),), ""
+        if match := re.fullmatch(r"```([^\n]*)```", text):
+            return (self._text(match[1]),), ""
+        if match := _ONE_LINE.fullmatch(text):
+            return (self._text(_plain(match["content"])),), ""
         if match := _FILE.fullmatch(text):
             return (Inclusion(texts.literal(match["path"].strip())),), ""
         if match := re.fullmatch(r"(base64|hex),([^;]*);", text):
@@ -381,8 +384,8 @@ class _Reader(Reader):
         if not text:
             return
         assertion = None
-        if match := re.fullmatch(r"`([^`\n]*)`", text):
-            assertion = f"body == {json.dumps(match[1], ensure_ascii=False)}"
+        if match := _ONE_LINE.fullmatch(text):
+            assertion = f"body == {json.dumps(_plain(match['content']), ensure_ascii=False)}"
         elif text[0] in "{[" and "{{" not in text:
             try:
                 assertion = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"

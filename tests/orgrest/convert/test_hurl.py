@@ -84,6 +84,7 @@ def test_a_file_becomes_requests_that_are_answered_alike(tmp_path: Path) -> None
         ("```\n### x\nline\n```", b"### x\nline\n"),
         ("```one```", b"one"),
         ("`one`", b"one"),
+        ("`h\\u{e9} \\n \\`x\\``", "h\u00e9 \n `x`".encode()),
         ('```graphql\n{a}\nvariables {"b": 1}\n```', b'{"query":"{a}","variables":{"b": 1}}'),
         ("base64,iVBO\nRw==;", b"\x89PNG"),
         ("hex,63 61;", b"ca"),
@@ -196,6 +197,11 @@ def test_options_become_directives(tmp_path: Path) -> None:
     written = (tmp_path / "out.http").read_text()
     assert "# @disabled\n# @timeout 5000 ms\n# @no-redirect\n" in written
     assert '?? body == "a"\n' in written
+
+
+def test_escapes_in_an_expected_line_are_characters_of_the_response(tmp_path: Path) -> None:
+    imported(tmp_path, "GET http://h.example/\nHTTP 200\n`a\\u{e9}\\n`\n", "--strict")
+    assert '?? body == "a\u00e9\\n"\n' in (tmp_path / "out.http").read_text()
 
 
 def test_escapes_are_characters(tmp_path: Path) -> None:
