@@ -65,6 +65,7 @@ _HAS_TIME: Final = r"matches [Tt ].*(?:[Zz]|[+-]\d\d:\d\d)$"
 _SEVERAL: Final = re.compile(r"\*|\.\.|\[[^\]]*[?,:]")
 """Matches a JSONPath that selects a list in hurl, if names in quotes are removed."""
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
+_ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
@@ -320,9 +321,11 @@ class _Reader(Reader):
             authorization, _ = self.credentials(entry.fields, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
         captures = ["\n".join(entry.captures)] if entry.captures else []
+        checks_status = any(assertion.startswith("status ") for assertion in entry.assertions)
         return Draft(
             entry.method, url, headers, body, kind, authorization, tuple(entry.definitions),
-            scripts=([], captures), assertions=entry.assertions, described=entry.comments,
+            scripts=([], captures), described=entry.comments,
+            assertions=[*([] if checks_status else [_ANY_STATUS]), *entry.assertions],
             directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
         )  # fmt: skip
 
