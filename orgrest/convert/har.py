@@ -11,6 +11,7 @@ import base64
 import binascii
 import json
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.source import Source
 
 
+_REDIRECTS = ("301", "302", "303", "307", "308")
+
+
 def recognizes(source: Source) -> bool:
     """Return whether a source is a HAR file, an entry from one, or the request from an entry."""
     if isinstance(log := source.value.get("log"), dict):
@@ -61,7 +65,10 @@ def read(source: Source) -> Collection:
         for page in pages.values():
             page.ignore("startedDateTime", "pageTimings", "comment")
         items: list[Folder | Request] = []
+        records_cookies = any(map(_has_cookie, chain.from_iterable(folders.values())))
         for key, requests in folders.items():
+            if records_cookies:
+                requests = list(map(_without_jar, requests))
             title = pages[key].text("title") if key in pages else ""
             items += [Folder(title, tuple(requests))] if len(folders) > 1 and key else requests
         if not items:
@@ -89,8 +96,28 @@ def _entry(entry: Fields) -> Request:
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
                  "connectionId")  # fmt: skip
     entry.ignore(*(name for name in entry.given if name.startswith("_")))
+    response = entry.given.get("response")
+    redirects = isinstance(response, dict) and str(response.get("status")) in _REDIRECTS
     request = _request(entry.object("request"))
-    return classes.evolve(request, notes=(*request.notes, *entry.unread()))
+    return classes.evolve(
+        request,
+        directives=("no-redirect",) if redirects else (),  # the next request is also an entry
+        notes=(*request.notes, *entry.unread()),
+    )
+
+
+def _has_cookie(request: Request) -> bool:
+    return any(name.lower() == "cookie" for name, _ in request.headers)
+
+
+def _without_jar(request: Request) -> Request:
+    """Return a request of a recording with cookies. Without a cookie, it does not use the jar.
+
+    Browsers often leave all cookies out of a recording: then the requests need those of the jar.
+    """
+    if _has_cookie(request):
+        return request
+    return classes.evolve(request, directives=(*request.directives, "no-cookie-jar"))
 
 
 def _request(fields: Fields) -> Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
 from recorded import curl, har, requests
+from servers import RawServer, response
 
 from orgrest.commands.main import program
 
@@ -188,6 +190,44 @@ class TestHar:
         assert request.body is not None
         assert b'name="a"\r\n\r\nb\r\n' in request.body
         assert b'filename="f.txt"\r\n\r\ncontent\r\n' in request.body
+
+    def test_a_recorded_redirect_is_not_followed_to_a_request_that_is_sent_again(
+        self, tmp_path: Path
+    ) -> None:
+        def answer(connection: Any, request: bytes) -> None:
+            moved = request.startswith(b"GET /old ")
+            status, lines = ("302 Found", ["Location: /new"]) if moved else ("200 OK", [])
+            connection.sendall(response(b"", *lines, status=status))
+
+        with RawServer(answer) as server:
+            entries = [
+                {
+                    "request": {"method": "GET", "url": f"{server.url}{path}", "headers": []},
+                    "response": {"status": status},
+                }
+                for path, status in (("/old", 302), ("/new", 200))
+            ]
+            imported(tmp_path, json.dumps({"log": {"entries": entries}}))
+            CliRunner().invoke(program, [str(tmp_path / "out.http")])
+            assert [request.split()[1] for request in server.requests] == [b"/old", b"/new"]
+
+    @pytest.mark.parametrize(
+        ("recorded", "cookies"), [("a=1", ["a=1", None]), (None, [None, "b=2"])]
+    )
+    def test_a_request_gets_no_cookie_that_was_not_recorded(
+        self, recorded: str | None, cookies: list[str | None], tmp_path: Path
+    ) -> None:
+        answer = response(b"", "Set-Cookie: b=2; Path=/")
+        with RawServer(lambda connection, _: connection.sendall(answer)) as server:
+            headers = [{"name": "Cookie", "value": recorded}] if recorded else []
+            entries = [
+                {"request": {"method": "GET", "url": f"{server.url}/", "headers": given}}
+                for given in (headers, [])
+            ]
+            imported(tmp_path, json.dumps({"log": {"entries": entries}}))
+            CliRunner().invoke(program, [str(tmp_path / "out.http")])
+            found = [re.search(rb"Cookie: (.*)\r", request) for request in server.requests]
+        assert [match and match[1].decode() for match in found] == cookies
 
     def test_pages_become_folders(self, tmp_path: Path) -> None:
         request = {"method": "GET", "url": "https://x.example/a", "headers": []}
