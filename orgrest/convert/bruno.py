@@ -48,6 +48,7 @@ _PAIR: Final = re.compile(
     r"(?P<off>~)?@?(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<key>[^:\s][^:]*))\s*:\s?(?P<value>.*)"
 )
 _FILE: Final = re.compile(r"@file\((?P<path>[^)]*)\)(?:\s*@contentType\((?P<kind>[^)]*)\))?")
+_COMMENT_LINE: Final = re.compile(r"^[ \t]*(?://[^\n]*|/\*[^*\n]*\*/[ \t]*)\n", re.MULTILINE)
 _TEXTS: Final = re.compile(
     r"body(?::(?:json|text|xml|sparql|graphql|graphql:vars))?|script:.*|tests|docs"
 )
@@ -354,10 +355,12 @@ class _Reader(Reader):
             content = given.given.get("body")
         if mode in ("none", "") or not content:
             return None, ""
+        if mode == "json":
+            content = _without_comments(content)
         if mode in _BODIES:
             return (self._text(content),), _BODIES[mode]
         if mode == "graphql":
-            variables = given.given.get("body:graphql:vars") or "{}"
+            variables = _without_comments(given.given.get("body:graphql:vars") or "{}")
             query = self._text(json.dumps(content, ensure_ascii=False))
             return (f'{{"query":{query},"variables":{self._text(variables)}}}',), "application/json"
         disabled += [pair for pair in content if not pair.enabled]
@@ -419,6 +422,11 @@ class _Reader(Reader):
                 name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
+
+
+def _without_comments(json: str) -> str:
+    """Return JSON as Bruno sends it. Lines with nothing but a comment are removed."""
+    return texts.without_comments(_COMMENT_LINE.sub("", json))
 
 
 def _assertions(pair: _Pair) -> list[str] | None:

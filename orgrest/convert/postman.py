@@ -7,12 +7,11 @@ are sent with those that newman sends.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from orgrest import classes
-from orgrest.convert.shared import expectations
+from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
@@ -38,8 +37,6 @@ _LANGUAGES: Final = {
     "javascript": "application/javascript",
     "xml": "application/xml",
 }
-# Matches comments, which Postman removes, and strings, whose content is never a comment.
-_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _IDS: Final = ("id", "_postman_id", "uid", "_postman_isSubFolder", "_exporter_id",
                "_collection_link", "_postman_previewlanguage", "_postman_previewtype")  # fmt: skip
@@ -261,7 +258,7 @@ class _Reader(Reader):
         if mode == "raw":
             text = given.text("raw")
             if language == "json":
-                text = _JSON_COMMENT.sub(lambda match: match[1] or "", text).replace("\r\n", "\n")
+                text = texts.without_comments(text).replace("\r\n", "\n")
             return (
                 ((self._text(text),), _LANGUAGES.get(language, "text/plain"))
                 if text

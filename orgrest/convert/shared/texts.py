@@ -15,6 +15,8 @@ from orgrest.http.values.references import references
 
 _BRACES: Final = re.compile(r"\{\{(?!\{)")
 _CALL: Final = re.compile(r"\{\{[ \t]*([^{}\n]+?)[ \t]*\}\}")
+# Matches comments in JSON, and strings, whose content is never a comment.
+_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _NOT_IN_NAME: Final = re.compile(r"[^\w.-]+")
 
 
@@ -54,6 +56,11 @@ def plain(text: str) -> str | None:
     """Return the value of a string in this notation, or None if it refers to variables."""
     read = pieces(text)
     return "".join(str(piece) for piece in read) if is_literal(text) else None
+
+
+def without_comments(json: str) -> str:
+    """Return JSON text without its comments, which other tools remove before they send it."""
+    return _JSON_COMMENT.sub(lambda match: match[1] or "", json)
 
 
 def body_of(text: str) -> str | bytes:

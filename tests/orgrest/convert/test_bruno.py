@@ -143,6 +143,10 @@ def test_a_folders_header_replaces_that_of_the_collection(tmp_path: Path) -> Non
         ("body:graphql {\n  {a}\n}\n\nbody:graphql:vars {\n  {\"b\": 1}\n}\n", "  body: graphql\n",
          b'{"query":"{a}","variables":{"b": 1}}'),
         ("body:json {\n  {}\n}\n", "  body: none\n", b""),
+        ('body:json {\n  {\n    // no "a"\n    "a": "//x" /* n */\n    /* b */\n  }\n}\n',
+         "  body: json\n", b'{\n  "a": "//x" \n}'),
+        ('body:graphql {\n  {a}\n}\n\nbody:graphql:vars {\n  {"b": 1} // c\n}\n',
+         "  body: graphql\n", b'{"query":"{a}","variables":{"b": 1} }'),
     ],
 )  # fmt: skip
 def test_the_body_that_is_chosen_is_sent(rest: str, head: str, data: bytes, tmp_path: Path) -> None:
