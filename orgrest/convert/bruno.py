@@ -65,16 +65,17 @@ _BLOCKS: Final = {"formUrlEncoded": "form-urlencoded", "multipartForm": "multipa
 _OPERATORS: Final = {
     "eq": "== {}", "neq": "!= {}", "gt": "> {}", "gte": ">= {}", "lt": "< {}", "lte": "<= {}",
     "contains": "contains {}", "notContains": "not contains {}", "startsWith": "startsWith {}",
-    "endsWith": "endsWith {}", "isNull": "== null", "isTruthy": "isTrue", "isFalsy": "isFalse",
+    "endsWith": "endsWith {}", "isDefined": "isDefined", "isUndefined": "not isDefined",
     "isNumber": "isNumber", "isString": "isString", "isBoolean": "isBoolean", "isArray": "isArray",
     "in": "in {}", "notIn": "not in {}", "matches": "matches {}", "notMatches": "not matches {}",
     "length": "count {}",
 }  # fmt: skip
+_EQUAL: Final = {"isNull": "null", "isTruthy": "true", "isFalsy": "false"}
 _AUTHENTICATION: Final = {
     "awsv4": {"accessKeyId": "accessKey", "secretAccessKey": "secretKey"},
     "apikey": {"placement": "in"},
 }
-_UNSAID: Final = ("between", "isEmpty", "isNotEmpty", "isUndefined", "isDefined", "isJson")
+_UNSAID: Final = ("between", "isEmpty", "isNotEmpty", "isJson")
 
 
 @classes.frozen
@@ -434,7 +435,9 @@ def _assertions(pair: _Pair) -> list[str] | None:
     operator, _, value = pair.value.partition(" ")
     if operator in _UNSAID:
         return None
-    if operator not in _OPERATORS:
+    if operator in _EQUAL:
+        operator, value = "eq", _EQUAL[operator]
+    elif operator not in _OPERATORS:
         operator, value = "eq", pair.value
     subject = expectations.subject_of(pair.key, {})
     value = value.strip()
@@ -451,6 +454,7 @@ def _assertions(pair: _Pair) -> list[str] | None:
     assertions = [f"{subject} {_OPERATORS[operator].format(value)}"]
     if operator == "eq":
         assertions = expectations.equality(subject, value)
+        assertions += [f"{subject} isDefined"] if value == "null" else []
     return (
         assertions if all(isinstance(find(each), ParsedAssertion) for each in assertions) else None
     )

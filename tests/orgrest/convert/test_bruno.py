@@ -206,6 +206,37 @@ def test_what_is_not_translated_is_reported(
     assert message in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "holds"),
+    [
+        ("res.body.true: isTruthy", True),
+        ("res.body.seven: isTruthy", False),
+        ("res.body.text: isTruthy", False),
+        ("res.body.false: isFalsy", True),
+        ("res.body.null: isFalsy", False),
+        ("res.body.none: isFalsy", False),
+        ("res.body.null: isNull", True),
+        ("res.body.none: isNull", False),
+        ("res.body.null: isDefined", True),
+        ("res.body.none: isUndefined", True),
+        ("res.body.false: isUndefined", False),
+    ],
+)
+@needs_engine
+def test_an_imported_assertion_has_the_verdict_that_it_has_in_bruno(
+    line: str, holds: bool, tmp_path: Path
+) -> None:
+    collection(tmp_path, **{"One.bru": request(f"assert {{\n  {line}\n}}\n")})
+    done = run(tmp_path, "--strict")
+    assert done.exit_code == 0, done.output
+    body = b'{"true": true, "seven": 7, "text": "true", "false": false, "null": null}'
+    with RawServer(response(body, "Content-Type: application/json")) as server:
+        path = tmp_path / "out.http"
+        path.write_text(path.read_text().replace("http://h.example", server.url))
+        ran = CliRunner().invoke(program, ["test", str(path)])
+    assert (ran.exit_code == 0) is holds, ran.output
+
+
 def test_values_of_several_lines_and_annotations_are_read() -> None:
     text = (
         "vars {\n  @number\n  a: 1\n  @description('''\n    x: y\n  ''')\n  \"b:c\": '''\n"
