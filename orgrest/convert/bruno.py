@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orgrest import classes
+from orgrest.convert.curl_options import form_type
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
@@ -62,6 +63,12 @@ _BODIES: Final = {
     "sparql": "application/sparql-query",
 }
 _BLOCKS: Final = {"formUrlEncoded": "form-urlencoded", "multipartForm": "multipart-form"}
+_FILE_TYPES: Final = {
+    "css": "text/css", "csv": "text/csv", "gz": "application/gzip", "js": "text/javascript",
+    "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
+    "webp": "image/webp", "yaml": "text/yaml", "yml": "text/yaml", "zip": "application/zip",
+}  # fmt: skip
+"""The media types of files in forms that Bruno knows in addition to those of curl."""
 _OPERATORS: Final = {
     "eq": "== {}", "neq": "!= {}", "gt": "> {}", "gte": ">= {}", "lt": "< {}", "lte": "<= {}",
     "contains": "contains {}", "notContains": "not contains {}", "startsWith": "startsWith {}",
@@ -274,12 +281,16 @@ class _Reader(Reader):
         modes = {pair.key: pair.value for pair in fields.any("auth") or ()}
         mode = modes.get("mode", "inherit")
         own, variables = self._authorization(fields, mode, inherited=True)
-        headers = self._pairs(fields.any("headers") or ())
+        headers = self._headers(fields.any("headers") or ())
         return (*values, *variables), around.with_own(own, headers, self._scripts(fields))
 
     def _pairs(self, pairs: Iterable[_Pair]) -> list[tuple[str, str]]:
         """Return the names and values of the enabled pairs."""
         return [(self._text(pair.key), self._text(pair.value)) for pair in pairs if pair.enabled]
+
+    def _headers(self, pairs: Iterable[_Pair]) -> list[tuple[str, str]]:
+        """Return the headers to send: of several with the same name, Bruno sends the last."""
+        return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
         """Return the position, name and request of a file. An error becomes a note."""
@@ -321,7 +332,7 @@ class _Reader(Reader):
         assertions = self._after(fields, scripts[1])
         return Draft(
             (head.get("method", "GET") if verb == "http" else verb).upper(),
-            self._text(url), self._pairs(headers), body, kind, own,
+            self._text(url), self._headers(headers), body, kind, own,
             (*self._pairs_named(fields), *variables), scripts=scripts, assertions=assertions,
             directives=list(self._directives(fields)), described=[fields.any("docs") or ""],
             disabled=map(str, disabled),
@@ -382,8 +393,10 @@ class _Reader(Reader):
         if match is None:
             value, _, kind = pair.value.partition(" @contentType(")
             return [(name, self._text(value), "", kind.removesuffix(")"), False)]
-        kind = match["kind"] or ""
-        return [file_part(name, path, kind) for path in match["path"].split("|")]
+        return [
+            file_part(name, path, match["kind"] or _file_type(path))
+            for path in match["path"].split("|")
+        ]
 
     def _authorization(
         self, fields: Fields, mode: str, *, inherited: bool
@@ -423,6 +436,11 @@ class _Reader(Reader):
                 name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
+
+
+def _file_type(path: str) -> str:
+    suffix = path.rpartition(".")[2].lower()
+    return _FILE_TYPES.get(suffix) or form_type(path)
 
 
 def _without_comments(json: str) -> str:

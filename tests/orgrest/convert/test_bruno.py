@@ -282,6 +282,31 @@ def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
         bruno.read(Source.at(str(top)))
 
 
+def test_a_header_that_is_written_twice_is_sent_once_with_its_last_value(tmp_path: Path) -> None:
+    headers = "headers {\n  X-Dup: 1\n  X-B: b\n  X-Dup: 2\n  ~X-Dup: 3\n}\n"
+    collection(tmp_path, **{"One.bru": request(headers)})
+    assert run(tmp_path).exit_code == 0
+    (found,) = sent(tmp_path)
+    assert found.headers == (("X-Dup", "2"), ("X-B", "b"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("data.txt", b"text/plain"),
+        ("data.JSON", b"application/json"),
+        ("data.unknown", b"application/octet-stream"),
+    ],
+)
+def test_a_file_in_a_form_is_sent_with_its_type(name: str, kind: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("content")
+    form = f"body:multipart-form {{\n  f: @file({name})\n}}\n"
+    collection(tmp_path, **{"One.bru": request(form, "  body: multipartForm\n")})
+    assert run(tmp_path).exit_code == 0
+    (found,) = sent(tmp_path)
+    assert b"\r\nContent-Type: " + kind + b"\r\n\r\ncontent" in (found.body or b"")
+
+
 @needs_engine
 def test_headers_of_collections_and_folders_and_of_scripts_are_sent(tmp_path: Path) -> None:
     script = 'script:pre-request {\n  req.setHeader("X-Script", req.getMethod() + "!");\n}\n'
