@@ -277,21 +277,7 @@ class _Reader:
         given.ignore(*(key for key in given.given if str(key).startswith("x-")))
         style, where = given.text("style"), given.given.get("in")
         explode = given.flag("explode", where in ("query", "cookie") and style in ("", "form"))
-        value = self._example(given.given)
-        if isinstance(value, dict):
-            pairs = [(str(key), _plain(item)) for key, item in value.items()]
-            if style == "deepObject":
-                return [(texts.literal(f"{name}[{key}]"), texts.literal(b)) for key, b in pairs]
-            if explode:
-                return [(texts.literal(key), texts.literal(b)) for key, b in pairs]
-            return [(texts.literal(name), texts.literal(",".join(f"{a},{b}" for a, b in pairs)))]
-        if isinstance(value, list):
-            parts = [_plain(item) for item in value]
-            if explode:
-                return [(texts.literal(name), texts.literal(part)) for part in parts]
-            mark = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
-            return [(texts.literal(name), texts.literal(mark.join(parts)))]
-        return [(texts.literal(name), texts.literal(_plain(value)))]
+        return _styled(name, self._example(given.given), style, explode=explode)
 
     def _example(self, given: Mapping[str, Any]) -> Any:
         """Return the example of a parameter or a body, or else a sample of its schema."""
@@ -329,9 +315,7 @@ class _Reader:
         if not re.fullmatch(r"[\w.+/; =-]+", kind):
             kind = "application/octet-stream"
         if kind.startswith("application/x-www-form-urlencoded"):
-            pairs = value.items() if isinstance(value, dict) else ()
-            fields = [(texts.literal(str(a)), texts.literal(_plain(b))) for a, b in pairs]
-            return (urlencoded(fields),), kind
+            return (urlencoded(self._form(media, value)),), kind
         if isinstance(value, str) and not re.search(r"[/+]json\b", kind):
             return (texts.body_of(value),), kind
         if re.search(r"[/+]json\b", kind):
@@ -340,6 +324,20 @@ class _Reader:
         if value is not None:
             given.note(f"no example for a body of type {kind}")
         return None, kind
+
+    def _form(self, media: Any, value: Any) -> Iterator[tuple[str, str]]:
+        """Yield the names and values of a form, as the Encoding Objects of its fields say."""
+        encodings = media.get("encoding") if isinstance(media, Mapping) else None
+        for key, item in value.items() if isinstance(value, dict) else ():
+            encoding = encodings.get(key) if isinstance(encodings, Mapping) else None
+            encoding = encoding if isinstance(encoding, Mapping) else {}
+            style = str(encoding.get("style", ""))
+            kind = "json" if isinstance(item, dict) else str(encoding.get("contentType", ""))
+            if not encoding.keys() & {"style", "explode"} and re.search(r"\bjson\b", kind):
+                yield texts.literal(str(key)), texts.literal(_plain(item))
+            else:
+                explode = encoding.get("explode", style in ("", "form")) is True
+                yield from _styled(str(key), item, style, explode=explode)
 
     def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
         """Yield the parts of a form, with values from `value`."""
@@ -389,6 +387,24 @@ def _preferred(kinds: list[str]) -> str:
     return next(
         media_type for form in _PREFERRED for media_type in kinds if re.match(form, media_type)
     )
+
+
+def _styled(name: str, value: Any, style: str, *, explode: bool) -> list[tuple[str, str]]:
+    """Return the names and values that a parameter, or a field of a form, contributes."""
+    if isinstance(value, dict):
+        pairs = [(str(key), _plain(item)) for key, item in value.items()]
+        if style == "deepObject":
+            return [(texts.literal(f"{name}[{key}]"), texts.literal(b)) for key, b in pairs]
+        if explode:
+            return [(texts.literal(key), texts.literal(b)) for key, b in pairs]
+        return [(texts.literal(name), texts.literal(",".join(f"{a},{b}" for a, b in pairs)))]
+    if isinstance(value, list):
+        parts = [_plain(item) for item in value]
+        if explode:
+            return [(texts.literal(name), texts.literal(part)) for part in parts]
+        mark = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(style, ",")
+        return [(texts.literal(name), texts.literal(mark.join(parts)))]
+    return [(texts.literal(name), texts.literal(_plain(value)))]
 
 
 def _plain(value: Any) -> str:

@@ -126,12 +126,14 @@ def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
     parameter = {key: value for key, value in given.items() if key not in left}
     if "x-example" in given:
         parameter["example"] = given["x-example"]
+    return {**parameter, **_layout(given), "schema": _schema(given)}
+
+
+def _layout(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that say how an array is written."""
     layout = given.get("collectionFormat", "csv")
-    if given.get("in") in ("query", "header", "path"):
-        parameter["explode"] = layout == "multi"
-    if layout in _STYLES:
-        parameter["style"] = _STYLES[layout]
-    return {**parameter, "schema": _schema(given)}
+    style = {"style": _STYLES[layout]} if layout in _STYLES else {}
+    return {"explode": layout == "multi", **style}
 
 
 def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,8 +150,11 @@ def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any
             media = {key: parameter[key] for key in ("schema", "example") if key in parameter}
             media |= {"example": parameter["x-example"]} if "x-example" in parameter else {}
             return {"content": dict.fromkeys(kinds or ["application/json"], media)}
+    given = list(given)
     fields = {str(parameter.get("name")): _schema(parameter) for parameter in given}
+    layouts = {str(parameter.get("name")): _layout(parameter) for parameter in given}
     files = any(field.get("format") == "binary" for field in fields.values())
     multi = files or (_FORM not in kinds and "multipart/form-data" in kinds)
     kind = "multipart/form-data" if multi else _FORM
-    return {"content": {kind: {"schema": {"type": "object", "properties": fields}}}}
+    schema = {"type": "object", "properties": fields}
+    return {"content": {kind: {"schema": schema, "encoding": layouts}}}

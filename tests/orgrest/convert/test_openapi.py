@@ -154,6 +154,42 @@ def test_a_body_is_that_of_its_type(media: Json, kind: str, body: bytes, tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("value", "encoding", "body"),
+    [
+        ([1, 2], {}, b"b=1&b=2"),
+        (["x", {"y": 1}], {}, b"b=x&b=%7B%22y%22%3A%201%7D"),
+        ([1, 2], {"explode": False}, b"b=1%2C2"),
+        ([1, 2], {"style": "pipeDelimited"}, b"b=1%7C2"),
+        ([1, 2], {"contentType": "application/json"}, b"b=%5B1%2C%202%5D"),
+        ({"y": 1}, {}, b"b=%7B%22y%22%3A%201%7D"),
+        ({"y": 1}, {"style": "form"}, b"y=1"),
+        ({"y": 1}, {"style": "deepObject"}, b"b%5By%5D=1"),
+    ],
+)
+def test_lists_and_objects_in_a_form_are_sent_as_the_description_says(
+    value: Any, encoding: Json, body: bytes, tmp_path: Path
+) -> None:
+    media = {"example": {"b": value}, "encoding": {"b": encoding}}
+    content = {"application/x-www-form-urlencoded": media}
+    (found,) = made(tmp_path, small(requestBody={"content": content}))
+    assert found.body == body
+
+
+@pytest.mark.parametrize(
+    ("layout", "body"), [({}, b"b=1%2C2"), ({"collectionFormat": "multi"}, b"b=1&b=2")]
+)
+def test_lists_in_a_form_of_swagger_2_are_sent_in_their_format(
+    layout: Json, body: bytes, tmp_path: Path
+) -> None:
+    field = {"name": "b", "in": "formData", "type": "array", "items": {}, "default": [1, 2]}
+    operation = {"parameters": [field | layout], "responses": {}}
+    whole = {"swagger": "2.0", "info": {}, "host": "h", "paths": {"/a": {"post": operation}}}
+    imported(tmp_path, json.dumps(whole))
+    (found,) = sent(tmp_path)
+    assert found.body == body
+
+
+@pytest.mark.parametrize(
     ("operation", "message"),
     [
         ({"callbacks": {"a": 1}}, 'callbacks: {"a": 1}'),
