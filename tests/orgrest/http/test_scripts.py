@@ -103,6 +103,8 @@ def test_a_script_above_a_request_sets_its_variables(engine: Engine) -> None:
 
 def test_exit_ends_a_script_without_an_error(engine: Engine) -> None:
     assert jetbrains(engine, "client.log(1); client.exit(); client.log(2)").log == ("1",)
+    result = jetbrains(engine, "client.test('a', () => client.exit()); client.log(2)")
+    assert ([(test.name, test.held) for test in result.tests], result.log) == ([("a", True)], ())
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,11 @@
   const log = (...values) => {
     result.log.push(values.map(show).join(" "));
   };
+  const exit = {};  // thrown to end a script, which is no failure
   const report = (name, error) => {
-    const message = error === null ? "" : String((error && error.message) || error);
-    result.tests.push({name: String(name), ok: error === null, message});
+    const ok = error === null || error === exit;
+    const message = ok ? "" : String((error && error.message) || error);
+    result.tests.push({name: String(name), ok, message});
   };
   // A test without a function would check nothing, and a promise that fails is a failure.
   const test = (name, body) => {
@@ -72,6 +74,7 @@
       }
     } catch (error) {
       report(name, error || "it failed");
+      if (error === exit) throw error;
     }
   };
 
@@ -276,7 +279,7 @@
     send,
     host, define, load, log, report, test, show, parsed, headerObject, responseOf, textOf, given,
     setVariable, removeVariable, $random, bytes, uuid, require, setTimeout, clearTimeout, sleep,
-    has, keys, entries, stringify, parse, isArray, evaluate,
+    has, keys, entries, stringify, parse, isArray, evaluate, exit,
     get job() { return job; },
     get result() { return result; },
     done() { finish = null; },

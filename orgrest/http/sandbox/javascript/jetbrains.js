@@ -53,7 +53,7 @@ return () => {
   const {email} = $random;
   Object.defineProperty($random, "email", {get: email});
   define("$random", $random);
-  const exit = {};
+  const {exit} = orgrest;
   define("client", {
     log,
     test,
