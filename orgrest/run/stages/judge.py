@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orgrest.http.assertions import Tools
     from orgrest.http.syntax import Assertion
     from orgrest.http.values import Context
-    from orgrest.model import Request, Response, Verdict
+    from orgrest.model import Request, Response, Secret, Verdict
     from orgrest.run.job import Job
     from orgrest.run.results import Needing
 
@@ -65,7 +65,8 @@ def verdicts(
     from orgrest.http.assertions.judging import unjudged
 
     source = job.parsed.source
-    values, tools = Values(job.parsed, job.context), _tools(job.context, (job.request, response))
+    values = Values(job.parsed, job.context)
+    tools = _tools(job, values, (job.request, response))
     prefixes: dict[str, str] = {}
     for directive in job.parsed.directives:
         if directive.name == "xpath_ns":
@@ -81,20 +82,29 @@ def verdicts(
         except OrgrestError as error:
             results.append(classes.evolve(unjudged(assertion, source), reason=error.reason))
         else:
-            results.append(judged(assertion, expected, response, tools, source))
+            judge_it = partial(judged, assertion, expected, response, tools, source)
+            results.append((yield from resolved(job.context, judge_it)))
     return results
 
 
-def _tools(context: Context, exchange: tuple[Request, Response]) -> Tools:
+def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tools:
     from orgrest.http.assertions import Tools
     from orgrest.http.scripts import ScriptInput
 
+    context = job.context
+
     def javascript(code: str, host: str) -> Any:
-        context.secrets.show_to_scripts(context.readable(code))
         variables = {
             name: captured.made or captured.value
             for name, captured in dict(context.captures).items()
         }
+        read: frozenset[Secret] = frozenset()
+        if host == "httpyac":
+            from orgrest.http.values.javascript import for_script
+
+            named, _, read = for_script(code, values, job.parsed.span.start)
+            variables.update(named)
+        context.secrets.show_to_scripts(read | context.readable(code))
         script_input = ScriptInput(variables, environment=context.environment.values())
         request, response = exchange
         log = context.engine.run(code, host, script_input, without_secrets(request), response).log

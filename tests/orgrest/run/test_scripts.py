@@ -425,6 +425,14 @@ def test_an_assertion_does_not_sleep(run) -> None:
     assert "calls sleep(), which is only available in request scripts" in verdict.reason
 
 
+def test_an_assertion_in_javascript_uses_variables_and_named_responses(run) -> None:
+    done = run(
+        "@v = 7\n\n# @name first\nGET HOST/\n\n###\n# @name second\nGET HOST/\n\n"
+        "?? js v == 7\n?? js first.id + second.id == 82\n?? js nothing == 1\n"
+    )
+    assert [test.held for test in done.outcomes[1].tests] == [True, True, False]
+
+
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
     from orgrest.http import scripts
 
