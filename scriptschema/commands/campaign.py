@@ -113,7 +113,13 @@ _output = section("Output")
     help="The source of mutants: own (the default), or afl (AFL++, for a target built with its "
     "compiler).",
 )
-@_work("--for", "seconds", callback=duration, metavar="TIME", help="The time limit: 30s, 10m, 8h.")
+@_work(
+    "--for",
+    "seconds",
+    callback=duration,
+    metavar="TIME",
+    help="The time limit: 30s, 10m, 8h. Then finds are reduced for up to a minute.",
+)
 @_work(
     "-n",
     "--count",

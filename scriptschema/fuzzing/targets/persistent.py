@@ -254,7 +254,8 @@ class PersistentTarget:
             return None
         result = outcome_of(status or 0, printed, errors, time.monotonic() - began)
         if result.kind in outcome.ORDINARY:
-            message = f"the service ended with status {status}: {errors.strip()[-2000:]}"
+            ended = "closed its output" if status is None else f"ended with status {status}"
+            message = f"the service {ended}: {errors.strip()[-2000:]}"
             return Outcome(outcome.CRASH, printed, message, status, report=bounded(errors))
         return result
 

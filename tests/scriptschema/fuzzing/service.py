@@ -42,6 +42,9 @@ def answer(request):
         os.kill(os.getpid(), signal.SIGABRT)
     if "segfault" in source:
         os.kill(os.getpid(), signal.SIGSEGV)
+    if "close-output" in source:
+        os.close(1)
+        time.sleep(60)
     if "sleep-long" in source:
         time.sleep(60)
     if "say-nothing" in source:

@@ -250,6 +250,7 @@ def test_a_service_answers_for_each_variant(service: Target) -> None:
         ("segfault", "crash", "SIGSEGV"),
         ("abort", "assertion", "x > 0"),
         ("end-badly", "crash", "the service ended with status 5: what is this"),
+        ("close-output", "crash", "the service closed its output"),
         ("say-nothing", "internal error", "an answer without a kind"),
         ("print-much", "flood", ""),
         ("much-memory", "memory", "not enough memory"),
