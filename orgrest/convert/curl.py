@@ -3,8 +3,9 @@
 Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for cmd on Windows, in the form
 that browsers copy. `$NAME` becomes a variable. Its value comes from an assignment above the
 command, or else from the environment. Everything else that a shell would do is reported, and
-nothing runs. A written command sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell
-Command Language"; the Bash manual; curl's manual.
+nothing runs. curl follows redirects and keeps cookies only if an option says so. A written command
+sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell Command Language"; the Bash
+manual; curl's manual.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ _ANSI_LETTERS: Final = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f
                         "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"',
                         "?": "?"}  # fmt: skip
 _ASSIGNMENT: Final = re.compile(rf"(?P<name>{_NAME})=(?P<value>.*)", re.DOTALL)
-_SILENT: Final = (":", "set")  # commands that do not change what is sent
+_SILENT: Final = (":", "set", "trap")  # commands that do not change what is sent
+_NEW_FILE: Final = re.compile(rf"{_NAME}=\$\(mktemp\)")  # an empty file, such as for cookies
+_JAR: Final = "\0"  # stands for the file with the script's cookies; no word contains it
 # "Copy as cURL (cmd)" puts carets before quotes, and at the end of lines that continue.
 _CMD: Final = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
 _CARET: Final = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
@@ -110,6 +113,8 @@ class _Shell:
         while self.mark in text:
             self.mark += "x"
         self.names: list[str] = []
+        self.used: set[str] = set()
+        self.jars: set[str] = set()
 
     def lines(self) -> Iterator[_Line]:
         """Yield the commands in the string.
@@ -194,7 +199,9 @@ class _Shell:
         pieces: list[str | Variable] = []
         at = 0
         for match in re.finditer(rf"{self.mark}(\d+)z", value):
-            pieces += (value[at : match.start()], Variable(self.names[int(match[1])]))
+            name = self.names[int(match[1])]
+            self.used.add(name)
+            pieces += (value[at : match.start()], Variable(name))
             at = match.end()
         return texts.written([*pieces, value[at:]])
 
@@ -234,10 +241,12 @@ def read(source: Source) -> Collection:
                 values.setdefault(match["name"], shell.text(match["value"]))
         elif words and words[0] not in _SILENT:
             shown = " ".join(shell.whole[line.start : line.end].split())
+            if _NEW_FILE.fullmatch(shown):
+                continue
             notes.append(Note(place, f"not a curl command: {shown[:80]}"))
     if not requests:
         raise ConversionError("no curl command found", file=name)
-    for key in shell.names:
+    for key in filter(shell.used.__contains__, shell.names):
         values.setdefault(key, texts.written([Variable(f"$processEnv {key}")]))
     return Collection(Folder("", tuple(requests), tuple(values.items()), notes=tuple(notes)))
 
@@ -251,13 +260,14 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
         if line.problem:
             raise ConversionError(line.problem)
         command = read_words(words)
+        directives = command.complete_directives(shell.jars)
         body, headers = _body(command, shell.text)
         request = Request(
             command.method or ("GET" if body is None else "POST"),
             shell.text(command.complete_url(shell.mark)),
             headers=tuple((name, shell.text(value)) for name, value in headers),
             body=body,
-            directives=tuple(command.directives),
+            directives=tuple(directives),
             description=line.comment,
             notes=tuple(Note(place, f"curl {option}") for option in command.left_out),
             place=place,
@@ -324,8 +334,10 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     """
     del beside
     # Lower-case names have no meaning to a shell or to other programs.
-    names = identifiers(export.variables, str.lower, ("_",))
-    lines = [
+    names = identifiers(export.variables, str.lower, ("_", "cookies"))
+    is_shared = sum(call.keeps_cookies for call in export.calls) > 1
+    lines = ["cookies=$(mktemp)", "trap 'rm -f \"${cookies}\"' EXIT"] if is_shared else []
+    lines += [
         f': "${{{names[variable]}:?the value of {variable.name}}}"'
         if variable.value is None
         else f"{names[variable]}={shlex.quote(variable.value)}"
@@ -335,14 +347,22 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
 
     def commented(call: exports.ExportedRequest) -> list[str]:
         def quoted(word: str) -> str:
+            if word == _JAR:
+                return '"${cookies}"'
             pieces = call.text(word) or ("",)
             return "".join(
                 shlex.quote(piece) if isinstance(piece, str) else f'"${{{names[piece]}}}"'
                 for piece in pieces
             )
 
-        limit = () if call.timeout is None else ("--max-time", f"{call.timeout:g}")
-        command = to_command(call.request, quoted, limit)
+        jar = (_JAR if is_shared else "") if call.keeps_cookies else None
+        if jar is not None and call.request.header("Cookie") is not None:
+            if is_shared:  # curl would also send the stored cookies
+                notes.append(Note(call.place, "that the cookies of the response are stored"))
+            jar = None
+        options = sending(follows=call.follows, jar=jar)
+        options += [] if call.timeout is None else ["--max-time", f"{call.timeout:g}"]
+        command = to_command(call.request, quoted, options)
         title = "".join(c if c.isprintable() else " " for c in call.name)
         return ["", f"# {title}", command]
 
@@ -352,6 +372,17 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     elif lines:
         lines = ["#!/bin/sh", *lines]
     return Written("".join(f"{line}\n" for line in lines), {}, tuple(notes))
+
+
+def sending(*, follows: bool, jar: str | None) -> list[str]:
+    """Return the options for redirects and cookies.
+
+    `jar` is the file with the cookies, "" to keep them only for redirects, or None for no cookies.
+    """
+    words = ["--location"] if follows else []
+    if jar is not None:
+        words += ["--cookie", jar]
+    return [*words, "--cookie-jar", jar] if jar else words
 
 
 def to_command(

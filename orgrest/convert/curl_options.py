@@ -45,7 +45,8 @@ class Command:
 
     `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
     names of headers that curl would add but must not, in lower case. If `globs` is true, curl
-    expands patterns in the URL, and requests several URLs.
+    expands patterns in the URL, and requests several URLs. `read` contains the files from which
+    cookies are read, and `written` those to which they are written. A file "" is only in memory.
     """
 
     method: str = ""
@@ -54,6 +55,9 @@ class Command:
     headers: list[tuple[str, str]] = classes.field(factory=list)
     removed: list[str] = classes.field(factory=list)
     cookies: list[str] = classes.field(factory=list)
+    read: list[str] = classes.field(factory=list)
+    written: list[str] = classes.field(factory=list)
+    follows: bool = False
     data: str | None = None
     added: list[str] = classes.field(factory=list)
     files: list[str] = classes.field(factory=list)
@@ -83,6 +87,33 @@ class Command:
             user = ":".join(quote(part, safe="") for part in self.user.split(":", 1))
             url = f"{scheme}://{user}@{rest}"
         return _one_line(url, "the URL")
+
+    def complete_directives(self, jars: set[str]) -> list[str]:
+        """Return the directives, including those for what curl only does if told to.
+
+        `jars` contains the cookie files of earlier commands; those of this command are added.
+        Raises ConversionError if cookies are read from a file that no command wrote.
+        """
+        reads, keeps_cookies = any(self.read), bool(self.read or self.written)
+        if jars and keeps_cookies and not reads:
+            self.left_out.append(
+                "starts without the cookies of earlier commands, which are sent here: use -b FILE"
+            )
+        jars.update(self.written)
+        for file in filter(None, self.read):
+            if file not in jars:
+                raise ConversionError(
+                    f"-b {file} reads cookies from a file, which is not supported: use NAME=VALUE"
+                )
+        jars.update(self.read)
+        named = bool(self.cookies) or any(name.lower() == "cookie" for name, _ in self.headers)
+        if named and (reads or (keeps_cookies and self.follows)):
+            self.left_out.append("also sends the cookies of responses; here, only NAME=VALUE")
+        return [
+            *self.directives,
+            *([] if self.follows else ["no-redirect"]),
+            *([] if keeps_cookies else ["no-cookie-jar"]),
+        ]
 
     def complete_headers(self) -> list[tuple[str, str]]:
         """Return the headers, including those that other options add.
@@ -259,12 +290,12 @@ def _header(command: Command, _: str, line: str) -> None:
         command.headers.append((name[:-1], ""))
 
 
-def _cookie(command: Command, word: str, value: str) -> None:
-    if value and "=" not in value:
-        raise ConversionError(
-            f"{word} {value} reads cookies from a file, which is not supported: use NAME=VALUE"
-        )
-    command.cookies += [value] if value else []
+def _cookie(command: Command, _: str, value: str) -> None:
+    (command.cookies if "=" in value else command.read).append(value)
+
+
+def _cookie_jar(command: Command, _: str, value: str) -> None:
+    command.written.append(value)
 
 
 def _named_header(name: str, command: Command, _: str, value: str) -> None:
@@ -376,11 +407,12 @@ def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
 
 _FLAGS: dict[str, Callable[[Command], None]] = _each({
     "-G --get": partial(_assign, "query", True),
+    "-L --location": partial(_assign, "follows", True),
     "-I --head": partial(_assign, "method", "HEAD"),
     "--digest": partial(_assign, "scheme", ("Digest",)),
     "--ntlm": partial(_assign, "scheme", ("NTLM",)),
     "--negotiate": partial(_assign, "scheme", ("Negotiate",)),
-    "-s --silent -S --show-error -v --verbose -i --include -L --location --compressed -f --fail -# "
+    "-s --silent -S --show-error -v --verbose -i --include --compressed -f --fail -# "
     "--progress-bar -N --no-buffer --http1.1 -4 -6 -O --remote-name -q --fail-with-body "
     "--no-progress-meter --path-as-is": _ignore,
     "-g --globoff": partial(_assign, "globs", False),
@@ -398,6 +430,7 @@ _VALUES: dict[str, Callable[[Command, str, str], None]] = _each({
     "-u --user": partial(_given, "user"),
     "-H --header": _header,
     "-b --cookie": _cookie,
+    "-c --cookie-jar": _cookie_jar,
     "-A --user-agent": partial(_named_header, "User-Agent"),
     "-e --referer": partial(_named_header, "Referer"),
     "--aws-sigv4": _aws,
@@ -407,7 +440,7 @@ _VALUES: dict[str, Callable[[Command, str, str], None]] = _each({
     "--data-urlencode": _encoded_data,
     "--json": _json,
     "--url-query": _url_query,
-    "-o --output -w --write-out -c --cookie-jar -D --dump-header": _ignore,
+    "-o --output -w --write-out -D --dump-header": _ignore,
     "-m --max-time": partial(_time, "timeout"),
     "--connect-timeout": partial(_time, "connection-timeout"),
     "-E --cert": partial(_certificate, "cert"),

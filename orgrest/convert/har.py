@@ -253,6 +253,10 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
         notes.append(
             Note(call.place, f"HAR files have no variables: {{{{{variable.name}}}}} {written}")
         )
+    if not call.follows:
+        notes.append(Note(call.place, "that redirects are not followed"))
+    if not call.keeps_cookies:
+        notes.append(Note(call.place, "that no cookies are stored or sent"))
     if call.timeout is not None:
         notes.append(Note(call.place, "the time limit"))
     if request.certificate is not None:

@@ -101,6 +101,8 @@ class _Writer:
                 behavior["disableBodyPruning"] = True
         if not call.follows:
             behavior["followRedirects"] = False
+        if not call.keeps_cookies:
+            behavior["disableCookies"] = True
         auth = self._auth(call)
         if auth is not None:
             exported["auth"] = auth

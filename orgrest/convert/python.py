@@ -56,7 +56,8 @@ def write(export: Export, *, beside: str | None) -> Written:
     head += ["import os", ""] if secret else []
     head += ["import requests"]
     head += ["from requests.auth import HTTPDigestAuth"] if digest else []
-    head += ["", "session = requests.Session()"]
+    kept = any(call.keeps_cookies for call in export.calls)
+    head += ["", *(["session = requests.Session()"] if kept else [])]
     head += [
         f"{names[variable]} = "
         + (
@@ -86,6 +87,9 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
         sending.append(f"timeout={call.timeout:g}")
     if not call.follows:
         sending.append("allow_redirects=False")
+    elif not call.keeps_cookies:
+        notes.append(Note(call.place, "that the cookies of redirects are not sent"))
+    session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]
         paths = ", ".join(map(_literal, files))
@@ -101,13 +105,13 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     )
     if _NORMALIZED.search(shown) or method != method.upper():
         lines += [
-            *_written("request = session.prepare_request(requests.Request", arguments, ")"),
+            *_written(f"request = {session}.prepare_request(requests.Request", arguments, ")"),
             *([f"request.method = {_literal(method)}"] if method != method.upper() else []),
             f"request.url = {arguments[1]}  # as is: requests would normalize it",
-            f"response = session.send({', '.join(['request', *sending])})",
+            f"response = {session}.send({', '.join(['request', *sending])})",
         ]
     else:
-        lines += _written("response = session.request", [*arguments, *sending])
+        lines += _written(f"response = {session}.request", [*arguments, *sending])
     return [*lines, "print(response.status_code, response.text)"]
 
 

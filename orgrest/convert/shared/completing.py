@@ -23,9 +23,9 @@ from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 from orgrest.run.stages.send import options
 
-_SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "timeout", "inject-variables",
-                          "no-gql-parsing", "force-region-delimiter", "no-client-cert",
-                          "disabled", "loop", "prompt"})  # fmt: skip
+_SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "no-cookie-jar", "timeout",
+                          "inject-variables", "no-gql-parsing", "force-region-delimiter",
+                          "no-client-cert", "disabled", "loop", "prompt"})  # fmt: skip
 """The directives that an export takes into account. Others are reported as lost."""
 _BLANK: Final = re.compile(r"<[^<>]+>")
 
@@ -146,6 +146,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
                     (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                     tuple(notes),
                     _added(item.parsed, merged.request),
+                    item.parsed.directive("no-cookie-jar") is None,
                 )
             )
         except Exception as error:

@@ -62,7 +62,8 @@ class ExportedRequest:
     """A request to export. `place` is its place in the document.
 
     The keys of `kept` are markers in the strings of `request`, and the values are the corresponding
-    variables. If `follows` is true, redirects are followed. `timeout` is in seconds, or None for
+    variables. If `follows` is true, redirects are followed. If `keeps_cookies` is true, cookies
+    from responses are stored, and sent with later requests. `timeout` is in seconds, or None for
     the default. `tests` contains the scripts and assertions of the request. `lost` contains notes
     on parts that cannot be expressed in any format. `added` contains the names of headers that are
     not in the request as written.
@@ -77,6 +78,7 @@ class ExportedRequest:
     tests: tuple[Script | Assertion, ...] = ()
     lost: tuple[Note, ...] = ()
     added: frozenset[str] = frozenset()
+    keeps_cookies: bool = True
 
     def told(self, test: Script | Assertion) -> Note:
         """Return the note about a test of this request that the export leaves out."""

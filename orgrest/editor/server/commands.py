@@ -35,6 +35,7 @@ from orgrest.model import OrgrestError, Request, explained
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
+from orgrest.run.outcomes import Task
 from orgrest.run.settings import Settings
 
 _NO_ENVIRONMENT = "no environment"
@@ -81,9 +82,20 @@ async def _send_all_above(
 
 
 async def _copy_as_curl(server: Server, document: OpenDocument, line: int, _token: Token) -> str:
-    from orgrest.convert.curl import to_command
+    from orgrest.convert.curl import sending, to_command
+    from orgrest.run.stages.send import options
 
-    return "\n".join([to_command(request) for request in await _completed(server, document, line)])
+    commands = []
+    for request, task in await _completed(server, document, line):
+        words: list[str] = []
+        for parsed in task.parsed:
+            place = parsed.source.position(parsed.span.start)
+            if (place.line, place.column) == (request.line, request.column):
+                follows = options(task.arguments, parsed, _settings(server, document))["follow"]
+                keeps_cookies = parsed.directive("no-cookie-jar") is None
+                words = sending(follows=follows, jar="" if keeps_cookies else None)
+        commands.append(to_command(request, options=words))
+    return "\n".join(commands)
 
 
 async def _request_as_har(
@@ -92,11 +104,16 @@ async def _request_as_har(
     from orgrest.convert.har import to_request
 
     requests = await _completed(server, document, line)
-    return to_request(requests[-1]) if requests else None
+    return to_request(requests[-1][0]) if requests else None
 
 
-async def _completed(server: Server, document: OpenDocument, line: int) -> list[Request]:
-    """Return the completed requests at a line without sending them. Raises JsonRpcException."""
+async def _completed(
+    server: Server, document: OpenDocument, line: int
+) -> list[tuple[Request, Task]]:
+    """Return the completed requests at a line, with their tasks, without sending them.
+
+    Raises JsonRpcException.
+    """
     from orgrest.editor.server.background_run import BackgroundRun
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
@@ -114,13 +131,14 @@ async def _completed(server: Server, document: OpenDocument, line: int) -> list[
         plain=document.kind == "http",
         prompt=partial(server.prompt, document) if server.wants("prompts") else None,
     )
-    requests: list[Request] = []
+    requests: list[tuple[Request, Task]] = []
     try:
         async for outcome in run.outcomes():
             if outcome.reason is not None:
                 reason = visible(mask(outcome.reason.reason, outcome.secrets))
                 raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
-            requests += (exchange.request for exchange in outcome.exchanges)
+            if outcome.task is not None:
+                requests += ((exchange.request, outcome.task) for exchange in outcome.exchanges)
     except JsonRpcException:
         raise
     except Exception as error:

@@ -221,6 +221,13 @@ class Cookies:
         return (cookie.value for cookie in self if len(cookie.value) >= _LEAST_SECRET)
 
 
+class NoCookies(Cookies):
+    """Cookies for one request that neither sends nor stores any, not even after a redirect."""
+
+    def store(self, url: Url, lines: Iterable[str]) -> None:
+        """Ignore the cookies of a response."""
+
+
 def _fields(cookie: Cookie) -> tuple[str, ...]:
     return (
         f"{_HTTP_ONLY if cookie.http_only else ''}{cookie.scope}",

@@ -108,11 +108,16 @@ def _once(job: Job, request: Request) -> Exchange:
     work, parsed = job.work, job.parsed
     hops: list[Hop] = []
     response, failure = None, None
+    cookies = work.cookies
+    if parsed.directive("no-cookie-jar") is not None:
+        from orgrest.http.transport.cookies import NoCookies
+
+        cookies = NoCookies()
     try:
         response = work.sending.send(
             request,
             on_message=_shown(work.services.on_message, request.secrets),
-            cookies=None if parsed.directive("no-cookie-jar") else work.cookies,
+            cookies=cookies,
             hops=hops,
             numbers=work.numbers,
             **options(job.task.arguments, parsed, work.settings),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +33,9 @@ from orgrest.model import (
     Request,
     Source,
 )
+from orgrest.run.run import Run
+from orgrest.run.services import Services
+from orgrest.run.settings import Settings
 
 
 def written(command: str, bodies: str | None = None) -> Written:
@@ -44,8 +48,12 @@ def written(command: str, bodies: str | None = None) -> Written:
 
 
 def request_of(command: str) -> str:
-    """Return the request that `orgrest import` writes for a command, without its title."""
-    return written(command).text.partition("\n")[2].removesuffix("\n")
+    """Return the request that `orgrest import` writes for a command.
+
+    The title is left out, and so are the directives for a command without -L, -b and -c.
+    """
+    text = written(command).text.partition("\n")[2].removesuffix("\n")
+    return text.replace("# @no-redirect\n", "", 1).replace("# @no-cookie-jar\n", "", 1)
 
 
 def completed(command: str, folder: Path) -> Request:
@@ -74,6 +82,22 @@ def told(sent: bytes) -> tuple[bytes, set[bytes], bytes]:
     line, *lines = head.split(b"\r\n")
     own = (b"user-agent:", b"accept-encoding:")
     return line, {line.rstrip() for line in lines if not line.lower().startswith(own)}, body
+
+
+def cookies_sent(sent: bytes) -> tuple[bytes, list[bytes]]:
+    """Return the request line and the cookies."""
+    head = sent.partition(b"\r\n\r\n")[0]
+    lines = re.findall(rb"\r\nCookie: ([^\r]*)", head)
+    return head.partition(b"\r\n")[0], sorted(b"; ".join(lines).split(b"; "))
+
+
+def run_document(text: str, folder: Path) -> None:
+    """Send the requests of a request file."""
+    with Client() as client:
+        run = Run(text, file="a.http", settings=Settings(Inputs(directory=folder)),
+                  services=Services(client=client), plain=True)  # fmt: skip
+        for outcome in run.outcomes():
+            assert outcome.reason is None, outcome.reason
 
 
 def without_boundary(sent: bytes) -> tuple[bytes, bytes]:
@@ -178,6 +202,57 @@ class TestToCommand:
         with RawServer(close) as server:
             run_curl(to_command(Request("HEAD", server.url, body=b"x")))
         assert told(server.requests[0])[::2] == (b"HEAD / HTTP/1.1", b"x")
+
+
+def redirect(connection: socket.socket, request: bytes) -> None:
+    if b" /start " in request:
+        data = response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found")
+    else:
+        data = response(b"", "Set-Cookie: b=2")
+    connection.sendall(data)
+
+
+class TestRedirectsAndCookies:
+    @needs_curl
+    @pytest.mark.parametrize(
+        "script",
+        [
+            "curl {}/start\ncurl {}/next",
+            "curl -L {}/start\ncurl {}/next",
+            "curl -L -b c=3 {}/start\ncurl {}/next\n",
+            "curl -L -b '' {}/start\ncurl {}/next",
+            "curl --location -c jar {}/start\ncurl -b jar {}/next",
+            "curl -sc jar {}/start\ncurl -Lb jar -c jar {}/start",
+            'cookies=$(mktemp)\ncurl -c "$cookies" {}/start\ncurl -b "${{cookies}}" {}/next',
+        ],
+    )
+    def test_only_the_redirects_and_cookies_that_curl_handles_are_handled(
+        self, script: str, tmp_path: Path
+    ) -> None:
+        with RawServer(redirect) as server:
+            script = script.replace("{}", server.url).replace("{{", "{").replace("}}", "}")
+            run_curls = script.replace("curl ", "curl -q -sS --noproxy '*' ")
+            subprocess.run(["bash", "-e"], input=run_curls.encode(), check=True, cwd=tmp_path,
+                           capture_output=True)  # fmt: skip
+            curls, server.requests[:] = server.requests[:], []
+            run_document(written(script).text, tmp_path)
+            ours = server.requests[:]
+        assert list(map(cookies_sent, ours)) == list(map(cookies_sent, curls))
+
+    @pytest.mark.parametrize(
+        ("script", "message"),
+        [
+            ("curl -c a http://x/\ncurl -c b http://x/", "without the cookies of earlier commands"),
+            ("curl -b '' http://x/\ncurl -b '' http://x/", "without the cookies of earlier"),
+            ("curl -c a http://x/\ncurl -b a -b c=1 http://x/", "also sends the cookies of respon"),
+            ("curl -L -b '' -H 'Cookie: c=1' http://x/", "also sends the cookies of responses"),
+        ],
+    )
+    def test_cookies_that_curl_would_send_otherwise_are_reported(
+        self, script: str, message: str
+    ) -> None:
+        with pytest.raises(ConversionError, match=f"curl .*{message}"):
+            written(script)
 
 
 class TestCredentials:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -127,6 +128,62 @@ def test_what_is_written_is_read_back_as_the_same_requests(
 def wired(request: Request) -> tuple[str, str, tuple[tuple[str, str], ...], bytes | None]:
     headers = tuple(sorted(request.headers))
     return request.method, wire_url(request), headers, request.body or None
+
+
+HOW = st.sampled_from(["", "# @no-redirect\n", "# @no-cookie-jar\n",
+                       "# @no-redirect\n# @no-cookie-jar\n"])  # fmt: skip
+
+
+def redirect(connection: socket.socket, request: bytes) -> None:
+    if b" /start " in request:
+        data = response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found")
+    else:
+        data = response(b"", "Set-Cookie: b=2")
+    connection.sendall(data)
+
+
+@pytest.mark.parametrize("target", ["curl", "python"])
+@SOME
+@example(how=["", ""])
+@given(how=st.lists(HOW, min_size=1, max_size=3))
+def test_redirects_are_followed_and_cookies_are_sent_as_in_the_document(
+    how: list[str], target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    with RawServer(redirect) as server:
+        text = "".join(f"###\n{directives}GET {server.url}/start\n\n" for directives in how)
+        (folder / "a.http").write_text(text)
+        run_orgrest(folder / "a.http")
+        ours, server.requests[:] = server.requests[:], []
+        done = export(folder / "a.http", target, "--strict")
+        if target == "curl":
+            assert done.exit_code == 0, done.output
+            run_curl(done.stdout)
+        else:
+            assert done.exit_code == int("# @no-cookie-jar\n" in how)  # reported
+            if done.exit_code:
+                return
+            run_python(done.stdout, monkeypatch)
+        theirs = server.requests[:]
+    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+    if target == "curl":
+        assert imported(folder, done.stdout, "--strict").exit_code == 0
+        again = re.sub(r"(?m)^# (?!@).*\n", "", (folder / "out.http").read_text())
+        assert re.sub(r"###.*", "###", again) == text.rstrip() + "\n"
+
+
+def test_a_request_with_its_own_cookies_sends_no_others(tmp_path: Path) -> None:
+    with RawServer(redirect) as server:
+        path = tmp_path / "a.http"
+        url = f"{server.url}/start"
+        path.write_text(f"GET {url}\n###\nGET {url}\nCookie: c=3\n###\nGET {url}\n")
+        run_orgrest(path)
+        ours, server.requests[:] = server.requests[:], []
+        done = export(path, "curl")
+        run_curl(done.stdout)
+        theirs = server.requests[:]
+    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+    assert "a.http:3: not exported: that the cookies of the response are stored" in done.stderr
 
 
 VALUES = st.one_of(

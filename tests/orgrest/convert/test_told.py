@@ -245,13 +245,27 @@ def test_how_a_request_is_sent_is_kept_where_it_can_be(tmp_path: Path) -> None:
     assert "the time limit" in done.stderr
 
 
+def test_that_cookies_and_redirects_are_turned_off_is_not_lost(tmp_path: Path) -> None:
+    path = written(tmp_path, "# @no-redirect\n# @no-cookie-jar\nGET http://h/\n")
+    assert export(path, "curl", "--strict").stdout == "curl http://h/\n"
+    assert "requests.Session().request(" in export(path, "python", "--strict").stdout
+    (item,) = json.loads(export(path, "postman", "--strict").stdout)["item"]
+    assert item["protocolProfileBehavior"]["disableCookies"] is True
+    done = export(path, "har", "--strict")
+    assert done.exit_code == 1
+    assert "not exported: that redirects are not followed" in done.stderr
+    assert "not exported: that no cookies are stored or sent" in done.stderr
+
+
 def test_an_org_document_and_standard_input_are_exported(tmp_path: Path) -> None:
     text = "#+name: n\n#+begin_src restclient\n:h = http://h\nGET :h/a\n#+end_src\n"
     done = export(written(tmp_path, text, "a.org"), "python", "--name", "n")
     assert 'h + "/a"' in done.stdout
     words = ["export", "--to", "curl", "-", "--stdin-name", "a.org"]
     done = CliRunner().invoke(program, words, input=text)
-    assert done.stdout == '#!/bin/sh\nh=http://h\n\n# n\ncurl "${h}"/a\n'
+    assert done.stdout == (
+        "#!/bin/sh\nh=http://h\n\n# n\ncurl \\\n  --location \\\n  --cookie '' \\\n  \"${h}\"/a\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["a.http", "a.org"])

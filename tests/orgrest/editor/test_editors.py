@@ -66,9 +66,8 @@ def test_the_line_for_the_init_file_works_from_odd_folders(
         (tell (list orgrest-command (symbol-name major-mode) (car kill-ring)))""",
         line=line,
     )
-    assert answers == [
-        [[str(python), "-P", "-m", "orgrest"], "orgrest-mode", "curl http://127.0.0.1:1/"]
-    ]
+    command = "curl \\\n  --location \\\n  --cookie '' \\\n  http://127.0.0.1:1/"
+    assert answers == [[[str(python), "-P", "-m", "orgrest"], "orgrest-mode", command]]
 
 
 @needs_emacs
@@ -672,7 +671,8 @@ def test_in_org_a_block_is_copied_and_sending_points_to_the_key(tmp_path: Path) 
         (orgrest-copy-as-curl) (tell (current-kill 0))
         (condition-case problem (orgrest-send) (error (tell (error-message-string problem))))""",
     )
-    assert answers == ["curl http://x/a", "In Org, C-c C-c evaluates a block"]
+    command = "curl \\\n  --location \\\n  --cookie '' \\\n  http://x/a"
+    assert answers == [command, "In Org, C-c C-c evaluates a block"]
 
 
 @needs_emacs

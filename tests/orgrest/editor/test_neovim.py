@@ -106,7 +106,7 @@ def test_a_request_is_sent_as_on_the_screen_and_its_response_has_three_panes(
     assert found["again"]["text"] == "one line"
     assert found["closed"] is True
     assert found["reopened"] == "one line"
-    assert found["curl"] == f"curl {api}/text"
+    assert found["curl"] == f"curl \\\n  --location \\\n  --cookie '' \\\n  {api}/text"
     assert "none" in str(found["failure"])
     (first, sent), (second, failed) = found["marks"]
     assert (first, second) == (0, 4)

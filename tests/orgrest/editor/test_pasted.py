@@ -75,7 +75,8 @@ def at(marked: str, kind: Kind) -> tuple[str, str] | None:
     return None if found is None else (found.title, turned(text, kind, selection) or "")
 
 
-BLOCK = "#+begin_src http\n# @name GET /\nGET http://h/\n#+end_src"
+LINES = "# @no-redirect\n# @no-cookie-jar\n"
+BLOCK = f"#+begin_src http\n# @name GET /\n{LINES}GET http://h/\n#+end_src"
 
 
 class TestWhere:
@@ -89,7 +90,10 @@ class TestWhere:
     def test_a_request_above_and_text_below_stay_what_they_are(self) -> None:
         found = at("GET http://a/\n\ncurl |http://h/\n\nPOST http://b/\n", "http")
         assert found is not None
-        assert found[1] == ("GET http://a/\n\n### GET /\nGET http://h/\n\n###\n\nPOST http://b/\n")
+        assert (
+            found[1]
+            == f"GET http://a/\n\n### GET /\n{LINES}GET http://h/\n\n###\n\nPOST http://b/\n"
+        )
 
     def test_selected_lines_are_what_is_meant(self) -> None:
         marked = "|curl http://a/\ncurl http://b/|\ncurl http://c/\n"

@@ -219,11 +219,11 @@ def test_what_a_script_sets_for_all_requests_lasts_until_it_is_cleared(
 @pytest.mark.parametrize(
     ("before", "given", "after"),
     [
-        ("|", "curl -X PUT https://example.org/a", "### PUT /a\nPUT https://example.org/a\n"),
+        ("|", "curl -LX PUT https://a.org/a -b ''", "### PUT /a\nPUT https://a.org/a\n"),
         (
             "### Mine\n|\n\n###\nGET https://example.org/\n",
             "curl https://example.org/b\r\n",
-            "GET https://example.org/b\n",
+            "# @no-redirect\n# @no-cookie-jar\nGET https://example.org/b\n",
         ),
     ],
 )

@@ -99,6 +99,13 @@ def test_a_request_without_the_jar_neither_sends_nor_keeps(
     assert "\ta\tb\n" in file.read_text()
 
 
+def test_a_request_without_the_jar_sends_no_cookies_after_a_redirect(tmp_path: Path) -> None:
+    hops = [response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found"), response()]
+    with RawServer(lambda connection, _: connection.sendall(hops.pop(0))) as server:
+        assert run(document(tmp_path, "# @no-cookie-jar", f"GET {server.url}/")) == 0
+        assert [b"cookie:" in sent.lower() for sent in server.requests] == [False, False]
+
+
 def test_a_dry_run_leaves_the_file_as_it_is(server: RawServer, tmp_path: Path) -> None:
     file = tmp_path / "jar"
     assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", file, "--dry-run") == 0
