@@ -378,7 +378,8 @@ class _Reader(Reader):
         disabled += [pair for pair in content if not pair.enabled]
         enabled = [pair for pair in content if pair.enabled]
         if mode == "formUrlEncoded":
-            return (pairs_encoded(self._pairs(enabled)),), "application/x-www-form-urlencoded"
+            form = pairs_encoded(self._pairs(enabled), self.names)
+            return (form,), "application/x-www-form-urlencoded"
         if mode == "multipartForm":
             fields = [field for pair in enabled for field in self._field(pair)]
             return multipart(fields) if fields else (None, "")

@@ -33,6 +33,7 @@ from orgrest.convert.shared.model import (
     Written,
 )
 from orgrest.convert.shared.texts import Variable
+from orgrest.convert.shared.variables import Names
 from orgrest.http.auth import certificates
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class _Shell:
         self.names: list[str] = []
         self.used: set[str] = set()
         self.jars: set[str] = set()
+        self.variables = Names()
 
     def lines(self) -> Iterator[_Line]:
         """Yield the commands in the string.
@@ -192,16 +194,21 @@ class _Shell:
             return match["escape"].strip("\r\n")
         if name not in self.names:
             self.names.append(name)
+            self.variables.free(name)
         return f"{self.mark}{self.names.index(name)}z"
 
     def text(self, value: str) -> str:
         """Return a word in the notation of request files."""
         pieces: list[str | Variable] = []
         at = 0
-        for match in re.finditer(rf"{self.mark}(\d+)z", value):
+        for match in re.finditer(rf"{self.mark}(\d+)([ze])", value):
             name = self.names[int(match[1])]
             self.used.add(name)
-            pieces += (value[at : match.start()], Variable(name))
+            variable = Variable(name)
+            pieces += (
+                value[at : match.start()],
+                self.variables.encoded(variable) if match[2] == "e" else variable,
+            )
             at = match.end()
         return texts.written([*pieces, value[at:]])
 
@@ -248,6 +255,7 @@ def read(source: Source) -> Collection:
         raise ConversionError("no curl command found", file=name)
     for key in filter(shell.used.__contains__, shell.names):
         values.setdefault(key, texts.written([Variable(f"$processEnv {key}")]))
+    values |= shell.variables.definitions()
     return Collection(Folder("", tuple(requests), tuple(values.items()), notes=tuple(notes)))
 
 
@@ -259,12 +267,12 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
     try:
         if line.problem:
             raise ConversionError(line.problem)
-        command = read_words(words)
+        command = read_words(words, shell.mark)
         directives = command.complete_directives(shell.jars)
         body, headers = _body(command, shell.text)
         request = Request(
             command.method or ("GET" if body is None else "POST"),
-            shell.text(command.complete_url(shell.mark)),
+            shell.text(command.complete_url()),
             headers=tuple((name, shell.text(value)) for name, value in headers),
             body=body,
             directives=tuple(directives),

@@ -47,8 +47,10 @@ class Command:
     names of headers that curl would add but must not, in lower case. If `globs` is true, curl
     expands patterns in the URL, and requests several URLs. `read` contains the files from which
     cookies are read, and `written` those to which they are written. A file "" is only in memory.
+    Markers for variables begin with `mark` and end with z, or with e if the value is to be encoded.
     """
 
+    mark: str
     method: str = ""
     url: str = ""
     globs: bool = True
@@ -70,13 +72,10 @@ class Command:
     certificate: dict[str, str] = classes.field(factory=dict)
     left_out: list[str] = classes.field(factory=list)
 
-    def complete_url(self, variable: str) -> str:
-        """Return the URL with the parts that other options add to it.
-
-        The URL may begin with a marker for a variable. All markers begin with `variable`.
-        """
+    def complete_url(self) -> str:
+        """Return the URL with the parts that other options add to it."""
         url = self.url
-        if "://" not in url and not url.startswith(variable):
+        if "://" not in url and not url.startswith(self.mark):
             url = f"http://{url}"
         added = [*self.added, *([self.data] if self.query and self.data is not None else [])]
         if added:
@@ -150,9 +149,12 @@ class Command:
         return headers
 
 
-def read_words(words: list[str]) -> Command:
-    """Return the command in the words after ``curl``. Raises ConversionError if it is invalid."""
-    command = Command()
+def read_words(words: list[str], mark: str) -> Command:
+    """Return the command in the words after ``curl``. Raises ConversionError if it is invalid.
+
+    Markers for variables begin with `mark`.
+    """
+    command = Command(mark)
     rest = _split_short(words)
     rest.reverse()
     while rest:
@@ -373,7 +375,7 @@ def _raw_data(command: Command, _: str, value: str) -> None:
 
 
 def _encoded_data(command: Command, word: str, value: str) -> None:
-    _add(command, _urlencoded(word, value))
+    _add(command, _urlencoded(command, word, value))
 
 
 def _add(command: Command, datum: str, between: str = "&") -> None:
@@ -381,10 +383,11 @@ def _add(command: Command, datum: str, between: str = "&") -> None:
 
 
 def _url_query(command: Command, word: str, value: str) -> None:
-    command.added.append(value[1:] if value.startswith("+") else _urlencoded(word, value))
+    encoded = value[1:] if value.startswith("+") else _urlencoded(command, word, value)
+    command.added.append(encoded)
 
 
-def _urlencoded(word: str, value: str) -> str:
+def _urlencoded(command: Command, word: str, value: str) -> str:
     """Return ``TEXT``, ``=TEXT`` or ``NAME=TEXT`` with TEXT percent-encoded."""
     name, equals, text = value.partition("=")
     if not equals and "@" in name:
@@ -392,9 +395,9 @@ def _urlencoded(word: str, value: str) -> str:
             f"{word} {value} encodes the content of a file, which is not "
             "supported: write the text after ="
         )
-    if not equals:
-        return quote(value, safe="")
-    return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
+    encoded = quote(text if equals else value, safe="")
+    encoded = re.sub(rf"({command.mark}\d+)z", r"\1e", encoded)
+    return f"{name}={encoded}" if name and equals else encoded
 
 
 _Effect = TypeVar("_Effect")

@@ -305,7 +305,7 @@ class _Reader(Reader):
         """Return the request of the entry that was just read. Raises ConversionError."""
         entry = self._entry
         url = self._text(_plain(entry.url))
-        if query := pairs_encoded(self._pairs(entry.query)):
+        if query := pairs_encoded(self._pairs(entry.query), self.names):
             url += f"{'&' if '?' in url else '?'}{query}"
         headers = [
             pair for pair in self._pairs(entry.headers) if pair[0].lower() != "content-length"
@@ -336,7 +336,7 @@ class _Reader(Reader):
         """Return the body, and the media type that hurl sends with it."""
         if not text:
             if entry.form is not None:
-                form = pairs_encoded(self._pairs(entry.form))
+                form = pairs_encoded(self._pairs(entry.form), self.names)
                 return (form,), "application/x-www-form-urlencoded"
             if entry.parts is not None:
                 return multipart([self._part(a, b) for a, b in entry.parts])

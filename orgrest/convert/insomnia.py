@@ -171,7 +171,7 @@ class _Reader(Reader):
             if key:
                 url = re.sub(rf":{re.escape(key)}(?![\w-])", value.replace("\\", r"\\"), url)
         pairs = (self._pair(parameter, disabled) for parameter in fields.objects("parameters"))
-        query, address = pairs_encoded(filter(None, pairs)), self._text(url)
+        query, address = pairs_encoded(filter(None, pairs), self.names), self._text(url)
         return address + (f"{'&' if '?' in address else '?'}{query}" if query else "")
 
     def _pair(self, fields: Fields, disabled: list[str]) -> tuple[str, str] | None:
@@ -189,7 +189,8 @@ class _Reader(Reader):
         kind, text, file = given.text("mimeType"), given.text("text"), given.text("fileName")
         fields = given.objects("params")
         if kind == "application/x-www-form-urlencoded":
-            form = pairs_encoded(filter(None, (self._pair(field, disabled) for field in fields)))
+            pairs = (self._pair(field, disabled) for field in fields)
+            form = pairs_encoded(filter(None, pairs), self.names)
             return ((form or self._text(text),), kind) if form or text else (None, "")
         if kind.startswith("multipart/"):
             parts = [field for item in fields if (field := self._field(item, disabled))]

@@ -206,6 +206,7 @@ class _Reader:
         shared: list[Fields],
         inherited: Authorization,
     ) -> Request:
+        self._names.aliases.clear()
         given.ignore("operationId", "responses", "externalDocs")
         given.ignore(*(key for key in given.given if str(key).startswith("x-")))
         name = given.text("summary") or str(given.given.get("operationId") or f"{method} {path}")
@@ -254,10 +255,10 @@ class _Reader:
         authorization = inherited
         if isinstance(security, list):
             authorization = self._authorization(given, security) if security else Authorization()
-        url, headers = authorization.applied(url, headers)
+        url, headers = authorization.applied(url, headers, self._names)
         return Request(method, url, name=name, headers=tuple(headers), body=body,
-                       definitions=tuple(definitions), place=given.place, shorthand=True,
-                       description="\n".join(filter(None, described)))  # fmt: skip
+                       definitions=(*definitions, *self._names.definitions()), place=given.place,
+                       shorthand=True, description="\n".join(filter(None, described)))  # fmt: skip
 
     def _accepted(self, given: Fields) -> str:
         """Return the media type of a successful response, for the Accept header."""

@@ -266,7 +266,7 @@ class _Reader(Reader):
             )
         if mode == "urlencoded":
             pairs = [self._pair(field, disabled, "field") for field in given.objects("urlencoded")]
-            text = pairs_encoded(filter(None, pairs))
+            text = pairs_encoded(filter(None, pairs), self.names)
             return ((text,), "application/x-www-form-urlencoded") if text else (None, "")
         if mode == "formdata":
             fields = [

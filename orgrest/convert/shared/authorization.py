@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from orgrest import classes
 from orgrest.convert.shared import texts
+from orgrest.convert.shared.forms import pairs_encoded
+from orgrest.convert.shared.variables import Names
 
 
 @classes.frozen
@@ -25,13 +27,18 @@ class Authorization:
     variables: tuple[tuple[str, str], ...] = ()
 
     def applied(
-        self, url: str, headers: list[tuple[str, str]]
+        self, url: str, headers: list[tuple[str, str]], names: Names
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials added, replacing an existing header."""
+        """Return a URL and headers with these credentials added, replacing an existing header.
+
+        `names` contains the names of the source's variables.
+        """
         if not self.name:
             return url, headers
         if self.query:
-            return f"{url}{'&' if '?' in url else '?'}{self.name}={self.value}", headers
+            query = pairs_encoded([(self.name, self.value)], names)
+            query = re.sub("%25(?=[0-9A-Fa-f]{2})", "%", query)  # it was encoded already
+            return f"{url}{'&' if '?' in url else '?'}{query}", headers
         kept = [pair for pair in headers if pair[0].lower() != self.name.lower()]
         return url, [*kept, (self.name, self.value)]
 

@@ -12,6 +12,7 @@ from orgrest.convert.shared.model import ConversionError, Inclusion, Piece
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from orgrest.convert.shared.variables import Names
 
 Part: TypeAlias = "tuple[str, str, str, str, bool]"
 """A part of a form: (name, text or path, file name, media type, whether it is a file)."""
@@ -27,14 +28,14 @@ def encoded(text: str, safe: str = "") -> str:
     return texts.written(out)
 
 
-def encoded_form(text: str) -> str:
-    """Return the form-encoded string, with references and encoded parts unchanged."""
-    out = []
-    for piece in texts.pieces(text):
-        if isinstance(piece, str):
-            piece = re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
-        out.append(piece)
-    return texts.written(out)
+def encoded_form(text: str, names: Names) -> str:
+    """Return the form-encoded string. The values of variables are encoded when they are sent."""
+    return texts.written(
+        re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
+        if isinstance(piece, str)
+        else names.encoded(piece)
+        for piece in texts.pieces(text)
+    )
 
 
 def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
@@ -42,9 +43,11 @@ def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
     return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)
 
 
-def pairs_encoded(fields: Iterable[tuple[str, str]]) -> str:
-    """Return the body of a form, or a query. Parts that are already encoded stay unchanged."""
-    return "&".join(f"{encoded_form(name)}={encoded_form(value)}" for name, value in fields)
+def pairs_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
+    """Return the body of a form, or a query, with encoded names and values."""
+    return "&".join(
+        f"{encoded_form(name, names)}={encoded_form(value, names)}" for name, value in fields
+    )
 
 
 def file_path(path: str) -> str:

@@ -95,6 +95,7 @@ class Reader:
         If it is invalid, the request is empty and has a note with the error.
         """
         self.names.unknown.clear()
+        self.names.aliases.clear()
         try:
             request = self._put_together(self.draft(fields, around), fields, name, around)
         except Exception as error:
@@ -117,7 +118,7 @@ class Reader:
         authorization = around.authorization if own.authorization is None else own.authorization
         url = own.url
         if authorization is not None:
-            url, headers = authorization.applied(url, headers)
+            url, headers = authorization.applied(url, headers, self.names)
         assertions, after = expectations.all_translated((*around.after, *own.scripts[1]))
         before = (*around.before, *own.scripts[0])
         notes = [*own.notes, *expectations.notes_on(before, after, fields.place)]
@@ -133,7 +134,7 @@ class Reader:
             titles=assertions,
             before=before,
             after=tuple(after),
-            definitions=own.definitions,
+            definitions=(*own.definitions, *self.names.definitions()),
             description="\n".join(filter(None, described)),
             notes=tuple(notes),
             place=fields.place,

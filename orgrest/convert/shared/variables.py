@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from orgrest.convert.shared import texts
@@ -19,6 +20,15 @@ _DYNAMIC: Final = {
 }
 """Postman's dynamic values that orgrest also has, with their names in orgrest."""
 
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_RESERVED: Final = re.compile(
+    "arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|eval|"
+    "export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|"
+    "null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|"
+    "undefined|var|void|while|with|yield|encodeURIComponent"
+)
+"""Matches reserved words (ECMAScript 2025, section 12.7.2), and the function that is called."""
+
 
 class Names:
     """Unique names for the variables of a source, changed so that request files allow them."""
@@ -28,6 +38,9 @@ class Names:
         self._taken: set[str] = set()
         self.unknown: dict[str, None] = {}
         """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
+        self.aliases: dict[str, Variable] = {}
+        """Names that expressions can use, and the variables that they stand for."""
+        self._alias_of: dict[str, str] = {}
 
     def name(self, original: str) -> str:
         """Return the name in the request file for the variable called `original`."""
@@ -55,6 +68,26 @@ class Names:
         if isinstance(find(original), str):
             self.unknown[f"{{{{{original}}}}}"] = None
         return Variable(original)
+
+    def encoded(self, variable: Variable) -> Variable:
+        """Return the expression for a variable's value, percent-encoded for a form or a query.
+
+        If an expression cannot use the variable by its name, an alias is added to `aliases`.
+        """
+        name = variable.name
+        if name in _DYNAMIC.values():  # needs no encoding
+            return variable
+        if not _IDENTIFIER.fullmatch(name) or _RESERVED.fullmatch(name):
+            base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+            if name not in self._alias_of:
+                self._alias_of[name] = self.free(f"text_{base}")
+            name = self._alias_of[name]
+            self.aliases[name] = variable
+        return Variable(f"encodeURIComponent({name})")
+
+    def definitions(self) -> tuple[tuple[str, str], ...]:
+        """Return the definitions of the aliases."""
+        return tuple((name, texts.written([of])) for name, of in self.aliases.items())
 
     def text(self, text: str) -> str:
         """Return a string from the other tool in the notation of request files."""

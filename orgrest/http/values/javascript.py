@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from orgrest.model import Response, Secret
 
 
+_TEXTS = ("$processEnv", "$env.", "$dotenv")
+"""The beginnings of references to environment variables, which are always strings."""
+
+
 class Variables(Protocol):
     """The interface through which an expression looks up the variables of a request."""
 
@@ -179,7 +183,10 @@ class Expressions:
             ) == (0, len(whole))
             if not alone or all_references[0].literal is not None:
                 return text, text
-            return self._as_javascript(all_references[0].name, text, source.span.start)
+            name = all_references[0].name
+            if name.startswith(_TEXTS):
+                return text, text
+            return self._as_javascript(name, text, source.span.start)
         if isinstance(source, JavaScript):
             result = self._made.get(text, text)
             return result, result

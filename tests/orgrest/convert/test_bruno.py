@@ -158,6 +158,15 @@ def test_the_body_that_is_chosen_is_sent(rest: str, head: str, data: bytes, tmp_
     assert data in (found.body or b"")
 
 
+@needs_engine
+def test_a_variable_in_a_form_does_not_become_another_field(tmp_path: Path) -> None:
+    form = "body:form-urlencoded {\n  a: {{b}}\n  c: {{process.env.D}}\n}\n"
+    collection(tmp_path, **{"One.bru": request(form, "  body: formUrlEncoded\n")})
+    assert run(tmp_path, "--strict").exit_code == 0
+    (found,) = sent(tmp_path, environ={"D": "2&e=3"}, b="1&admin=1")
+    assert found.body == b"a=1%26admin%3D1&c=2%26e%3D3"
+
+
 @pytest.mark.parametrize(
     ("auth", "line"),
     [

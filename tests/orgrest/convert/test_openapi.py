@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from components import needs_engine
 from hypothesis import given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
@@ -136,6 +137,15 @@ def test_credentials_are_variables(scheme: Json, header: tuple[str, str], tmp_pa
     text["components"] = {"securitySchemes": {"s": scheme}}
     (found,) = made(tmp_path, json.dumps(text), s="v", username="v", password="v")
     assert header in found.headers
+
+
+@needs_engine
+def test_a_key_in_the_query_does_not_become_another_parameter(tmp_path: Path) -> None:
+    text = json.loads(small(security=[{"api-key": []}]))
+    scheme = {"type": "apiKey", "in": "query", "name": "k"}
+    text["components"] = {"securitySchemes": {"api-key": scheme}}
+    (found,) = made(tmp_path, json.dumps(text), **{"api-key": "a&admin=1"})
+    assert found.url.endswith("?k=a%26admin%3D1")
 
 
 @pytest.mark.parametrize(
