@@ -411,6 +411,8 @@ def to_command(
         raise ConversionError(reason, file=request.file, line=request.line)
     if _DOTS.search(url.partition("?")[0]):
         words.append("--path-as-is")
+    if request.body is None and request.header("Transfer-Encoding") is not None:
+        request = classes.evolve(request, body=b"")  # otherwise curl does not end the chunks
     implied = "GET" if request.body is None else "POST"
     if request.method == "HEAD" and request.body is None:
         words.append("--head")

@@ -93,12 +93,17 @@ class _Writer:
             "url": self._text(call, wire_url(request)),
         }
         behavior: dict[str, Any] = {"disableUrlEncoding": True}
+        disabled: dict[str, bool] = {}
         if request.body is not None:
             exported["body"] = self._body(call)
             if request.header("Content-Type") is None:
-                behavior["disabledSystemHeaders"] = {"content-type": True}
+                disabled["content-type"] = True
             if request.method in _WITHOUT_BODY:
                 behavior["disableBodyPruning"] = True
+        if request.header("Transfer-Encoding") is not None:
+            disabled["content-length"] = True
+        if disabled:
+            behavior["disabledSystemHeaders"] = disabled
         if not call.follows:
             behavior["followRedirects"] = False
         if not call.keeps_cookies:

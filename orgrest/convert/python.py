@@ -119,6 +119,11 @@ def _headers(call: ExportedRequest, names: dict[Variable, str], notes: list[Note
     headers: dict[str, tuple[str, list[str]]] = {}
     for name, value in call.request.headers:
         headers.setdefault(name.lower(), (name, []))[1].append(value)
+    if coding := headers.pop("transfer-encoding", None):  # requests chooses the coding itself
+        if [value.lower() for value in coding[1]] != ["chunked"]:
+            notes.append(Note(call.place, f"{coding[0]}: {', '.join(coding[1])}"))
+        if headers.pop("content-length", None):
+            notes.append(Note(call.place, "Content-Length beside Transfer-Encoding"))
     if not headers:
         return []
     lines = ["headers={"]
@@ -131,14 +136,17 @@ def _headers(call: ExportedRequest, names: dict[Variable, str], notes: list[Note
 
 
 def _body(call: ExportedRequest, names: dict[Variable, str]) -> list[str]:
+    coding = call.request.header("Transfer-Encoding") or ""
+    is_chunked = coding.lower().endswith("chunked")  # requests sends an iterator in chunks
+    before, after = ("data=iter([", "])") if is_chunked else ("data=", "")
     if not call.request.body:
-        return []
+        return [f"{before}{after}"] if is_chunked else []
     text = call.body()
     if text is not None:
-        return [f"data={_encoded(call.text(text), names)}"]
+        return [f"{before}{_encoded(call.text(text), names, as_bytes=is_chunked)}{after}"]
     data = call.request.body
     lines = [f"    {data[at : at + _WIDTH]!r}" for at in range(0, len(data), _WIDTH)]
-    return ["\n".join(["data=(", *lines, ")"])]
+    return ["\n".join([f"{before}(", *lines, f"){after}"])]
 
 
 def _auth(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
@@ -154,10 +162,10 @@ def _auth(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     return [f"auth={name}({', '.join(pair)})"]
 
 
-def _encoded(text: Text, names: dict[Variable, str]) -> str:
+def _encoded(text: Text, names: dict[Variable, str], *, as_bytes: bool = False) -> str:
     """Return a Python expression for a string that is sent in UTF-8."""
     encoded = _expression(text, names)
-    if all(isinstance(piece, str) and piece.isascii() for piece in text):
+    if not as_bytes and all(isinstance(piece, str) and piece.isascii() for piece in text):
         return encoded
     simple = len(text) == 1 and not encoded.startswith("(")
     return f"{encoded}.encode()" if simple or encoded.startswith("(") else f"({encoded}).encode()"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -170,6 +171,44 @@ def test_redirects_are_followed_and_cookies_are_sent_as_in_the_document(
         assert imported(folder, done.stdout, "--strict").exit_code == 0
         again = re.sub(r"(?m)^# (?!@).*\n", "", (folder / "out.http").read_text())
         assert re.sub(r"###.*", "###", again) == text.rstrip() + "\n"
+
+
+@pytest.mark.parametrize("target", ["curl", "python"])
+@pytest.mark.parametrize(
+    ("method", "body"),
+    [("POST", "a"), ("PUT", "é {{v}}\nb"), ("POST", ""), ("GET", ""), ("HEAD", "")],
+)
+def test_a_chunked_body_does_not_hang_the_server(
+    method: str, body: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RawServer(response(b"")) as server:
+        path = tmp_path / "a.http"
+        head = f"@v = w\n# @timeout 5 s\n{method} {server.url}/\nTransfer-Encoding: chunked\n"
+        path.write_text(f"{head}\n{body}\n", "utf-8")
+        run_orgrest(path)
+        ours, server.requests[:] = server.requests[:], []
+        done = export(path, target, "--strict")
+        assert done.exit_code == 0, done.output
+        run_curl(done.stdout) if target == "curl" else run_python(done.stdout, monkeypatch)
+        theirs = server.requests[:]
+    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+
+
+def test_codings_that_python_cannot_announce_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.http"
+    path.write_text("POST http://h/\nTransfer-Encoding: gzip, chunked\nContent-Length: 1\n\na\n")
+    done = export(path, "python", "--strict")
+    assert done.exit_code == 1
+    assert "not exported: Transfer-Encoding: gzip, chunked" in done.stderr
+    assert "not exported: Content-Length beside Transfer-Encoding" in done.stderr
+
+
+def test_postman_does_not_add_a_length_to_a_chunked_body(tmp_path: Path) -> None:
+    path = tmp_path / "a.http"
+    path.write_text("POST http://h/\nTransfer-Encoding: chunked\nContent-Type: a/b\n\na\n")
+    (item,) = json.loads(export(path, "postman", "--strict").stdout)["item"]
+    behavior = item["protocolProfileBehavior"]
+    assert behavior["disabledSystemHeaders"] == {"content-length": True}
 
 
 def test_a_request_with_its_own_cookies_sends_no_others(tmp_path: Path) -> None:
