@@ -279,7 +279,8 @@ class _Reader(Reader):
             file = given.object("file")
             file.ignore("content")
             path = file.text("src")
-            return ((Inclusion(file_path(path)),) if path else None), ""
+            body = (Inclusion(file_path(path)),)
+            return (body, "application/octet-stream") if path else (None, "")
         if mode == "graphql":
             return self._graphql(given.object("graphql")), "application/json"
         raise ConversionError(f"unknown body mode {mode}")

@@ -106,6 +106,12 @@ class TestRequests:
         )
         assert whole == b"content"
 
+    def test_a_file_is_sent_with_the_type_that_postman_sends(self, tmp_path: Path) -> None:
+        (tmp_path / "f.txt").write_text("content")
+        body = {"mode": "file", "file": {"src": "f.txt"}}
+        _, _, headers, _ = self.only(tmp_path, method="PUT", body=body)
+        assert headers == (("Content-Type", "application/octet-stream"),)
+
     def only_in(self, folder: Path, body: Json) -> tuple[Any, ...]:
         folder.mkdir()
         (folder / "f.txt").write_text("content")
