@@ -24,6 +24,7 @@ _STDIN: Final = "cannot read standard input: give the text or a file name"
 _GLOB: Final = re.compile(
     r"(?<!\{)\{[^{}]+\}(?!\})|\[(?:\d+-\d+|[a-z]-[a-z]|[A-Z]-[A-Z])(?::\d+)?\]"
 )
+_PATH: Final = re.compile(r"((?:[^/?#]*://)?[^/?#]*)([^?#]*)(.*)", re.DOTALL)
 _FORM_WORD: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
 _FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
 _FORM_TYPES: Final = {
@@ -45,7 +46,8 @@ class Command:
 
     `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
     names of headers that curl would add but must not, in lower case. If `globs` is true, curl
-    expands patterns in the URL, and requests several URLs. `read` contains the files from which
+    expands patterns in the URL, and requests several URLs. If `dots` is true, the dot segments in
+    the URL's path are sent; otherwise, curl removes them. `read` contains the files from which
     cookies are read, and `written` those to which they are written. A file "" is only in memory.
     Markers for variables begin with `mark` and end with z, or with e if the value is to be encoded.
     """
@@ -54,6 +56,7 @@ class Command:
     method: str = ""
     url: str = ""
     globs: bool = True
+    dots: bool = False
     headers: list[tuple[str, str]] = classes.field(factory=list)
     removed: list[str] = classes.field(factory=list)
     cookies: list[str] = classes.field(factory=list)
@@ -77,15 +80,39 @@ class Command:
         url = self.url
         if "://" not in url and not url.startswith(self.mark):
             url = f"http://{url}"
+        if not self.dots:
+            url = self._without_dots(url)
         added = [*self.added, *([self.data] if self.query and self.data is not None else [])]
         if added:
             url = url.partition("#")[0]
-            url += ("&" if "?" in url else "?") + "&".join(added)
+            _, mark, query = url.partition("?")
+            between = "?" if not mark else "&" if query and not query.endswith("&") else ""
+            url += between + "&".join(added)
         if self.user and not self.scheme:
             scheme, _, rest = url.partition("://")
             user = ":".join(quote(part, safe="") for part in self.user.split(":", 1))
             url = f"{scheme}://{user}@{rest}"
         return _one_line(url, "the URL")
+
+    def _without_dots(self, url: str) -> str:
+        """Return a URL without the dot segments in its path (RFC 3986, section 5.2.4).
+
+        If they cannot be removed because of a variable, that is recorded.
+        """
+        head, path, rest = cast("re.Match[str]", _PATH.match(url)).groups()
+        segments = path.split("/")
+        kept: list[str] = []
+        for segment in segments[1:]:
+            if segment == ".." and self.mark in (kept[-1] if kept else head):
+                self.left_out.append("removes dot segments after a variable; here they are sent")
+                return url
+            if segment == "..":
+                kept = kept[:-1]
+            elif segment != ".":
+                kept.append(segment)
+        if segments[-1] in (".", ".."):
+            kept.append("")
+        return "/".join([head, *kept]) + rest
 
     def complete_directives(self, jars: set[str]) -> list[str]:
         """Return the directives, including those for what curl only does if told to.
@@ -417,7 +444,8 @@ _FLAGS: dict[str, Callable[[Command], None]] = _each({
     "--negotiate": partial(_assign, "scheme", ("Negotiate",)),
     "-s --silent -S --show-error -v --verbose -i --include --compressed -f --fail -# "
     "--progress-bar -N --no-buffer --http1.1 -4 -6 -O --remote-name -q --fail-with-body "
-    "--no-progress-meter --path-as-is": _ignore,
+    "--no-progress-meter": _ignore,
+    "--path-as-is": partial(_assign, "dots", True),
     "-g --globoff": partial(_assign, "globs", False),
     "-k --insecure": partial(
         _left_out, "to turn off certificate verification, use orgrest --insecure", word="--insecure"

@@ -68,7 +68,7 @@ def har(entries: list[dict[str, Any]]) -> str:
 
 
 def curl(request: dict[str, Any]) -> str:
-    words = ["curl", "-X", request["method"], request["url"]]
+    words = ["curl", "--path-as-is", "-X", request["method"], request["url"]]
     for name, value in request["headers"]:
         words += ["-H", f"{name}: {value}" if value else f"{name};"]
     if request["body"] is not None:

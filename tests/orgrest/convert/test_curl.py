@@ -412,6 +412,32 @@ class TestFromCurl:
             request_of(f"curl '{url}'")
         assert request_of(f"curl -g '{url}'") == f"GET {url}"
 
+    @needs_curl
+    @settings(deadline=None, max_examples=40)
+    @example("/a/../b?c=/../d", "")
+    @example("/a/b/../..", "-G -d x=/../y")
+    @example("/a/../b", "--path-as-is")
+    @example("/?a&", "-G -d b")
+    @given(
+        st.lists(st.sampled_from(["", "a", ".", "..", "...", ".b", "?", "?c=/.."]), max_size=6).map(
+            lambda parts: "/" + "/".join(parts)
+        ),
+        st.sampled_from(["", "--path-as-is", "-G -d a=b"]),
+    )
+    def test_the_path_is_the_one_that_curl_sends(self, path: str, options: str) -> None:
+        with RawServer(closing(response(b""))) as server, Client() as client:
+            command = f"curl '{server.url}{path}' {options}"
+            run_curl(command)
+            client.send(completed(command, Path()))
+            curls, ours = server.requests
+        assert ours.partition(b"\r\n")[0] == curls.partition(b"\r\n")[0]
+
+    @pytest.mark.parametrize("url", ["$BASE/../a", "http://x/$A/../b"])
+    def test_dots_after_a_variable_are_reported(self, url: str) -> None:
+        with pytest.raises(ConversionError, match="curl removes dot segments after a variable"):
+            request_of(f"curl {url}")
+        assert "/.." not in request_of(f"curl {url.replace('/..', '/c/..')}")
+
     @pytest.mark.parametrize("url", ["http://[::1]:80/", "http://x/?a[]=1&b[0]=2"])
     def test_brackets_that_are_part_of_a_url_stay(self, url: str) -> None:
         assert request_of(f"curl '{url}'") == f"GET {url}"
