@@ -253,6 +253,10 @@ def read(source: Source) -> Collection:
             notes.append(Note(place, f"not a curl command: {shown[:80]}"))
     if not requests:
         raise ConversionError("no curl command found", file=name)
+    if len(requests) == 1 and "no-redirect" in requests[0].directives:
+        # No response of this script can set a cookie that the request would send.
+        directives = tuple(each for each in requests[0].directives if each != "no-cookie-jar")
+        requests = [classes.evolve(requests[0], directives=directives)]
     for key in filter(shell.used.__contains__, shell.names):
         values.setdefault(key, texts.written([Variable(f"$processEnv {key}")]))
     values |= shell.variables.definitions()

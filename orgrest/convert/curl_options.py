@@ -115,7 +115,7 @@ class Command:
         return "/".join([head, *kept]) + rest
 
     def complete_directives(self, jars: set[str]) -> list[str]:
-        """Return the directives, including those for what curl only does if told to.
+        """Return the directives, including those for what curl does only with an option.
 
         `jars` contains the cookie files of earlier commands; those of this command are added.
         Raises ConversionError if cookies are read from a file that no command wrote.

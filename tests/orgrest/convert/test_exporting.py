@@ -135,6 +135,13 @@ HOW = st.sampled_from(["", "# @no-redirect\n", "# @no-cookie-jar\n",
                        "# @no-redirect\n# @no-cookie-jar\n"])  # fmt: skip
 
 
+def without_order(data: bytes) -> tuple[bytes, list[bytes], bytes]:
+    """Return the parts of a request with its cookies sorted. curl sorts them by time of creation."""
+    line, headers, body = parts_sent(data)
+    cookies = [header.removeprefix(b"Cookie: ").split(b"; ") for header in headers]
+    return line, sorted(b"; ".join(sorted(each)) for each in cookies), body
+
+
 def redirect(connection: socket.socket, request: bytes) -> None:
     if b" /start " in request:
         data = response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found")
@@ -166,10 +173,12 @@ def test_redirects_are_followed_and_cookies_are_sent_as_in_the_document(
                 return
             run_python(done.stdout, monkeypatch)
         theirs = server.requests[:]
-    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+    assert list(map(without_order, theirs)) == list(map(without_order, ours)), done.stdout
     if target == "curl":
         assert imported(folder, done.stdout, "--strict").exit_code == 0
         again = re.sub(r"(?m)^# (?!@).*\n", "", (folder / "out.http").read_text())
+        if len(how) == 1 and "no-redirect" in how[0]:  # then there are no cookies to leave out
+            text = text.replace("# @no-cookie-jar\n", "")
         assert re.sub(r"###.*", "###", again) == text.rstrip() + "\n"
 
 
