@@ -136,7 +136,7 @@ HOW = st.sampled_from(["", "# @no-redirect\n", "# @no-cookie-jar\n",
 
 
 def without_order(data: bytes) -> tuple[bytes, list[bytes], bytes]:
-    """Return the parts of a request with its cookies sorted. curl sorts them by time of creation."""
+    """Return the parts of a request with its cookies sorted: curl sorts by time of creation."""
     line, headers, body = parts_sent(data)
     cookies = [header.removeprefix(b"Cookie: ").split(b"; ") for header in headers]
     return line, sorted(b"; ".join(sorted(each)) for each in cookies), body
