@@ -75,7 +75,7 @@ def at(marked: str, kind: Kind) -> tuple[str, str] | None:
     return None if found is None else (found.title, turned(text, kind, selection) or "")
 
 
-LINES = "# @no-redirect\n# @no-cookie-jar\n"
+LINES = "# @no-redirect\n"
 BLOCK = f"#+begin_src http\n# @name GET /\n{LINES}GET http://h/\n#+end_src"
 
 

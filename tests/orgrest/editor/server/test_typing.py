@@ -196,9 +196,7 @@ def test_a_pasted_curl_command_becomes_a_request(
         action for action in actions if action.title == "Convert the curl command to a request"
     ]
     editor.make(one.edit)
-    assert buffer.text == (
-        f"### a\r\n# @no-redirect\r\n# @no-cookie-jar\r\nGET {server.url}/pasted\r\nX-A: b\r\n"
-    )
+    assert buffer.text == (f"### a\r\n# @no-redirect\r\nGET {server.url}/pasted\r\nX-A: b\r\n")
     assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert b"X-A: b" in server.requests[-1]
 

@@ -223,7 +223,7 @@ def test_what_a_script_sets_for_all_requests_lasts_until_it_is_cleared(
         (
             "### Mine\n|\n\n###\nGET https://example.org/\n",
             "curl https://example.org/b\r\n",
-            "# @no-redirect\n# @no-cookie-jar\nGET https://example.org/b\n",
+            "# @no-redirect\nGET https://example.org/b\n",
         ),
     ],
 )
