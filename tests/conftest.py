@@ -5,7 +5,7 @@ draws different ones each time, with `--long` also twice as many. `--long` also 
 differential tests over 100,000 inputs and more, and tests with the mark `long`. `--few-examples` is
 for runs that measure coverage or compare versions of Python, while another run tries all examples.
 
-Tests with the mark `slow` take a third of the time of all tests. They run with `--slow` and in CI;
+Tests with the mark `slow` take half of the time of all tests. They run with `--slow` and in CI;
 elsewhere they are skipped, which the summary says.
 
 `.ci/run` first runs the tests on a bare machine, where the environment variable

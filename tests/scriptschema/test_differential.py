@@ -114,6 +114,7 @@ def test_large_trees_have_the_same_bytes_in_both(size: int) -> None:
         check_sound(generate(seed=seed, size=size))
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(ANY_MESSAGE.flatmap(lambda cls: st.tuples(st.just(cls), strategies.damaged(cls))))
 def test_damaged_bytes_are_accepted_or_refused_alike(

@@ -412,6 +412,7 @@ def test_encoded_gives_sound_bytes(data: bytes) -> None:
     wire.decode(Expr, data, unknown="error")
 
 
+@pytest.mark.slow
 def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
     seen: set[str] = set()
     outcomes: set[bool] = set()

@@ -629,6 +629,7 @@ class TestProcess:
         process.stderr.close()
         assert "Traceback" not in err
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("arguments", "streams", "status", "results"),
         [

@@ -241,6 +241,7 @@ class TestSaving:
         assert done.returncode == -9
         assert (tmp_path / "a").read_bytes() == b"old\n"
 
+    @pytest.mark.slow
     def test_a_kill_at_any_moment_leaves_the_old_or_the_new_file(self, tmp_path: Path) -> None:
         script = Path(__file__).with_name("killed_saves.py")
         path = tmp_path / "a.org"

@@ -248,6 +248,7 @@ WORDS = st.sampled_from(
 LINES = st.one_of(st.text(), st.lists(st.one_of(WORDS, st.text(max_size=5))).map(" ".join))
 
 
+@pytest.mark.slow
 @given(LINES)
 def test_whatever_follows_the_marks_is_an_assertion_or_told_to_be_none(text: str) -> None:
     found = find(text)

@@ -168,6 +168,7 @@ def test_an_error_says_what_and_where(
     assert caught.value.line == line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

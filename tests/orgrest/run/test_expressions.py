@@ -118,6 +118,7 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
             assert one.exchanges[0].request.body == expected.encode(), code
 
 
+@pytest.mark.slow
 @needs_engine
 @pytest.mark.parametrize(
     ("code", "reason"),

@@ -471,6 +471,7 @@ def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 @EXAMPLES
 @example(
     Document("org", (Request("/r0", "a", ("a",)), Request("/r1", None, ("a",)))),

@@ -29,6 +29,7 @@ def test_schema_prints_the_proto_file_or_the_descriptors() -> None:
     assert ok("schema", "--descriptor-set") == interop.file_descriptor_set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "binary", "json"])
 def test_the_shipped_example_comes_back_the_same_through_every_format(
     form: str, tmp_path: Path
@@ -347,6 +348,7 @@ def test_a_folder_that_is_not_there_is_not_made_because_of_a_typo(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
 @pytest.mark.parametrize(
     "command",

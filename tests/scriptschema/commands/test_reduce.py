@@ -56,6 +56,7 @@ def test_standard_input_is_reduced_in_the_format_that_is_named() -> None:
     assert b"print" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".pb", ".textproto", ".json"])
 def test_trees_are_handed_over_and_written_in_the_format_of_the_placeholder(ending: str) -> None:
     pytest.importorskip("google.protobuf")

@@ -81,6 +81,7 @@ def test_trust_is_remembered_for_the_folder_and_the_command_and_not_in_the_campa
     assert (done.returncode, b"evil.sh {file} more" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "status"), [("n\n", 1), ("y\n", 0)])
 def test_on_a_terminal_the_user_is_asked(
     received: Path, tmp_path: Path, answer: str, status: int

@@ -220,6 +220,7 @@ def test_a_target_that_fails_on_each_if_is_reported_before_the_campaign(
     assert Probed.from_json(json.loads(json.dumps(probed.as_json()))) == probed
 
 
+@pytest.mark.slow
 def test_a_campaign_finds_the_exception_that_every_if_raises(
     target: Callable[[Kind], Description], tmp_path: Path
 ) -> None:

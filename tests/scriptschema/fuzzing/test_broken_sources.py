@@ -40,6 +40,7 @@ def of(kind: str, found: list[tuple[Path, finds.Find]]) -> tuple[Path, finds.Fin
     return one
 
 
+@pytest.mark.slow
 def test_what_a_broken_source_shows_is_found_and_reduced(
     finished: list[tuple[Path, finds.Find]],
 ) -> None:

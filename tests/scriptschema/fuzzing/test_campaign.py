@@ -451,6 +451,7 @@ def check_after_kill(folder: Path, reported: set[str], corpus: set[str]) -> set[
     return now
 
 
+@pytest.mark.slow
 def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -> None:
     """A campaign writes without a pause, and is killed again and again."""
     folder, log = tmp_path / "campaign", tmp_path / "log"
@@ -471,6 +472,7 @@ def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_
     assert not [*(folder / finds.FOLDER).glob(".*")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
@@ -506,6 +508,7 @@ def test_a_campaign_continues_after_a_kill_while_a_target_starts(
         assert target.wait(0) == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     killed = []
 

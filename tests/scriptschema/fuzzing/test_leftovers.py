@@ -86,6 +86,7 @@ def test_an_owner_that_ended_and_that_nobody_waited_for_is_gone() -> None:
     owner.wait()
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("whole_group", [False, True], ids=["the-campaign", "its-workers-too"])
 def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_group: bool) -> None:

@@ -75,6 +75,7 @@ class ComparingMutator(Mutator):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("luau", [None, "today"])
 @pytest.mark.parametrize("programs", [True, False])
 def test_a_mutant_repaired_along_its_changed_path_is_the_one_repaired_as_a_whole(

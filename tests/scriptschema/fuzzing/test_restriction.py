@@ -143,6 +143,7 @@ def test_the_version_of_a_target_is_the_newest_of_which_it_has_all() -> None:
     assert version_of(everything - {*DEFAULT.libraries}) == Version(687)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["program", "repaired"])
 def test_programs_of_a_campaign_are_for_its_version(source: str) -> None:
     pattern = r"\bconst |@native|\btype function| :: "

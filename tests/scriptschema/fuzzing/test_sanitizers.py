@@ -186,6 +186,7 @@ sys.exit(1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["command", "persistent"])
 def test_a_report_that_has_begun_is_waited_for_beyond_the_time_limit(
     kind: str, tmp_path: Path

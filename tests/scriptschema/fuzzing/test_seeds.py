@@ -83,6 +83,7 @@ def test_seeds_are_run_first_and_only_once() -> None:
     assert ["corpus" in each.origin for each in first] == [True, True, True, False, False]
 
 
+@pytest.mark.slow
 def test_a_bug_in_a_seed_is_found_and_the_campaign_continues_with_its_corpus(
     folder: Path, tmp_path: Path
 ) -> None:

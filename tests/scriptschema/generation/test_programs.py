@@ -74,6 +74,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_program_of_any_seed_is_valid_without_repair(name: str) -> None:
     for seed in range(150):

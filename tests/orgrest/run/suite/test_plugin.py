@@ -117,6 +117,7 @@ def test_it_ends_at_the_first_failure_where_that_is_requested(collected, paths) 
     assert paths()[-1] == "DELETE /echo?teardown"
 
 
+@pytest.mark.slow
 def test_the_workers_of_xdist_keep_documents_together(collected, paths) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1", "-p", "xdist", "-n", "2")
     status, output = collected("docs", *options)
