@@ -75,7 +75,7 @@ _ANSI_LETTERS: Final = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f
 _ASSIGNMENT: Final = re.compile(rf"(?P<name>{_NAME})=(?P<value>.*)", re.DOTALL)
 _SILENT: Final = (":", "set", "trap")  # commands that do not change what is sent
 _NEW_FILE: Final = re.compile(rf"{_NAME}=\$\(mktemp\)")  # an empty file, such as for cookies
-_JAR: Final = "\0"  # stands for the file with the script's cookies; no word contains it
+_JAR: Final = "\0"  # replaced with the path of the script's cookies; no word contains it
 # "Copy as cURL (cmd)" puts carets before quotes, and at the end of lines that continue.
 _CMD: Final = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
 _CARET: Final = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)

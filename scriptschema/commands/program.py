@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -135,8 +136,12 @@ def _terminated_as_interrupted() -> Iterator[None]:
     """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
 
     A job that a shell starts in the background ignores the signal of Ctrl-C. Such a job can be
-    ended only by a termination signal, which by default would end it without any cleanup.
+    ended only by a termination signal, which by default would end it without any cleanup. Only the
+    main thread can handle signals.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

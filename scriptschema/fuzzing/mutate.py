@@ -172,10 +172,10 @@ class Mutator:
             max_depth=self.max_depth,
             luau=self.luau,
         )
-        turns = [operator for operator in OPERATORS if self.weights[operator.name]]
         for attempt in range(_ATTEMPTS):
             operator = OPERATORS[choices.pick(cumulative)]
             if attempt >= _PICKED:  # choices that have run out pick one operator again and again
+                turns = [operator for operator in OPERATORS if self.weights[operator.name]]
                 operator = turns[attempt % len(turns)]
             statistics = self.statistics[operator.name]
             statistics.applied += 1

@@ -157,6 +157,15 @@ def echo(connection: socket.socket, request: bytes) -> None:
     connection.sendall(response(request, "Content-Type: text/plain"))
 
 
+def redirect(connection: socket.socket, request: bytes) -> None:
+    """Redirect from /start to /next. Each response sets a cookie of its own."""
+    if b" /start " in request:
+        data = response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found")
+    else:
+        data = response(b"", "Set-Cookie: b=2")
+    connection.sendall(data)
+
+
 def by_path(answers: dict[str, bytes | Handler]) -> Handler:
     """Answer by the request's path, with 404 for unknown paths."""
 

@@ -39,7 +39,7 @@ class Names:
         self.unknown: dict[str, None] = {}
         """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
         self.aliases: dict[str, Variable] = {}
-        """Names that expressions can use, and the variables that they stand for."""
+        """Names that expressions can use, and the variable of each."""
         self._alias_of: dict[str, str] = {}
 
     def name(self, original: str) -> str:

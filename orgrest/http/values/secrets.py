@@ -223,7 +223,7 @@ def _entries(text: str) -> list[dict[str, str]]:
     entries: list[dict[str, str]] = []
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
     words = [
-        double or two or three for line in lines for double, two, three in _TOKEN.findall(line)
+        single or double or bare for line in lines for single, double, bare in _TOKEN.findall(line)
     ]
     pairs = zip(words[::2], words[1::2], strict=False)
     for name, value in pairs:

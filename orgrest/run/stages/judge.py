@@ -15,6 +15,7 @@ from urllib.parse import urldefrag, urljoin
 from orgrest import classes
 from orgrest.http import patterns
 from orgrest.http.values import Values
+from orgrest.http.values.global_variables import text_of
 from orgrest.model import OrgrestError
 from orgrest.run.documents.expect import expected_status
 from orgrest.run.results import resolved
@@ -104,11 +105,14 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
 
             named, _, read = for_script(code, values, job.parsed.span.start)
             variables.update(named)
-        context.secrets.show_to_scripts(read | context.readable(code))
+        held = context.secrets.show_to_scripts(read | context.readable(code))
         script_input = ScriptInput(variables, environment=context.environment.values())
         request, response = exchange
         log = context.engine.run(code, host, script_input, without_secrets(request), response).log
-        return json.loads(log[-1])[0] if log else None  # in a list, undefined is null
+        value = json.loads(log[-1])[0] if log else None  # in a list, undefined is null
+        for text in _texts(value):  # the reason of a failure shows them
+            context.secrets.computed(text, held)
+        return value
 
     def evaluate(expression: str) -> Any:
         return javascript(f"console.log(JSON.stringify([({expression}\n)]))", "httpyac")
@@ -128,6 +132,17 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
         matches=partial(_matches, search),
         wrong_by_schema=partial(_wrong_by_schema, context),
     )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all strings and numbers in a JSON value as strings."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif value is not None and not isinstance(value, bool):
+        yield text_of(value)
 
 
 def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> bool:

@@ -42,7 +42,8 @@ from scriptschema.fuzzing.campaign.workers import (
     Workers,
 )
 from scriptschema.fuzzing.corpora import features
-from scriptschema.fuzzing.corpora.folder import CorpusFolder, read_trees
+from scriptschema.fuzzing.corpora.folder import CorpusFolder
+from scriptschema.fuzzing.corpora.reading import read_trees
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.severity import severity_of

@@ -23,7 +23,7 @@ from scriptschema.fuzzing.campaign.fuzzer import Batch, Enough, Fuzzer
 from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
-from scriptschema.fuzzing.corpora.folder import read_trees
+from scriptschema.fuzzing.corpora.reading import read_trees
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.leftovers import adopt

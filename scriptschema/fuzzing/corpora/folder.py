@@ -8,15 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Self
 
-from scriptschema import files, wire
+from scriptschema import files
 from scriptschema.files import FileError
-from scriptschema.fuzzing import encoding
 from scriptschema.generation.bulk import interrupts_later
-from scriptschema.messages import ModuleSet
 
 _HELD: Final = 200
 """The maximum number of buffered journal lines. After a crash, the work for these lines is
@@ -26,20 +24,6 @@ repeated."""
 def name_of(data: bytes) -> str:
     """Return the name of a tree's file, which depends only on its bytes."""
     return f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.pb"
-
-
-def read_trees(
-    folder: Path, report: Callable[[FileError], None] = lambda _: None
-) -> Iterator[bytes]:
-    """Yield the trees in a campaign's corpus, and call `report` with an error for other files."""
-    for path in sorted(folder.rglob("*.pb")):
-        try:
-            data = path.read_bytes()
-            encoding.scan(ModuleSet, data)
-        except (OSError, wire.WireError) as error:
-            report(FileError(f"{path}: {files.reason_of(error)}"))
-        else:
-            yield data
 
 
 class CorpusFolder:

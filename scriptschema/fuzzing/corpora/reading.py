@@ -27,7 +27,7 @@ from scriptschema.luau import sources
 from scriptschema.luau.parse import COMMENTS, ParseError, parse
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
-from scriptschema.versions import Version
+from scriptschema.versions import TODAY, Version
 
 Form = Literal["binary", "text", "json", "luau"]
 FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
@@ -278,3 +278,21 @@ def read_seeds(
     if not programs:
         raise FileError(f"{name_of(folder)}: no usable programs")
     return Seeds([*programs], sum(programs.values()))
+
+
+def read_trees(
+    folder: Path, on_problem: Callable[[FileError], None] = lambda _: None
+) -> Iterator[bytes]:
+    """Yield the encoded trees in the corpus of a campaign.
+
+    `on_problem` is called for each binary file that is not a tree. Other files are ignored.
+    """
+    reader = Reader(form="binary", luau=TODAY)
+    for item in corpus_files([folder]):
+        if isinstance(item, Input) and files.ENDINGS.get(item.path.suffix) != "binary":
+            continue
+        for tree in [item] if isinstance(item, FileError) else reader.read(item):
+            if isinstance(tree, FileError):
+                on_problem(tree)
+            else:
+                yield tree.data

@@ -13,6 +13,7 @@ from typing import Final
 
 import attrs
 
+from scriptschema import files
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import SEVERAL, WRONG, Failed, Normal, learned
@@ -93,13 +94,7 @@ class CommandTarget:
         megabytes = self.description.megabytes
         code = self._sources.program.encode("utf-8", "surrogateescape")
         if self._reads_file:
-            # Each run gets new files, because the run before may have changed or deleted them.
-            self._path.write_bytes(code)
-            module = self._path.with_name("module0.luau")
-            if self._sources.module is not None:
-                module.write_bytes(self._sources.module.encode("utf-8", "surrogateescape"))
-            else:
-                module.unlink(missing_ok=True)
+            self._write_files(code)
             began = time.monotonic()
             process = start(words, megabytes, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
             return process, began
@@ -108,6 +103,19 @@ class CommandTarget:
             program.seek(0)
             began = time.monotonic()
             return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
+
+    def _write_files(self, code: bytes) -> None:
+        """Write the files for a run. The run before may have changed or deleted them."""
+        module = self._path.with_name("module0.luau")
+        try:
+            self._path.write_bytes(code)
+            if self._sources.module is not None:
+                module.write_bytes(self._sources.module.encode("utf-8", "surrogateescape"))
+            else:
+                module.unlink(missing_ok=True)
+        except OSError as error:
+            command, reason = self.description.command, files.reason_of(error)
+            raise TargetError(f"{command}: could not write {error.filename}: {reason}") from None
 
     def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:
         watched = watch(process, began, self._seconds, self.description.output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +11,7 @@ import pytest
 from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from servers import RawServer, closing, httpbin, response
+from servers import RawServer, closing, httpbin, redirect, response
 
 from orgrest.convert.curl import to_command
 from orgrest.convert.formats import read
@@ -202,14 +201,6 @@ class TestToCommand:
         with RawServer(close) as server:
             run_curl(to_command(Request("HEAD", server.url, body=b"x")))
         assert told(server.requests[0])[::2] == (b"HEAD / HTTP/1.1", b"x")
-
-
-def redirect(connection: socket.socket, request: bytes) -> None:
-    if b" /start " in request:
-        data = response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found")
-    else:
-        data = response(b"", "Set-Cookie: b=2")
-    connection.sendall(data)
 
 
 class TestRedirectsAndCookies:

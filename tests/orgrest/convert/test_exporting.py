@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from imports import imported, sent
 from recorded import har, requests
-from servers import RawServer, response
+from servers import RawServer, redirect, response
 
 from orgrest.commands.main import program
 from orgrest.files import File
@@ -140,14 +139,6 @@ def without_order(data: bytes) -> tuple[bytes, list[bytes], bytes]:
     line, headers, body = parts_sent(data)
     cookies = [header.removeprefix(b"Cookie: ").split(b"; ") for header in headers]
     return line, sorted(b"; ".join(sorted(each)) for each in cookies), body
-
-
-def redirect(connection: socket.socket, request: bytes) -> None:
-    if b" /start " in request:
-        data = response(b"", "Location: /next", "Set-Cookie: a=1", status="302 Found")
-    else:
-        data = response(b"", "Set-Cookie: b=2")
-    connection.sendall(data)
 
 
 @pytest.mark.parametrize("target", ["curl", "python"])

@@ -433,6 +433,16 @@ def test_an_assertion_in_javascript_uses_variables_and_named_responses(run) -> N
     assert [test.held for test in done.outcomes[1].tests] == [True, True, False]
 
 
+def test_what_an_assertion_makes_of_a_secret_is_masked_in_its_reason(run) -> None:
+    done = run(
+        "@t = {{$processEnv TOKEN}}\nGET HOST/\n\n?? js [[...t].reverse().join(''), 7] == 1\n",
+        inputs={"environ": {"TOKEN": "s3cret-value"}},
+    )
+    [outcome] = done.outcomes
+    assert "eulav-terc3s" in outcome.tests[0].reason
+    assert outcome.secrets >= {"s3cret-value", "eulav-terc3s"}
+
+
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
     from orgrest.http import scripts
 

@@ -1,6 +1,7 @@
 """The commands `fuzz` and `reproduce`: their options, output and exit status."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -126,11 +127,11 @@ def test_a_broken_file_of_the_corpus_is_named_and_the_campaign_continues(tmp_pat
     folder = tmp_path / "out"
     run_here("fuzz", "-j", 1, "-t", "command:cat", "-o", folder, "-n", 2)
     (folder / "corpus" / "empty.pb").touch()
-    (folder / "corpus" / "folder.pb").mkdir()
+    os.mkfifo(folder / "corpus" / "pipe.pb")
     done = run_here("fuzz", "-j", 1, "-o", folder, "-n", 2)
     assert done.returncode == 0, done.stderr
     assert f"skipped: {folder}/corpus/empty.pb: byte 0: ModuleSet.program" in done.stderr.decode()
-    assert f"skipped: {folder}/corpus/folder.pb: Is a directory" in done.stderr.decode()
+    assert f"skipped: {folder}/corpus/pipe.pb: not a regular file" in done.stderr.decode()
 
 
 def a_target_with_two_messages(folder: Path) -> list[str]:

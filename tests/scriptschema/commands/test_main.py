@@ -5,12 +5,14 @@ import shutil
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from command import ok, ok_here, on_a_terminal, run, run_here
 
 from scriptschema import files, interop, walk, wire
+from scriptschema.commands.main import main
 from scriptschema.generation.trees import generate
 from scriptschema.messages import Local, ModuleSet
 
@@ -376,3 +378,10 @@ def test_one_tree_is_not_called_trees(tmp_path: Path) -> None:
     options = ("--message", "ExprConstantNil", tmp_path / "nil.pb")
     assert b"\n1 node, depth 0, 0 bytes\n" in ok_here("show", *options)
     assert b"1 tree, 1 node, 0 bytes\n" in ok_here("corpus", "stats", *options)
+
+
+def test_the_command_line_works_outside_the_main_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    with ThreadPoolExecutor() as threads, pytest.raises(SystemExit) as ended:
+        threads.submit(main, ["--version"]).result()
+    assert ended.value.code == 0
+    assert "scriptschema" in capsys.readouterr().out

@@ -74,6 +74,11 @@ def test_each_variant_gets_the_program_whatever_the_run_before_did_to_it(change:
     assert [found.output for found in outcomes] == ["print(1)", "print(1)"]
 
 
+def test_a_target_that_leaves_a_folder_in_place_of_the_program_is_named() -> None:
+    with pytest.raises(TargetError, match=r"^sh .* could not write .*program.luau: Is a directory"):
+        command("sh -c 'rm $0; mkdir $0' {file}", variants=("-a", "-b"))
+
+
 def test_each_variant_is_put_where_it_belongs() -> None:
     variants = ("-O0", "-O2 --codegen")
     after = command("echo x {file}", variants=variants)
