@@ -226,8 +226,8 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "js",
         "EXPRESSION",
-        "The value of a JavaScript expression, which can use httpyac's `response`. The last "
-        "operator in the line is the assertion's.",
+        "The value of a JavaScript expression, which can use variables, the responses of named "
+        "requests and httpyac's `response`. The last operator in the line is the assertion's.",
         _javascript,
         required=True,
     ),
