@@ -124,8 +124,8 @@ def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
 def found(text: str, path: str) -> Any:
     """Return the first value at a path in a body.
 
-    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError. Its
-    code is `nothing-there` if the path matches nothing.
+    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError, with
+    the code `nothing-there` if the path matches nothing.
     """
     matches = all_found(text, path)
     if not matches:

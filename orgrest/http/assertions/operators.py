@@ -1,6 +1,6 @@
-"""The operators of assertions: a table with a row for each.
+"""The table of the operators that assertions can use.
 
-Documentation, completion and hover are generated from the rows.
+Documentation, completion and hover texts are generated from its rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _COUNT = compiled(r"\s*(==|>=|<=|>|<)?\s*(\d{1,18})\s*")
 
 @classes.frozen
 class Comparison:
-    """The subject of an assertion, the response, and the expected value with variables replaced."""
+    """The inputs of an operator: the subject, the response, and the expected value.
+
+    Variables in the expected value have already been replaced.
+    """
 
     subject: Subject
     path: str
@@ -68,8 +71,8 @@ class Operator:
     is set, the operand must be given and must match `form`, a pattern with its description.
     Otherwise, a missing operand is the empty string. `of` returns the value to be compared, by
     default the subject's value. `judge` gets that value, the operand and the comparison. `why`
-    describes a failure that the value alone does not explain. If `differs` is set, a diff of the
-    value and the operand is shown.
+    describes a failure that the value alone does not explain. If `differs` is set, a failure is
+    shown with a diff of the value and the operand.
     """
 
     name: str

@@ -8,7 +8,10 @@ from orgrest.model import Span
 
 
 def read_assertion(text: Template, span: Span) -> Assertion | str:
-    """Parse the text after `??` in the line at `span`. If it is invalid, return the reason."""
+    """Return the assertion in `text`, the part after `??` of the line at `span`.
+
+    If the assertion is invalid, the reason is returned instead.
+    """
     result = find(text.text)
     if isinstance(result, str):
         return result

@@ -1,6 +1,6 @@
-"""The subjects of assertions: a table with a row for each.
+"""The table of the subjects that assertions can use.
 
-Documentation, completion and hover are generated from the rows.
+Documentation, completion and hover texts are generated from its rows.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Subject:
     given. If `parts` is not empty, the path must be one of its keys. `find` returns all matches of
     a path, and raises OrgrestError if the path is malformed or does not fit the body. The value is
     the first match. If `several` is set and there are at least two matches, the value is the list
-    of all matches. `whole` returns the value of the subject without a path, if it differs from what
-    `find` returns. `read` converts the expected value for verdicts, and `same` compares it with the
-    value.
+    of all matches. If `whole` is given, it returns the value of the subject without a path, and
+    `find` is not used. `read` converts the expected value before it is compared. `same` returns
+    whether a value equals the expected value.
     """
 
     name: str

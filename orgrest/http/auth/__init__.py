@@ -3,7 +3,7 @@
 A scheme's module defines how its credentials are written in an `Authorization` header (`read`),
 which of their values are secret, which requests are sent with them (`Credentials.flow`), and the
 equivalent curl options. `SCHEMES` has a row for each scheme. Basic credentials and OAuth 2.0 tokens
-are sent directly as a header, and `tokens` obtains the tokens. `certificates` handles client
+are sent directly as a header. `tokens` obtains OAuth 2.0 tokens, and `certificates` handles client
 certificates for TLS. No module here opens a socket.
 """
 
@@ -29,7 +29,7 @@ SCHEMES: Final[Mapping[str, str]] = {
     "oauth2": "oauth2",
     "openid": "oauth2",
 }
-"""The module for each scheme, by the lower-case name with which its credentials begin."""
+"""Maps the lower-case name of each authentication scheme to its module."""
 
 
 @classes.frozen

@@ -39,7 +39,7 @@ class DigestCredentials(Credentials):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The password."""
+        """The values that must not be shown: the password."""
         return (self.password,)
 
     def flow(

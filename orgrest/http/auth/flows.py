@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LONGEST_LOGIN = 300.0
 """The maximum time for the user to sign in with a browser, in seconds."""
 PATIENCE = 600.0
-"""The maximum time for the user to confirm the code of a device, in seconds."""
+"""The maximum time for the user to confirm a device code, in seconds."""
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _LARGEST = 2**20
 """The maximum size of a response that may contain a token, in bytes."""
@@ -146,7 +146,7 @@ def refresh(grant: Grant, token: str) -> Flow:
 
 
 def _with_code(grant: Grant) -> Flow:
-    """Let the user sign in with a browser, and exchange the resulting code (RFC 6749, 4.1)."""
+    """Let the user sign in with a browser, and exchange the code for a token (RFC 6749, 4.1)."""
     from base64 import urlsafe_b64encode
     from hashlib import sha256
     from secrets import token_urlsafe
@@ -235,7 +235,7 @@ def _post(
     *,
     hidden: tuple[str, ...] = (),
 ) -> Request:
-    """Return a request that authenticates the client (RFC 6749, section 2.3)."""
+    """Return a POST request that authenticates the client and sends a form (RFC 6749, 2.3)."""
     headers = [
         ("Content-Type", "application/x-www-form-urlencoded"),
         ("Accept", "application/json"),

@@ -1,11 +1,11 @@
 r"""Reads `Authorization: NTLM USER PASSWORD` or `Negotiate ...`, and answers a challenge with NTLM.
 
 The user may be `DOMAIN\user`, or `DOMAIN\\{{user}}`, since `\{{` does not begin a variable. The
-handshake is described in [MS-NTHT]. An announcement, the server's challenge and the answer to it
-(NTLMv2) are sent over one connection, which is authenticated from then on. With `Negotiate` (RFC
-4559), the same messages are sent: Kerberos is not supported. pyspnego (the extra `ntlm`) computes
-the messages. pyspnego runs in pure Python on all systems, so the credentials of the Windows user
-are not used.
+handshake is described in [MS-NTHT]. The client's negotiate message, the server's challenge and the
+client's answer (NTLMv2) are sent over one connection, which is authenticated from then on. With
+`Negotiate` (RFC 4559), the same messages are sent: Kerberos is not supported. The messages are
+computed by pyspnego (the extra `ntlm`), which runs in pure Python on all systems, so the
+credentials of the Windows user are not used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHALLENGE = compiled(
     r"(?:^|,)\s*(ntlm|negotiate)(?:\s+([A-Za-z0-9+/]+=*))?\s*(?=,|$)", re.IGNORECASE
 )
 _AS_SENT = compiled(r"(?:TlRMTVNTUA|YI|oY|oX)[A-Za-z0-9+/]+=*")
-"""Matches an NTLM message or a token of RFC 4178, in Base64."""
+"""Matches a Base64-encoded NTLM message or RFC 4178 token."""
 
 
 @classes.frozen
@@ -44,13 +44,13 @@ class NtlmCredentials(Credentials):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The password."""
+        """The values that must not be shown: the password."""
         return (self.password,)
 
     def flow(
         self, request: Request, _host: str, _target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request unchanged, then with the announcement, then with the answer.
+        """Yield the request unchanged, then with each of the two messages of the NTLM handshake.
 
         Returns a warning if the server sent no challenge. Raises TransportError if the connection
         was closed during the handshake.
@@ -133,7 +133,10 @@ class _Handshake:
 
 
 def _challenge(response: Response, scheme: str) -> str | None:
-    """Return the token in the server's challenge, possibly "", or None if it sent no challenge."""
+    """Return the token in the server's challenge, or None if there is no challenge.
+
+    The token is "" if the challenge does not contain one.
+    """
     for value in find_headers(response.headers, "WWW-Authenticate"):
         for match in _CHALLENGE.finditer(value):
             if match[1].lower() == scheme.lower():

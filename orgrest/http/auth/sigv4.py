@@ -61,7 +61,7 @@ class AwsCredentials(Credentials):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The secret key and the session token."""
+        """The values that must not be shown: the secret key and the session token."""
         return self.secret, self.token
 
     def flow(
@@ -85,7 +85,8 @@ class AwsCredentials(Credentials):
 def read(value: str, _: DocumentLookups) -> str | AwsCredentials:
     """Parse `key secret`, optionally followed by named fields.
 
-    A scheme with a single word is returned unchanged. Raises OrgrestError for any other value.
+    A value with fewer than two words after the scheme is returned unchanged. Raises OrgrestError
+    for malformed credentials.
     """
     credentials = value.partition(" ")[2].strip()
     if " " not in credentials:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 LEEWAY = 5.0
-"""How long before its expiry a token is replaced, in seconds."""
+"""Tokens are replaced this many seconds before they expire."""
 
 
 @classes.frozen
@@ -91,7 +91,11 @@ class Tokens:
         return token
 
     def renew(self, grant: Grant) -> Token | None:
-        """Return a new token after a server rejected the current one, or None if it refuses."""
+        """Replace a token that a server rejected, and return the new token.
+
+        Returns None if the token cannot be refreshed or the server refuses to do so. Raises
+        TransportError if no response arrives.
+        """
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)
         return None if new is None else self._keep(grant, new)

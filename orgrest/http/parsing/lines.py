@@ -122,7 +122,7 @@ def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
 
 
 def mismarked(text: str) -> str | None:
-    """Return an error message if a line is an assertion without `??` at its start, or None."""
+    """Return an error message if a line is an assertion that lacks `??`, otherwise None."""
     if match := HURL_STATUS.fullmatch(text):
         return f"the status is asserted with ??, as in ?? status == {match['status']}"
     match = MISMARKED.fullmatch(text)
@@ -136,7 +136,7 @@ def mismarked(text: str) -> str | None:
 
 
 def is_assertion(text: str) -> bool:
-    """Return whether a line is an assertion, possibly with a wrong mark."""
+    """Return whether a line is an assertion, including one with a wrong mark instead of `??`."""
     return ASSERTION.fullmatch(text) is not None or mismarked(text) is not None
 
 

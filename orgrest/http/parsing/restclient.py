@@ -359,7 +359,7 @@ class _RequestReader:
         return False
 
     def _refuse_assertions(self, lines: list[Line]) -> None:
-        """Record a problem for each assertion among headers: in Emacs, it ends the request."""
+        """Record a problem for each assertion among headers: in Emacs, it would end the request."""
         for line in lines:
             if is_assertion(line.text.lstrip(" \t")):
                 reason = (

@@ -140,7 +140,7 @@ class _Reader:
     def _is_assertion(self, line: Line) -> bool:
         """Record the assertion in a line, and return whether there was an assertion.
 
-        An assertion that is malformed or lacks its mark is recorded as a problem.
+        An assertion that is malformed or has a wrong mark instead of `??` is recorded as a problem.
         """
         start = line.start + line.indent
         assertion = assertion_in(line.text.lstrip(" \t"), start, line.end)

@@ -1,7 +1,7 @@
 r"""Parses request files of VS Code REST Client, JetBrains' HTTP Client and httpyac.
 
-The three tools share most of their language. A file in the shared part means the same in all
-three:
+The three tools share most of their language. A file that only uses the shared part has
+the same meaning in all three:
 
     @host = https://example.org        a variable, used as {{host}}
     ### Log in                         separates requests, and names the request below it

@@ -106,11 +106,11 @@ class Reader:
         return LineState("head", url=not (region.headers or region.problems))
 
     def problem(self, offset: int, reason: str, code: str) -> None:
-        """Record an error that prevents the request of this region from being sent."""
+        """Record an error in the current region, which prevents its request from being sent."""
         self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def assertion(self, line: Line, text: Template) -> None:
-        """Parse the text of an assertion in `line`, and add it to this region."""
+        """Parse the text of an assertion in `line`, and add it to the current region."""
         from orgrest.http.assertions.reading import read_assertion
 
         assertion = read_assertion(text, line.span)
@@ -126,7 +126,7 @@ class Reader:
             self.region.end = line.span.end
 
     def notice(self, offset: int, reason: str, code: str) -> None:
-        """Record a warning about this region."""
+        """Record a warning about the current region."""
         self.region.notices.append(Notice.at(self.source, offset, reason, code))
 
     def close(self, end: int, title: str | None = None) -> None:
@@ -198,10 +198,10 @@ class Reader:
 
 
 def _for_document(script: Script) -> Script:
-    """Return a script outside of all requests as a script of the document.
+    """Convert a script of a region without a request into a script of the document.
 
-    As in httpyac, a script without an event runs once. A script that should run at the end of its
-    region also runs once, because that region contains no request.
+    As in httpyac, a script of httpyac that names no event, or that runs at the end of its region,
+    runs once. All other scripts run for every request.
     """
     if script.host == "httpyac" and script.when in ("before", "end"):
         return classes.evolve(script, when="before", runs="once")

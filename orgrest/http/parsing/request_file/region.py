@@ -1,4 +1,4 @@
-"""The state of parsing the text between two separators of a request file, and its lines."""
+"""The lines of a request file, and the parsed parts of the text between two separators."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Line:
 
 @classes.define(eq=False)
 class RequestRegion:
-    """The parts read so far from the text between two separators."""
+    """The parts parsed so far of the text between two separators."""
 
     start: int
     title: str | None
@@ -100,7 +100,7 @@ class RequestRegion:
         )
 
     def is_delimited(self) -> bool:
-        """Return whether only a separator ends the region, so a body may contain request lines."""
+        """Return whether only a separator ends the region (its body may contain request lines)."""
         is_forced = any(directive.name == "force-region-delimiter" for directive in self.directives)
         return is_forced or self.is_of_type(MULTIPART)
 
@@ -116,7 +116,7 @@ def lines_of(text: str, start: int, end: int) -> list[Line]:
 
 
 def body_of(region: RequestRegion) -> Body | None:
-    """Return the body of a region without trailing empty lines, or None if nothing is left."""
+    """Return the body of a region without trailing empty lines, or None if it is empty."""
     lines = region.body
     files = {index for index, *_ in region.files}
     while lines and not lines[-1][0].strip(" \t") and len(lines) - 1 not in files:

@@ -39,7 +39,7 @@ _STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Read an empty line, or skip a line below a pasted response."""
+    """Consume an empty line, or a line below a pasted response that does not begin a request."""
     region = reader.region
     if region.closed:
         return begins_request(text) is False
