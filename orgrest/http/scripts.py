@@ -26,7 +26,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""How many seconds of TIMEOUT each sleep in a script uses up, which limits their number."""
+"""The seconds of TIMEOUT that each sleep in a script uses up, to limit the number of sleeps."""
 VALIDATION_TIMEOUT: Final = 10.0
 """The CPU time that validating a value may take, in seconds."""
 
@@ -34,8 +34,8 @@ VALIDATION_TIMEOUT: Final = 10.0
 class ScriptError(OrgrestError):
     """Raised if a script cannot be run, fails, or does not finish.
 
-    `line` is a line of the script. If the script failed while it was running, `result` contains
-    what it had done before.
+    `line` is a line of the script. If the script failed while it was running, `result` is
+    its result up to that point.
     """
 
     result: Result | None = None

@@ -1,1 +1,4 @@
-"""Untrusted work that may take more than linear time. `process` runs it in a `worker` process."""
+"""Runs untrusted work, which may take more than linear time, in a separate process.
+
+`process` starts that process and sends it jobs. `worker` is the program that it runs.
+"""

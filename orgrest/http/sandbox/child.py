@@ -1,4 +1,6 @@
-"""A child process of a run. It is separate from `children`, so that other runs load less code.
+"""A child process of a run.
+
+This module is separate from `children` so that runs without child processes load less code.
 
 The process ends when orgrest ends. On Linux, it ends even if orgrest is killed. It inherits the
 reading end of a pipe that stays empty. Once the writing end is closed, the kernel sends SIGIO,
@@ -27,7 +29,7 @@ if sys.platform == "linux":
 
 
 class _Pipe:
-    """A pipe to a child process. Only this process has the pipe's writing end."""
+    """A pipe to a child process. Only the parent process has its writing end."""
 
     def __init__(self) -> None:
         self.read: tuple[int, ...] = ()
@@ -37,7 +39,7 @@ class _Pipe:
             self.read, self._write = (read,), (write,)
 
     def watch(self, process: int) -> None:
-        """Let the kernel signal a process when this one ends.
+        """Let the kernel send a signal to `process` when the parent process ends.
 
         If `process` is negative, its absolute value is the number of a process group.
         """
@@ -57,7 +59,7 @@ class _Pipe:
 
 
 class Child(subprocess.Popen[bytes]):
-    """A process that `children.end` kills, and its children too if it leads a process group."""
+    """A process that `children.end` kills, together with its process group if it leads one."""
 
     broken_off = False
 

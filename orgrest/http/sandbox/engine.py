@@ -28,7 +28,7 @@ STACK = 2**19
 _MOST_RANDOM = 2**16
 DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 
-# A surrogate that JSON.stringify has escaped is a lone one: half of a character.
+# JSON.stringify only escapes lone surrogates, which are halves of characters.
 _LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
 _CHANGED = {
     "message": "it modified JavaScript's own objects, so its results cannot be read",
@@ -151,7 +151,7 @@ def _bytes(kind: str, text: str) -> bytes:
 
 
 def _digest(given: str, form: str) -> str:
-    """Return the digest or HMAC of a string that is given in pieces."""
+    """Return JSON with the digest of data in pieces, or with its HMAC if there is a key."""
     job = json.loads(given)
     try:
         data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])

@@ -30,7 +30,7 @@ class _Search(FilterFunction):
 
 
 class _Environment(jsonpath.JSONPathEnvironment):
-    """The JSONPath dialect of the package, with filter functions that use RE2."""
+    """The JSONPath dialect of the package python-jsonpath, with regular expressions from RE2."""
 
     def setup_function_extensions(self) -> None:
         super().setup_function_extensions()

@@ -159,7 +159,7 @@ def _script(job: dict[str, Any], engines: list[Any]) -> Generator[str, dict[str,
 
 def main() -> None:
     """Answer jobs until standard input ends."""
-    # Later imports are installed next to orgrest, whose folder need not be on this Python's path.
+    # Packages imported later are installed next to orgrest, which may not be on this Python's path.
     sys.path.insert(0, str(Path(__file__).parents[3]))
     _limit()
     engines: list[Any] = []

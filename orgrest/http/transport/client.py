@@ -62,7 +62,7 @@ class Hop:
     """A request with the header lines that were sent, the time it was sent, and its response.
 
     `started` is a Unix time. `number` is its position among the requests of the run. `response` is
-    None if no response arrived. `error` is the reason, if the request was therefore sent again.
+    None if no response arrived. If the request was then sent again, `error` is the reason.
     """
 
     request: Request

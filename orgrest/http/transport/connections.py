@@ -1,7 +1,7 @@
 """Connections that send the given bytes exactly and read within limits.
 
 urllib3's connections use http.client, which would normalize targets and merge header lines. `exact`
-creates classes of pools whose connections do neither.
+creates pool classes whose connections do neither.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class _Interruptible(_Exact):
 
 
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
-    """Return a subclass of `pool` with exact connections, whose sockets are added to `sockets`."""
+    """Return a subclass of `pool` whose connections send exact bytes and register in `sockets`."""
     cls = pool.ConnectionCls
     direct = cls._new_conn is urllib3.connection.HTTPConnection._new_conn
     ours = _Interruptible if direct else _Exact

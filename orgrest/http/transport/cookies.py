@@ -31,7 +31,7 @@ _ADDRESS = compiled(r"\[.*\]|[\d.]+", re.ASCII)
 _LATEST = 253_402_300_799
 """The end of the year 9999, in seconds since 1970. Later times cannot be shown as a date."""
 _PUBLIC = compiled(r"[^.]*|(?:ac|biz|co|com|edu|go|gov|info|mil|ne|net|nom|or|org)\.[a-z]{2}")
-"""Matches domains in which anybody can register a name (RFC 6265, section 5.3, step 5)."""
+"""Matches domains under which anyone can register a name (RFC 6265, section 5.3, step 5)."""
 _LEAST_SECRET = 8
 """The minimum length of a value that is masked. Shorter values occur in text by chance."""
 
@@ -157,7 +157,7 @@ class Cookies:
                     del self._kept[identity]
 
     def header(self, url: Url) -> str | None:
-        """Return the value of the Cookie header for a request for `url`, or None."""
+        """Return the value of the Cookie header for `url`, or None if no cookie matches."""
         matching = sorted(
             (cookie for cookie in self if cookie.goes_to(url)), key=lambda cookie: -len(cookie.path)
         )

@@ -55,10 +55,10 @@ class Listener:
         return f"stopped reading after {self.most} messages (to read more, use # @messages N)"
 
     def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
-        """Read server-sent events, and return why reading stopped early, or None if it did not.
+        """Read server-sent events until the stream ends or a limit is reached.
 
-        Raises urllib3's errors. If the server is silent for too long, no error is raised, and
-        reading stops early.
+        Returns a note if the server was silent for too long or sent the maximum number of messages,
+        otherwise None. Raises urllib3's errors, except for its read timeout.
         """
         parsed = at = 0  # ends of the text that was parsed, and that was searched for event ends
         try:

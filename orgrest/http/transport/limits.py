@@ -88,12 +88,11 @@ class Budget:
         *,
         after: Budget | None = None,
     ) -> None:
-        """Start with a number of requests, a `size` in bytes, and a time in `seconds`.
+        """Allow a number of requests, `size` bytes to receive, and a time in `seconds`.
 
-        `size` is the number of bytes to receive. `seconds` is None if there is no time limit.
-        `after` is the earlier budget that a budget for teardowns continues. Both share the
-        remaining requests and bytes. The time of the new budget starts when the time of the earlier
-        budget is up, or when the earlier budget is stopped.
+        `seconds` is None if there is no time limit. `after` is the earlier budget that a budget for
+        teardowns continues: both share the remaining requests and bytes. The time of the new budget
+        starts when the earlier budget runs out of time or is stopped.
         """
         self._after = after
         self._seconds = seconds
@@ -114,13 +113,13 @@ class Budget:
 
     @property
     def spent(self) -> str:
-        """A message on why nothing new may be started, or "" while the run continues."""
+        """The reason why nothing new may be started, or "" while the run continues."""
         if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
             self.stop(_TIME_OVER)
         return self._why or self._left.spent
 
     def stop(self, why: str) -> None:
-        """End the run and all waits. Later calls do not change the reason."""
+        """End the run and all waits, for the reason `why`. Later calls have no effect."""
         if not self._stopped.is_set():
             self._why, self.ended = why, time.monotonic()
             self._stopped.set()

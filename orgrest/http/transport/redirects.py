@@ -36,7 +36,7 @@ _ABOUT_BODY = frozenset(
         *("content-type", "digest", "expect", "last-modified", "transfer-encoding"),
     ]
 )
-"""Headers that are left out with the body (RFC 9110, section 15.4, item 5)."""
+"""Headers that are left out if the body is left out (RFC 9110, section 15.4, item 5)."""
 _TO_ANY_ORIGIN = {
     "accept",
     "accept-charset",
@@ -294,7 +294,7 @@ def check_public(host: str) -> None:
 
 
 def was_public(host: str, peer: str) -> bool:
-    """Return whether the server that a connection was made to is public.
+    """Return whether the server at the other end of a connection is public.
 
     `host` is the host of the URL, and `peer` the address of the server. If `peer` is empty, because
     a proxy was used, a host name counts as public.

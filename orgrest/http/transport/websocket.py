@@ -56,9 +56,9 @@ def check(request: Request) -> None:
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:
-    """Return (whether to wait for the server first, bytes) for each message in a body.
+    """Return the messages in a body, as pairs of a flag and the bytes to send.
 
-    An empty message is not sent.
+    The flag says whether to wait for a message from the server first. An empty message is not sent.
     """
     parts = _SEPARATOR.split(body)
     waits = [False, *(mark is not None for mark in parts[1::2])]

@@ -129,10 +129,11 @@ def show(text: str) -> str:
 
 @cache
 def accept_encoding() -> str:
-    """Return the content codings that urllib3 can decode here, for Accept-Encoding.
+    """Return the content codings that urllib3 can decode, as the value of Accept-Encoding.
 
-    The value is the same as that of urllib3's `make_headers`. It is computed here because a dry run
-    also shows it, and importing urllib3 would take longer than the rest of a dry run.
+    The value depends on the installed packages, and equals that of urllib3's `make_headers`. It is
+    computed here because a dry run also shows it, and importing urllib3 would take longer than the
+    rest of a dry run.
     """
     optional = [
         coding for coding, packages in _CODINGS.items() if any(map(_is_installed, packages))
