@@ -38,7 +38,7 @@ def whole(text: str) -> str:
 
 @classes.frozen
 class Span:
-    """A range of character offsets in the text of a `Source`, from `start` up to before `end`."""
+    """A range of character offsets in a `Source`'s text, which includes `start` but not `end`."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class Position:
 
 
 def line_starts(text: str) -> list[int]:
-    r"""Return the start offset of each line in `text`, and of one more line after the last."""
+    r"""Return the start offset of each line in `text`, and of an imaginary line after the last."""
     sizes = map((1).__add__, map(len, text.split("\n")))
     return list(itertools.accumulate(sizes, initial=0))
 
@@ -209,7 +209,7 @@ class Notice:
 
 @classes.frozen
 class Capture:
-    """`-> jq-set-var :name EXPR` sets `name` to the value of the jq program EXPR."""
+    """A capture `-> jq-set-var :name EXPR`, which sets `name` to the value of a jq program."""
 
     name: str
     expression: str
@@ -234,7 +234,7 @@ class Credentials(ABC):
     def flow(
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the requests to send. Each response, up to the final one, is passed back in.
+        """Yield the requests to send. The caller passes each response back to the generator.
 
         `host` and `target` are the host and the target of the request as they are sent. Returns a
         warning for the user, or None. Sends nothing itself. Raises TransportError.

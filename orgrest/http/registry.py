@@ -70,7 +70,7 @@ class Header(Entry):
         return tuple(entry for name in self._parameters for entry in self._own(name))
 
     def _own(self, name: str) -> tuple[Entry, ...]:
-        """Return the values in a table. A value without a source gets the source of the field."""
+        """Return a table's entries. Entries without a source get the source of this field."""
         return tuple(
             entry if entry.source else classes.evolve(entry, source=self.source)
             for entry in _table(name)

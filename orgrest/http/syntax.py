@@ -337,7 +337,7 @@ class Definitions:
 
 
 Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
-"""One item of a block or request file."""
+"""A part of a block or request file: a request, or a line outside of requests."""
 
 
 @classes.frozen

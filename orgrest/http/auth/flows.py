@@ -295,7 +295,7 @@ def secrets_in(response: Response) -> frozenset[str]:
 
 
 def parameters_in(query: str) -> dict[str, str] | None:
-    """Return the parameters of a redirect, or None if one is repeated (RFC 6749, section 3.1)."""
+    """Return a redirect's parameters, or None if a parameter is repeated (RFC 6749, 3.1)."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:
@@ -313,9 +313,9 @@ def _is_text(text: str) -> bool:
 
 
 def _number(value: object, default: float, *, most: float) -> float:
-    """Return a number that a server sent as a number or string, or `default` if it is invalid.
+    """Return `value`, a number or numeric string from a server, as a float of at most `most`.
 
-    The result is at most `most`.
+    Returns `default` if the value is invalid.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return default

@@ -156,7 +156,7 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Join the lines of a URL. Return the URL, and the HTTP version after it or None.
+    """Join the lines of a URL. Return the URL, and its HTTP version or None.
 
     The version may follow the last or the first line of the URL. The pattern `version` matches a
     version at the end of a line, including the blanks before it.

@@ -34,7 +34,7 @@ def parse(source: Source) -> Document:
 
 
 class _Reader:
-    """Reads the lines of a source once."""
+    """Parses one request, in one pass over the lines of its source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -222,7 +222,7 @@ class Cookies:
 
 
 class NoCookies(Cookies):
-    """Cookies for one request that neither sends nor stores any, not even after a redirect."""
+    """An empty cookie store for one request, which also ignores the cookies of redirects."""
 
     def store(self, url: Url, lines: Iterable[str]) -> None:
         """Ignore the cookies of a response."""

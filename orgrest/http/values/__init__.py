@@ -10,7 +10,7 @@ of these is used:
 block's own definition; 3. the last `:name = value` in the block, above the request; 4. `:var
 name=value` of an Org block; 5. a capture by a request of an earlier block of the same document.
 
-In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` refers to
+In request files, and in `http` and `rest` blocks without restclient's syntax, `{{...}}` refers to
 values. `:name` refers to values only if the file has a line `:name = value`. The first of these is
 used:
 

@@ -194,8 +194,8 @@ class Context:
     `environment`, `answers` and `tokens`. `names` resolves the names of the document's requests.
 
     Paths are relative to `directory`, and responses are saved below `saves_below`. `values` are the
-    ``:var``s of a block that may refer to variables, and `literal` are the ``:var``s that are not
-    expanded. `replaced` are the values that a `run` line passes to its requests.
+    `:var` values of a block that may refer to variables, and `literal` are the `:var` values that
+    are not expanded. `replaced` are the values that a `run` line passes to its requests.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class Context:
         literal: Mapping[str, str] | None = None,
         directory: Path | None = None,
     ) -> Context:
-        """Return the context of a block, with its ``:var``s and its own folder, if it has one."""
+        """Return the context of a block, with its `:var` values, and its own folder if any."""
         inner = copy(self)
         inner.values = values or {}
         inner.literal = literal or {}

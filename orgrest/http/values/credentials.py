@@ -1,4 +1,4 @@
-"""The credentials of a request, from its headers and from the settings around its document."""
+"""Reads the credentials of a request from its headers and from settings near its document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SSL = "SSLConfiguration"
 
 
 class Credentials:
-    """The credentials of a request, from its headers and from the settings around its document.
+    """The credentials of a request, from its headers and from settings near its document.
 
     All of them become secrets of the document. `to_compute` are credentials whose header can only
     be computed when the request is sent. `secrets` are the secrets in that header.

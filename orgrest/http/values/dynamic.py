@@ -55,7 +55,7 @@ class DynamicContext:
 
     @property
     def random(self) -> Random:
-        """The random number generator, which is the system's or a seeded one."""
+        """The system's random number generator, or a generator with the given seed."""
         from random import Random, SystemRandom
 
         if self._random is None:
@@ -103,7 +103,10 @@ def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
 
 
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
-    """Return the row for a string and the match of its pattern, or the reason if no row matches."""
+    """Return the dynamic value that a string uses, and the match of its pattern.
+
+    If there is no such value, or if its arguments are invalid, the reason is returned instead.
+    """
     text = text.strip()
     for dynamic in DYNAMICS:
         if match := dynamic.pattern.fullmatch(text):
@@ -154,7 +157,7 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Return a time some months later. A day that this month lacks becomes its last day."""
+    """Return a time some months later. The day is at most the last day of the new month."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months

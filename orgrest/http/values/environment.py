@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Environment:
-    """The variables of the `chosen` environments, which files around a document define."""
+    """The variables of the `chosen` environments, which are defined in files near a document."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Environment:
 
     @property
     def every(self) -> Environments:
-        """All environments in the files around the document, and in the editor's settings."""
+        """All environments in the files near the document, and in the editor's settings."""
         if self._every is None:
             from orgrest.http.values import environments
 

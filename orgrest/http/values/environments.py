@@ -99,7 +99,7 @@ class Broken:
 
 @classes.frozen
 class Environments:
-    """The environments that the files around a document define.
+    """The environments that the files near a document define.
 
     `by_name` also has the key `SHARED`, for the variables of every environment. `project` is the
     folder where the search ended. `certificates` are the settings for client certificates by host,
@@ -249,7 +249,10 @@ def _read_all(folders: Sequence[Path]) -> Environments:
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
-    """Overwrite settings with newer ones, but merge the members of JetBrains' objects."""
+    """Add `new` settings to the `known` settings, merging the members of JetBrains' objects.
+
+    Other settings replace those with the same name.
+    """
     for name, setting in new.items():
         old = known.get(name)
         if old is not None and name in OBJECTS:
@@ -282,7 +285,10 @@ def _of_key(
 
 
 def mentions(file: Path, word: str) -> bool:
-    """Return whether a broken file might define a word: it contains it, or is unreadable."""
+    """Return whether a broken file might define `word`.
+
+    This is the case if the file contains the word or cannot be read.
+    """
     try:
         with file.open("rb") as stream:
             return word.encode() in stream.read(_MOST_LOOKED_THROUGH)

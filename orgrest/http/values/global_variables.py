@@ -52,9 +52,10 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace all values with those that a script left. Note which contain one of `secrets`.
+        """Replace all variables with `values`, the variables after a script has run.
 
-        If `keep` is False, the values that the script changed are only kept for this run.
+        A changed value that contains one of `secrets` counts as secret. If `keep` is False, changed
+        values are only kept for this run.
         """
         hidden = [secret for secret in secrets if secret.strip()]
         for name, value in values.items():

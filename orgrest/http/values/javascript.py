@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _TEXTS = ("$processEnv", "$env.", "$dotenv")
-"""The beginnings of references to environment variables, which are always strings."""
+"""Prefixes of references to environment variables, whose values are always strings."""
 
 
 class Variables(Protocol):
@@ -47,13 +47,13 @@ class Variables(Protocol):
         """Return the source that provides a variable's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether a name is used in its own definition, which is then at `view`."""
+        """Return whether the definition at `view` is the definition of `name` itself."""
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return a value that is not repeatable: kept from an earlier attempt, or computed."""
+        """Return `compute()`, or its result in an earlier attempt to complete the request."""
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request provides later."""
@@ -172,7 +172,10 @@ class Expressions:
         return context.engine.evaluate(code, script_input)
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
-        """Return a variable's value as a string, and in the other type that httpyac may give it."""
+        """Return a variable's value as a string, and as the JSON value that httpyac may use.
+
+        Both are the same if the type is known.
+        """
         source = self._values.find(name, view)
         if isinstance(source, Definition):
             whole = source.value.text

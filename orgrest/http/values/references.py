@@ -56,7 +56,7 @@ class VariableReference:
     """A reference to a variable.
 
     The text from `start` to `end` is replaced by the variable's value. The name starts at the index
-    `at`. If `literal` is set, this is an escape sequence instead, which is replaced by that text.
+    `at`. If `literal` is set, this is an escape sequence instead, which is replaced by `literal`.
     """
 
     name: str

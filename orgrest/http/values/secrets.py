@@ -96,7 +96,10 @@ class Secrets:
         return Text(text, (secret,))
 
     def computed(self, result: str, secrets: frozenset[Secret]) -> str:
-        """Return a result computed with `secrets`, marked as secret and as containing them."""
+        """Return `result`, which was computed from `secrets`, as a string that may contain them.
+
+        The result itself becomes a secret, unless all of `secrets` are only possible.
+        """
         if not secrets:
             return result
         itself = secrets_in("" if _only_possible(secrets) else self.add(result))
@@ -112,7 +115,7 @@ class Secrets:
             self._held.put(text, known_secrets.union(secrets))
 
     def take(self, name: str, *, ask: bool) -> str:
-        """Return one of the user's secrets, or an empty string in its place if `ask` is False.
+        """Return one of the user's secrets, or an empty placeholder if `ask` is False.
 
         Raises OrgrestError if the secret is not listed, or if its provider does not return it.
         """

@@ -32,7 +32,8 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
     If `url` is only a path (or `*`, which refers to the whole server; RFC 9112, section 3.2.4), the
     host comes from the `Host` header, passed as `host`, and the scheme is https for the ports 443
     and 8443. If there is no `Host` header, the path is appended to `base`, the value of the
-    variable `host`. Otherwise, the scheme defaults to http, as in all three tools.
+    variable `host`, or returned unchanged without `base`. In all other cases, the scheme defaults
+    to http, as in all three tools.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:

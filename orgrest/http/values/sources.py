@@ -220,7 +220,7 @@ def _global(use: Use) -> Found | None:
 
 
 def _element(use: Use) -> Found | None:
-    """Return a source without a value for JetBrains' `{{$.list..name}}`.
+    """Return a source that has no value yet for JetBrains' `{{$.list..name}}`.
 
     When a request iterates over a list, an element of the list replaces this placeholder before the
     request is completed.
@@ -231,7 +231,7 @@ def _element(use: Use) -> Found | None:
 
 
 def _undone(use: Use) -> str | None:
-    """Return None in a dry run, which does not run scripts. Otherwise, raise `OrgrestError`."""
+    """Raise `OrgrestError` because a variable has no value yet, or return None in a dry run."""
     if use.context.placeholders:
         return None
     reason = (
@@ -291,7 +291,7 @@ def set_by(code: str) -> frozenset[str]:
 
 
 def _imported(use: Use) -> Found | None:
-    if use.parsed.definition(use.name) is not None:  # the value of its own definition uses it
+    if use.parsed.definition(use.name) is not None:  # the name is used in its definition
         return None
     value = use.context.names.imported_value(use.name)
     return None if value is None else Given(value, "an imported file")

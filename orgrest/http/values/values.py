@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_SIZE = 64 * 2**20
 """The maximum total length of the values inserted into a request, in characters."""
 MAX_DEPTH = 100
-"""The maximum depth to which the values of variables may use other variables."""
+"""The maximum nesting depth of variables whose values refer to other variables."""
 
 
 @classes.frozen
@@ -86,7 +86,7 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return a value that is not repeatable: kept from an earlier attempt, or computed."""
+        """Return `compute()`, or its result in an earlier attempt to complete the request."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
@@ -94,7 +94,7 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent. Values that only a run provides are then `UNKNOWN`."""
+        """Whether this is a check, which sends nothing. Values from a run are then `UNKNOWN`."""
         return self._problems is not None
 
     @property
@@ -167,7 +167,7 @@ class Values:
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether a name used in the definition at `view` refers to this definition."""
+        """Return whether the definition at `view` is the definition of `name` itself."""
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view
 
@@ -347,7 +347,7 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
 
 
 def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:
-    """Return an error message with the chain of variables through which one refers to itself."""
+    """Return an error message for a circular reference, with the chain of variables."""
     at = opened.index((name, key)) if (name, key) in opened else 0
     loop = " -> ".join([*(inside for inside, _ in opened[at:]), name])
     return f"the variable {name} refers to itself: {loop}"

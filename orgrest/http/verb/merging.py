@@ -27,9 +27,10 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method of the last of `levels` (outermost first), or "" if it is missing.
+    """Return the method of the innermost of `levels`, or "" if no level defines it.
 
-    A level inherits the method of the levels above, unless its URL has another origin.
+    The levels are ordered from the outermost to the innermost. A level without a method inherits
+    the method of the level above, unless its URL contains an origin.
     """
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
@@ -77,7 +78,10 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by a lower heading's URL, which has the same origin or none."""
+        """Return this URL extended by the URL of a lower heading.
+
+        `other` has the same origin as this URL, or no origin.
+        """
         path = self.path + other.path
         return _Url(
             self.origin,
@@ -203,7 +207,7 @@ class _Merging:
 
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
-    """Merge two lists: an item of the second replaces items of the first with the same key."""
+    """Return `above` followed by `below`, without items of `above` whose key occurs in `below`."""
     overridden = set(map(key, below))
     return [item for item in above if key(item) not in overridden] + below
 

@@ -157,7 +157,7 @@ class Tags:
         return self._stored(arguments[0], "headers", self._value(arguments[1]))
 
     def _stored(self, form: Form, part: str, path: str) -> str:
-        """Return a part of a stored response. If its request was not sent yet, it is sent first."""
+        """Return a part of a stored response. Its request is sent first if it was not sent yet."""
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('expected a response, as in (verb-stored-response "KEY")')

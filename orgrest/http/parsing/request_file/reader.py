@@ -35,7 +35,7 @@ _TITLE: Final = compiled(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(\S
 
 
 class Reader:
-    """Reads the lines of a source once.
+    """Parses a request file, in one pass over its lines.
 
     `at` is the index of the next line. The steps are tried on each line in order. The first step
     that recognizes the line consumes it and the lines that belong to it.
