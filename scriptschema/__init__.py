@@ -6,9 +6,9 @@
 
 Each name is loaded when it is first used, so `import scriptschema` takes almost no time.
 
-Some modules must be loaded whenever a message is used, although `messages` does not import them.
-These modules register a callback here (`when_complete`). So `bytes(message)` works without an
-import of `wire`, and no module imports another from a higher layer.
+`messages` cannot import modules from higher layers, but some of them must be set up as soon as the
+messages exist. This package calls them back at that point: see `when_complete`. For example, it
+loads `wire`, so that `bytes(message)` works without an explicit import of `wire`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ _waiting: list[Callable[[Mapping[str, type[Message]]], object]] = [
 
 
 def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> None:
-    """Call `callback` with a mapping of all messages by name, now or once they are complete."""
+    """Call `callback` with all message classes by name, as soon as all of them are defined.
+
+    If they are defined already, `callback` is called immediately.
+    """
     if _complete is None:
         _waiting.append(callback)
     else:
@@ -62,7 +65,7 @@ def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> 
 
 
 def announce(messages: Mapping[str, type[Message]]) -> None:
-    """Call the waiting callbacks with the complete `messages`. `messages.py` calls this last."""
+    """Pass the complete `messages` to the waiting callbacks. Called at the end of `messages.py`."""
     global _complete
     _complete = messages
     for callback in _waiting:

@@ -1,4 +1,4 @@
-"""Runs the command-line program for `python -m scriptschema`: see `commands/main.py`."""
+"""Run the command-line program with `python -m scriptschema`: see `commands/main.py`."""
 
 from scriptschema.commands.main import main
 

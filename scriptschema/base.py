@@ -42,7 +42,8 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 Int32 = NewType("Int32", int)
-"""An int32 in the signatures of messages, so that tools can distinguish it from any `int`."""
+"""The annotation of int32 values in message signatures, which tools can distinguish from any
+`int`."""
 
 
 class Int64(int):
@@ -64,7 +65,7 @@ class Since:
 Rule = Literal["required", "optional", "repeated"]
 
 UNSET: Final = "unset"
-"""The name of a oneof without a set alternative, in weights and statistics."""
+"""The name under which weights and statistics list a oneof that has no alternative set."""
 
 
 class ValidationError(ValueError):
@@ -237,18 +238,18 @@ WhichT_co = TypeVar("WhichT_co", bound=str, covariant=True)
 
 
 class Which(Generic[WhichT_co]):
-    """Declares the values of `which` to type checkers. `@message` removes this attribute."""
+    """Tells type checkers the type of `which`. `@message` removes this attribute."""
 
     def __get__(self, message: object, owner: type) -> WhichT_co | None:
-        """Declare a type to type checkers. This method is never called."""
+        """Declare the type of the attribute to type checkers. This method is never called."""
         raise NotImplementedError
 
 
 class _MessageType(ABCMeta):
-    """The metaclass of the messages: it makes `isinstance` fast and some attributes lazy.
+    """The metaclass of the messages: it makes `isinstance` fast and creates some attributes lazily.
 
-    `isinstance` is slow with an abstract class. The checks of `type`, which are used here instead,
-    are five times as fast.
+    The base class is abstract, which makes `isinstance` slow. This metaclass uses the checks of
+    `type` instead, which are five times as fast.
     """
 
     __instancecheck__ = type.__instancecheck__
@@ -367,8 +368,8 @@ class Message(BaseMessage, metaclass=_MessageType):
     def _repr_pretty_(self) -> Callable[[Any, bool], None]:
         """Return a method that prints the `repr` on several lines, for IPython and Hypothesis.
 
-        This is a property because, when Hypothesis prints a class, it would call a plain method of
-        that class.
+        This is a property because Hypothesis would call a plain method even when it prints the
+        class itself.
         """
         return lambda printer, _cycle: printing.write(self, printer)
 
@@ -378,11 +379,11 @@ class Message(BaseMessage, metaclass=_MessageType):
     _decode: ClassVar[Callable[[Any, bytes], Any]]
 
     def __bytes__(self) -> bytes:
-        """Return the encoding. Raises wire.EncodeError."""
+        """Return the message in the binary format. Raises wire.EncodeError."""
         return Message._encode(self)
 
     def write_to(self, io: IO[bytes]) -> None:
-        """Write the encoding to the binary file `io`. Raises wire.EncodeError."""
+        """Write the message to the file `io` in the binary format. Raises wire.EncodeError."""
         io.write(bytes(self))
 
     @classmethod
@@ -393,7 +394,10 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     @classmethod
     def read_from(cls, io: IO[bytes]) -> Self:
-        """Return the message in the rest of the binary file `io`. Raises wire.DecodeError."""
+        """Read the rest of the binary file `io`, and return the message that it encodes.
+
+        Raises wire.DecodeError.
+        """
         return cls.loads(io.read())
 
     # Without recursion, so that trees of any depth can be copied and pickled.
@@ -410,17 +414,17 @@ class Message(BaseMessage, metaclass=_MessageType):
 
 
 class Descriptors:
-    """One of pure-protobuf's two tables of field descriptors, created when it is first read.
+    """One of pure-protobuf's two tables of field descriptors, created on first access.
 
-    `name` is the attribute that contains the table. pure-protobuf would create both tables with the
-    class, but the annotations refer to messages that do not exist yet.
+    `name` is the attribute that contains the table. pure-protobuf would create both tables together
+    with the class, when the annotations still refer to messages that do not exist yet.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, message: object, owner: type[Message]) -> Any:
-        """Create both tables of `owner`, and return the one in question."""
+        """Create both tables of `owner`, and return the table called `name`."""
         super(Message, owner).__init_subclass__()
         return vars(owner)[self.name]
 

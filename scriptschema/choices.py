@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from scriptschema.base import INT32_MAX, INT32_MIN
 
 SMALL: Final = 48
-"""Most random integers are less than this. They are often indexes of names, and it is more useful
-to repeat names than to have many different names."""
+"""The limit that most random integers stay below. They are often indexes of names, and it is more
+useful to repeat names than to have many different names."""
 
 INTEGERS: Final = (
     *(100, 127, 128, 199, 200, 255, 256, 1000, 16383, 16384, 65535, 65536, -1, -2, -128),
@@ -164,7 +164,7 @@ class BytesChoices:
     def string(self) -> str:
         """Return a string.
 
-        Consume one byte for its kind and length, then the string's own bytes.
+        One byte determines its kind and length, and further bytes are its content.
         """
         value = self._byte()
         if value < 64:
@@ -177,7 +177,7 @@ class BytesChoices:
 
 
 def choices_of(source: int | bytes | Choices) -> Choices:
-    """Return `source` if it is a source of choices, else choices from a seed number or bytes.
+    """Return choices from a seed number or bytes. A `Choices` object is returned unchanged.
 
     Raises TypeError if `source` is anything else.
     """

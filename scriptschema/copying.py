@@ -1,8 +1,8 @@
 """Copies and pickles trees of any depth, without recursion.
 
-`copy` and `pickle` themselves recurse once per level. Here a tree is converted to a table of its
-nodes (messages and their lists) that link to each other by number. A node that occurs several times
-is listed once, so nodes shared within a tree stay shared.
+The modules `copy` and `pickle` recurse once per level. Here a tree is converted to a table of its
+nodes (messages and their lists), which refer to each other by number. A node that occurs several
+times is listed once, so nodes shared within a tree stay shared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Parts = list[Any]
 
 
 def shallow(message: NodeT) -> NodeT:
-    """Return a shallow copy of the message, with the same values."""
+    """Return a shallow copy of the message, whose fields have the same values."""
     duplicate: NodeT = _empty(message.__class__)
     _fill(duplicate, _parts(message))
     return duplicate
@@ -41,7 +41,7 @@ def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
 
 
 def unshared(message: NodeT) -> NodeT:
-    """Return a copy of the tree in which each message and each list occurs only once."""
+    """Return a copy of the tree in which no message and no list occurs twice."""
     duplicate: NodeT = _empty(message.__class__)
     pairs: list[tuple[Any, Any]] = [(message, duplicate)]
     while pairs:
@@ -56,7 +56,10 @@ def unshared(message: NodeT) -> NodeT:
 
 
 def reduced(message: BaseMessage) -> tuple[Any, ...]:
-    """Return the value for `__reduce__`: the function that restores the tree, and a flat table."""
+    """Return the value for `__reduce__`: the function that restores the tree, and its argument.
+
+    The argument is the table described in the module's docstring.
+    """
     nodes = _nodes(message, {})
     numbers = {id(node): number for number, node in enumerate(nodes)}
     rows = []

@@ -1,9 +1,9 @@
 """Turns each declaration in `messages.py` into a class.
 
 `@message` creates a class with slots. `complete` is called once, when all messages exist and can
-refer to each other. It reads the annotations. The `__init__` of a class is compiled when it is
-first called. The attrs fields, the signature and pure-protobuf's descriptors of a class are created
-when they are first used.
+refer to each other, and reads the annotations. The `__init__` of a class is compiled at its first
+call. The attrs fields, the signature and pure-protobuf's descriptors of a class are created on
+first use.
 """
 
 from __future__ import annotations
@@ -172,10 +172,10 @@ def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
 
 
 def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
-    """Return an `__init__` that compiles the real one when first called, and is replaced by it.
+    """Return an `__init__` that, at its first call, compiles its own replacement and calls it.
 
-    A program constructs only a few of the classes, and compiling the `__init__` of all classes
-    takes a tenth of the time of an import.
+    Most programs construct only a few of the classes, and compiling every `__init__` during the
+    import would account for a tenth of its time.
     """
 
     def init(self: Message, *values: Any, **fields: Any) -> None:
@@ -233,9 +233,9 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
 
 
 def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
-    """Return the signature that tools show.
+    """Return the signature that `inspect` and similar tools show.
 
-    `__init__` itself also accepts missing arguments, to report them with better messages.
+    `__init__` itself accepts missing arguments as well, to report them with better messages.
     """
     defaults: dict[Rule, Any] = {
         "required": inspect.Parameter.empty,
@@ -256,7 +256,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
 
 
 def _unchecked(cls: type[Message]) -> type[Any]:
-    """Return a class with the same slots but no checks, for a message that is being filled in."""
+    """Return a class with the same slots but no checks, to fill in a message step by step."""
     return type(
         cls.__name__,
         (Message,),

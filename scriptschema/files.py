@@ -1,8 +1,8 @@
 """Reading and writing trees: the three formats, recognizing a file's format, atomic writes.
 
-All commands use this module. A file is written completely or not at all: first its content goes to
-a hidden temporary file in the same folder, and then that file is renamed. Folders may come from
-strangers, so writing never follows links in them.
+All commands use this module. A file is written completely or not at all: its content is first
+written to a hidden temporary file in the same folder, which is then renamed. Folders may come from
+strangers, so links in them are never followed when writing.
 
 A stream is many trees in one file or pipe. Each tree is preceded by its length as a varint, as in
 protobuf's `writeDelimitedTo`. The suffix of a stream is `.pbstream`.
@@ -110,7 +110,7 @@ def read(
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
 ) -> tuple[MessageT, list[Omission]]:
-    """Return the message in a file in upstream's schema, and a list of what had to be left out."""
+    """Return the message in a file in the upstream schema, and the parts that were left out."""
     from scriptschema.interop import upstream
 
     form = form or format_of(path)
@@ -122,7 +122,7 @@ def read_upstream(
 
 
 def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Omission]:
-    """Write a tree in upstream's schema. Return a list of what had to be left out.
+    """Write a tree in the upstream schema, and return the parts that were left out.
 
     `tree` is the tree that was read from `source`. Raises FileError.
     """
@@ -137,7 +137,7 @@ def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> 
 
 
 def delimited(data: bytes) -> bytes:
-    """Return an encoded tree preceded by its length as a varint, which is the form in streams."""
+    """Return an encoded tree preceded by its length as a varint, as it is stored in streams."""
     return varints.varint_bytes(len(data)) + data
 
 
@@ -194,7 +194,7 @@ class Input:
     """A file to read.
 
     If `in_folder` is true, the user named a folder that contains the file, and `relative` is the
-    path in that folder.
+    file's path within that folder.
     """
 
     path: Path
@@ -358,7 +358,7 @@ def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Pa
     There is one result for each input. `output` is treated as a folder if a folder of that name
     exists, if it ends in a slash, if there are several inputs, or if the input is a folder. None
     and `-` mean standard output. Raises FileError if the results cannot be written to `output`, or
-    if the folder that contains it does not exist.
+    if its parent folder does not exist.
     """
     if output is None or output == "-":
         if len(inputs) > 1:

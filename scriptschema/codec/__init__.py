@@ -1,7 +1,7 @@
-"""The implementation of `wire`: errors, varints, and the careful and the compiled functions.
+"""The implementation of `wire`: fast compiled readers and writers, and slower careful ones.
 
-These modules are derived from the messages, and `wire` is loaded as soon as the messages are
-complete. So this package imports the messages first, no matter which of its modules is imported.
+These modules need the complete messages, and `wire` is loaded as soon as the messages are complete.
+So this package imports the messages first, no matter which of its modules is imported.
 """
 
 import scriptschema.messages  # noqa: F401

@@ -1,7 +1,7 @@
 """The careful reader and writer: they handle any input at any depth and locate each error.
 
 Both are plain loops with an explicit stack. They behave exactly like protobuf's upb runtime: they
-accept and reject the same input, with the same result. Each error gives the place and the reason.
+accept and reject the same input, with the same result. Each error states its location and reason.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -80,7 +80,7 @@ def decode_carefully(
 
 
 class _Reader:
-    """Fills a message field by field. Required fields may be missing until the end."""
+    """Fills a message field by field. Missing required fields are detected only at the end."""
 
     def __init__(
         self, root: Message, data: bytes, max_depth: int, schema: Schema, refuse_unknown: bool
@@ -206,7 +206,7 @@ def _empty(cls: type[Any]) -> Any:
 
 
 def _fill(message: Message, field: FieldInfo, value: Any) -> None:
-    """Assign a value that is known to be valid, although other required fields may be missing."""
+    """Assign a value that is known to be valid. Other required fields need not be set yet."""
     if field.oneof:
         object.__setattr__(message, "which", field.name)
         object.__setattr__(message, "alternative", value)

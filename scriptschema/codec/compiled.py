@@ -2,7 +2,8 @@
 
 They support only the canonical form that every protobuf runtime writes (fields in tag order, each
 in its canonical encoding). For any other input they raise `Unusual` or another error that `wire`
-expects. The careful functions then start over.
+expects. Then `wire` starts over with the careful functions. In this module, a *choice* is a message
+that consists only of a oneof of messages (`is_choice`).
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -96,10 +97,10 @@ def _variable(enum: type) -> str:
 def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
     """Return the body of `encode_X(m, put, depth, prefixes)`, which writes a message X.
 
-    The generated function calls `put` with the parts of X in reverse order, the prefix last, and
-    returns the total size. So no part is copied until all parts are joined. The depth is checked
-    only in messages that have message fields, because any other message is within the limit if the
-    message around it is.
+    The generated function calls `put` with the parts of X in reverse order, ending with the prefix,
+    and returns the total size. In this way, no part is copied until all parts are joined. The depth
+    is checked only in messages that have message fields, because these fields contain the next
+    level.
     """
     fields = schema.fields[cls]
     body = []
@@ -207,27 +208,32 @@ def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
 
 _BYTES: Final = tuple(bytes((value,)) for value in range(128))
 _SHORT: Final = 124
-"""A size below which the lengths of a message and of a choice around it take one byte each."""
+"""Below this size in bytes, the lengths of a message and of a choice around it take one byte
+each."""
 _LENGTH: Final = _SHORT
 _TAGS: Final = _SHORT + 1
 
 Prefixes: TypeAlias = tuple[Any, ...]
-"""What precedes the content of a message: its tag and length, and before these, those of the choice
-around it, if there is one. The items are the prefixes for each size below `_SHORT`, then the length
-of each of these (item `_LENGTH`), then the tags, the inner one first (item `_TAGS`)."""
+"""The bytes to write before the content of a message: its tag and length. If the message is inside
+a choice, these follow the choice's own tag and length. The items of the tuple are the prefix for
+each content size below `_SHORT`, then the length of such a prefix (item `_LENGTH`), then the tags,
+the inner one first (item `_TAGS`)."""
 
 NO_PREFIX: Final[Prefixes] = (*[b""] * _SHORT, 0, ())
 """The prefixes of the outermost message, which has no tag and no length."""
 
 
 def _values(field: FieldInfo) -> tuple[bytes, ...]:
-    """Return one value for each number below 128: the field's tag followed by the number."""
+    """Return the encodings of the numbers from 0 to 127 as values of the field, tag included."""
     return tuple(map(tag_bytes(field).__add__, _BYTES))
 
 
 @cache
 def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
-    """Return the prefixes of a field with the given tag, in a choice that has the tag `choice`."""
+    """Return the prefixes of a field with the given tag, in a choice with the tag `choice`.
+
+    If `choice` is empty, the field is not in a choice.
+    """
     inner = [tag + size for size in _BYTES[:_SHORT]]
     if not choice:
         return (*inner, len(tag) + 1, (tag,))
@@ -237,7 +243,7 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of `size` bytes, of any size. Return the total size."""
+    """Write the prefix of a message of `size` bytes, however long. Return the total size."""
     for tag in prefixes[_TAGS]:
         if size < 128:
             prefix = tag + _BYTES[size]

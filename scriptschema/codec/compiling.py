@@ -19,7 +19,7 @@ from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
-    """Raised for input that is not canonical, which the careful functions must read."""
+    """Raised for input that is not canonical, which only the careful functions can read."""
 
 
 def compile_each(
@@ -71,8 +71,8 @@ def choice_tag(field: FieldInfo) -> int:
 class Reader:
     """Generates the lines that read a message from `b[p:e]`, unless the message is a choice.
 
-    The lines read the fields in tag order only, without a loop over tags. They may read beyond `e`.
-    In that case `p` also ends up beyond `e`, never at it, and so the input counts as unusual.
+    The lines expect the fields in tag order, without a loop over tags. If they read beyond `e`, `p`
+    ends up beyond `e` as well, never at `e`, so that the input is recognized as unusual.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -167,7 +167,7 @@ def _read_int64(b: bytes, p: int) -> tuple[int, int]:
 
 
 _SIGN: Final = b"\xff\xff\xff\xff\x01"
-"""The last five of the ten bytes of every negative int32."""
+"""The last five of the ten bytes that encode a negative int32. They are always the same."""
 
 HELPERS: Final = {
     "Unusual": Unusual,
@@ -176,4 +176,4 @@ HELPERS: Final = {
     "read_int32": _read_int32,
     "read_int64": _read_int64,
 }
-"""The names that the generated lines use."""
+"""The functions and exceptions that generated lines use, by name."""

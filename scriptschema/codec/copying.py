@@ -28,7 +28,7 @@ def copy(tree: MessageT) -> MessageT:
 
 
 def shallow_copy(message: MessageT) -> MessageT:
-    """Return a shallow copy, which contains the same messages, but in new lists."""
+    """Return a copy of the message with new lists, but with the same messages in its fields."""
     copied: MessageT = _shallow_copiers()[message.__class__](message)
     return copied
 

@@ -73,8 +73,8 @@ class Scan:
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
     """Return the scan of a canonical encoding, as `wire.encode` writes it.
 
-    Raises Unusual, IndexError or KeyError if the data is not canonical, or if messages are nested
-    about `max_depth` levels deep or deeper.
+    Raises Unusual, IndexError or KeyError if the data is not canonical, or if the nesting exceeds
+    `max_depth` levels or comes close to this limit.
     """
     scan, root = _compiled(schema)[0][cls]
     part_numbers = [] if root is None else [root]
@@ -85,7 +85,7 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Sche
 
 
 class _Parts:
-    """Numbers the parts in the order of their first use, while the scanners are compiled."""
+    """Numbers the parts in the order in which the scanners use them when they are compiled."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
@@ -100,7 +100,7 @@ class _Parts:
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
     ) -> int:
-        """Return the part number of a message in the field `owner`, or of the outermost message.
+        """Return the number of the part for a message in the field `owner`, or for the root.
 
         A choice and the message that it holds are one part.
         """
@@ -136,8 +136,9 @@ def _label(field: FieldInfo) -> str:
 class _Scanner(Reader):
     """Generates the source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans a message X.
 
-    `d` is the number of levels left. The generated code calls `deep(d)` at each point where a tree
-    may end. `choices` and `values` are the lookup tables for alternatives and for enum values.
+    `d` is the number of levels that may still follow. The generated code calls `deep(d)` for each
+    message that may be a leaf of the tree. `choices` and `values` are the lookup tables for
+    alternatives and for enum values.
     """
 
     def __init__(self, schema: Schema) -> None:

@@ -1,6 +1,6 @@
 """The elements of an encoding: wire types, tags, varints and lengths.
 
-The reading functions check every step, and raise DecodeError with the place and the reason.
+The reading functions check every step, and raise DecodeError with the location and the reason.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -29,7 +29,7 @@ def tag(field: FieldInfo) -> int:
 
 
 def tag_bytes(field: FieldInfo) -> bytes:
-    """Return the field's tag (number and wire type) as the bytes before its value."""
+    """Return the field's tag (number and wire type) in encoded form, as it precedes the value."""
     return varint_bytes(tag(field))
 
 

@@ -1,4 +1,4 @@
-"""Shared parts of commands that process many files: selecting, running, writing, reporting."""
+"""Shared parts of commands that process many files: selecting, processing, writing, reporting."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
 
 
 def form_of(name: str | None) -> Format | None:
-    """Return the format that an option names, or None for any other string."""
+    """Return the format called `name`, or None if there is no such format."""
     from scriptschema import files
 
     return next((form for form in files.FORMATS if form == name), None)
 
 
 def common_form(items: Sequence[Input]) -> Format:
-    """Return the files' common format: `binary` if no file has the suffix of a format.
+    """Return the format that the files' suffixes indicate, or `binary` if no suffix indicates one.
 
     Raises a usage error if the files have different formats.
     """
@@ -68,10 +68,11 @@ def run_all(
     what: str,
     run: Callable[[Input, Path], None],
 ) -> int:
-    """Call `run` with each input and the path to write, and return the exit status.
+    """Call `run` with each input and its output path, and return the exit status.
 
     `form` is the format to write, or a suffix such as `.luau`. `what` is the label of the progress
-    bar. Raises a usage error if it is unclear where to write, and FileError if there are no inputs.
+    bar. Raises a usage error if the outputs cannot be written to `output`, and FileError if there
+    are no inputs.
     """
     from scriptschema import files
 
@@ -116,7 +117,7 @@ def write_tree(
 
 
 def require_some(items: Sequence[Input]) -> None:
-    """Raise FileError if the command found no file that it can read."""
+    """Raise FileError if `items` is empty."""
     from scriptschema.files import FileError
 
     if not items:

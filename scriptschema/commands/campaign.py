@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.workers import Workers
 
 FIND_STATUS = 3
-"""The exit status of --fail-on-find if there is a new find."""
+"""The exit status if there is a new find and --fail-on-find is used."""
 
 DEMO_SECONDS = 30.0
 
@@ -353,7 +353,10 @@ def _summarize(session: Session, folder: Path) -> None:
 def _workers(
     campaign: Campaign, address: str | None, jobs: int
 ) -> AbstractContextManager[Workers | None]:
-    """Return the cluster at `address`, AFL++'s instances, or a context manager that yields None."""
+    """Return a context manager for the workers: the cluster at `address`, or AFL++'s instances.
+
+    By default, the context manager yields None.
+    """
     from contextlib import nullcontext
 
     from scriptschema.fuzzing.campaign.afl import AflEngine

@@ -1,6 +1,6 @@
-"""The output of `fuzz` while it runs: a live display on terminals, otherwise lines, or JSON events.
+"""The output of a running `fuzz`: a live display on a terminal, otherwise lines or JSON events.
 
-Each form is a callable that receives the events of `fuzzing.campaign.session`.
+Each form of output is a callable that receives the events of `fuzzing.campaign.session`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ EVERY = 10.0
 """Seconds between progress lines."""
 
 FINDS = ("find", "reduced", "retracted")
-"""The events that concern a find."""
+"""The kinds of events that concern a find."""
 
 _SHOWN = 8
 
@@ -48,7 +48,10 @@ def line_of(event: dict[str, Any]) -> str:
 
 
 def _kinds(event: dict[str, Any]) -> str:
-    """Return the numbers of programs by outcome, separately for programs that are only compiled."""
+    """Return a list of outcomes with their numbers of programs, as text.
+
+    Programs that are only compiled are listed separately.
+    """
     both = []
     for name, label in (("outcomes", ""), ("compiled", "only compiled: ")):
         outcomes = sorted(event[name].items(), key=lambda item: -item[1])
@@ -58,7 +61,7 @@ def _kinds(event: dict[str, Any]) -> str:
 
 
 def _with_compiled(event: dict[str, Any], name: str) -> str:
-    """Return a count as text, and how much of it comes from programs that are only compiled."""
+    """Return the count called `name` as text, with the share of only compiled programs if any."""
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 
@@ -78,7 +81,7 @@ def _rate(event: dict[str, Any]) -> str:
 
 
 def print_start(event: dict[str, Any]) -> None:
-    """Print each target's version and lacking features, and each unreadable file of the corpus."""
+    """Print each target with its version and missing features, and each unreadable corpus file."""
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
     for problem in event.get("unreadable", ()):
@@ -92,7 +95,7 @@ class Lines:
         self._shown = time.monotonic()
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Handle an event."""
+        """Print an event. Progress is printed at most every `EVERY` seconds."""
         if event["event"] == "start":
             print_start(event)
         elif event["event"] in FINDS:
@@ -114,7 +117,7 @@ class Display:
         self._finds: deque[str] = deque(maxlen=_SHOWN)
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Handle an event."""
+        """Update the display for an event."""
         if event["event"] == "start":
             from rich.console import Console
             from rich.live import Live

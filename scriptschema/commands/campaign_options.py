@@ -64,7 +64,7 @@ _OPTIONS = {
     "crash": "--crash",
     "error": "--error",
 }
-"""The options that set fields of a target, by the name of the field."""
+"""The command-line option for each field of a target that an option can set."""
 
 
 def config_of(
@@ -126,7 +126,7 @@ def config_of(
 
 
 def _with_absolute_folder(target: Description) -> Description:
-    """Make the target's folder absolute, so that later runs can start in any folder."""
+    """Make the target's folder absolute, so that later runs can start from any folder."""
     if target.kind != "luau-web":
         return target
     import attrs

@@ -28,7 +28,7 @@ FORMATS = click.Choice(["binary", "text", "json"])
 class NonEmptyPath(click.Path):
     """A path that is not empty.
 
-    `Path` would accept an empty path, for example from an unset variable, as the current folder.
+    `Path` would treat an empty path, for example from an unset variable, as the current folder.
     """
 
     def convert(
@@ -140,7 +140,7 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
 
 
 def counted(number: int, name: str) -> str:
-    """Return a number with its noun, such as `1 tree` or `1,000 trees`."""
+    """Return a number with its noun, singular or plural, such as `1 tree` or `1,000 trees`."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
@@ -179,8 +179,8 @@ def progress(
 ) -> Iterator[T]:
     """Yield the items, with a progress bar if there are many and standard error is a terminal.
 
-    `total` is the number of items, if `items` does not have a length. There is no bar for fewer
-    than `least` items.
+    `total` is the number of items, which is required if `items` has no length. For fewer than
+    `least` items, no bar is shown.
     """
     if total is None:
         total = len(items) if isinstance(items, Sequence) else 0

@@ -1,4 +1,4 @@
-"""The commands `schema`, `dictionary`, `convert` and `show`, for other programs and for people."""
+"""The commands `schema`, `dictionary` and `convert`, for use with other tools, and `show`."""
 
 from __future__ import annotations
 

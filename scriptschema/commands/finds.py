@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FIND = INPUT_FOLDER
 LINES = 20
-"""The maximum number of lines of a run's output that are shown."""
+"""The maximum number of lines that are shown of each output of a run."""
 
 
 @program.command("reproduce")
@@ -94,7 +94,7 @@ def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Replaye
 
 
 def _print_outcomes(shown: Replayed, find: Find) -> bool:
-    """Print a program's outcomes, and return whether it has the signature of the find."""
+    """Print the outcomes of a program's runs, and return whether they show the find's bug."""
     from scriptschema.fuzzing.campaign.replay import is_of
 
     for run in shown.runs:
@@ -124,9 +124,9 @@ def _show(run: Run) -> None:
 
 
 def reduce_find(folder: Path, *, trust: bool) -> None:
-    """Reduce a find in its folder to completion, and print the resulting size.
+    """Reduce the find in a folder completely, and print the resulting size.
 
-    If `trust`, the find's commands run without asking the user.
+    If `trust` is true, the find's commands run without asking the user.
     """
     from contextlib import nullcontext
 

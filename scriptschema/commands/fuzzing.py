@@ -214,7 +214,11 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """Return the shortest source that passes. None with a module, or if the test reads trees."""
+    """Return the shortest source of a tree that passes the test, or None.
+
+    The result is None if no shortened source passes, if the tree has a module, or if the test reads
+    trees.
+    """
     from scriptschema.luau.printing.shorten import compact, short_names
     from scriptschema.luau.render import render
 
@@ -227,7 +231,7 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
 
 
 class _Display:
-    """A status line on standard error, if that is a terminal: the size, and the number of tests."""
+    """Shows the size and the number of tests as a status line on standard error, if a terminal."""
 
     def __init__(self) -> None:
         self.status: Any = None

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def _style(_: object, __: object, value: str | None) -> int | Literal["random"] | None:
-    """Return the style in an option: a seed number, `random`, or None for `plain`."""
+    """Return the style that an option names: a seed number, `random`, or None for `plain`."""
     if value is None or value == "plain":
         return None
     if value == "random":
@@ -244,7 +244,7 @@ def generate(
 
 
 def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
-    """Write a stream to a file, whole or not at all, or to standard output, tree by tree."""
+    """Write a stream to a file, completely or not at all, or to standard output, tree by tree."""
     from scriptschema import files
     from scriptschema.generation.bulk import interrupts_later
 

@@ -149,7 +149,7 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
 
 
 def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:
-    """Return the problems of a source and its module, each with its file, line and column.
+    """Return the problems in a source and its module, each with its file, line and column.
 
     Raises FileError for a source that is not Luau.
     """

@@ -1,6 +1,6 @@
 """The style of the command line: commands imported on demand, options in sections, errors.
 
-`orgrest` has a separate module with the same style, because the two programs share no code.
+`orgrest` has a separate module of the same style, because the two programs share no code.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SETTINGS: dict[str, Any] = {
     # None: color on terminals only.
     "color": False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None,
 }
-"""The context settings of the program and all its commands."""
+"""The settings of click's context for the program and all its commands."""
 
 
 class Context(click.Context):
-    """A context that also formats help for narrow terminals."""
+    """A click context that formats help for narrow terminals, too."""
 
     def make_formatter(self) -> click.HelpFormatter:
         """Return a formatter for help. Click's own formatter uses at least 50 columns."""
@@ -153,7 +153,7 @@ command = partial(click.command, cls=Command)
 
 
 def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
-    """Return a decorator like click.option that adds an option to a section of a `Command`."""
+    """Return a decorator like `click.option`, which adds an option to a section of the help."""
     return partial(click.option, cls=Option, section=title)
 
 

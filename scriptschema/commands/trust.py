@@ -1,4 +1,4 @@
-"""Trust in campaigns: the commands in somebody else's campaign run only if the user agrees.
+"""Decides whether a campaign's commands may run: a stranger's commands run only with consent.
 
 A campaign's configuration contains commands, which run with the user's permissions. Commands from
 the command line are trusted. For other commands, the user is asked once for each folder and
@@ -36,8 +36,8 @@ trust_option = click.option(
 def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Iterator[Campaign]:
     """Open the campaign at `path`, and yield it once its commands are trusted.
 
-    If `trust`, or if `config` is a configuration from the user, the user is not asked. Raises the
-    errors of `Campaign` and `require_trust`.
+    The user is not asked if `trust` is true, or if `config` is given, because it comes from the
+    user. Raises the errors of `Campaign` and `require_trust`.
     """
     from scriptschema.fuzzing.campaign.folder import Campaign
 
@@ -63,8 +63,8 @@ def trusted_find(folder: Path, *, trust: bool) -> Find:
 def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
     """Ask whether to run the commands of a campaign in a folder, unless they are trusted.
 
-    If `trust`, the commands are recorded as trusted without asking. Raises FileError if the user
-    declines, and a usage error if there is no terminal to ask on.
+    If `trust` is true, the commands are recorded as trusted without asking. Raises FileError if the
+    user declines, and a usage error if there is no terminal to ask on.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.report.text import visible
@@ -90,7 +90,7 @@ def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
 
 
 def commands_of(config: Config) -> list[str]:
-    """Return all external code that a campaign runs: commands, npm packages, Python functions."""
+    """Return everything external that a campaign runs: commands, npm packages, Python functions."""
     commands = [each.command for each in config.targets if each.command]
     commands += [f"luau-web in {each.folder}" for each in config.targets if each.kind == "luau-web"]
     commands += [each for each in (config.checker, config.printer) if each]

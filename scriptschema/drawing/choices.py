@@ -1,10 +1,10 @@
 """Choices that Hypothesis draws, in chunks of bytes.
 
 A draw costs about the same for any number of bytes. So each expression, statement and type makes
-only one draw: a chunk of bytes for all choices in it. That is many times faster than a strategy for
-each message. It shrinks equally well, since each byte shrinks towards 0, and 0 is always the
+only one draw: a chunk of bytes for all its choices. This is many times faster than using a strategy
+for each message. It shrinks equally well, since each byte shrinks towards 0, which is always the
 simplest choice. A chunk is drawn before the parts of the tree that depend on it. So by deleting
-chunks, Hypothesis can delete items or replace an outer tree with an inner tree.
+chunks, Hypothesis can delete items or replace a tree with one of its subtrees.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _SIMPLEST_FIRST: Final = bytes(
 class DrawnChoices(BytesChoices):
     """Choices from chunks of bytes that Hypothesis draws; see `choices.Choices`.
 
-    A chunk is read from both ends, and `end` is where its unread bytes end. The bytes at the back
-    decide whether lists continue. So the other choices stay the same when a list gets shorter.
+    A chunk is read from both ends, and its unread bytes end at `end`. The bytes at the back decide
+    whether lists continue, so that the other choices stay the same when a list gets shorter.
     """
 
     def __init__(self, draw: DrawFn) -> None:
@@ -57,7 +57,7 @@ class DrawnChoices(BytesChoices):
         return self.data[self.position - 1]
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index into a list of weights, like `Choices.pick`."""
+        """Return an index, chosen by weights that are given as running sums."""
         # Hypothesis tries 0 and 1 for every byte, so the two simplest choices are always tried.
         value = self._byte()
         if value == 1 and len(cumulative) > 1 and cumulative[0] < cumulative[1]:
@@ -73,8 +73,8 @@ class DrawnChoices(BytesChoices):
     def apart(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, drawn as a unit with its own chunks.
 
-        Hypothesis then knows where the unit starts and ends, and can replace an outer unit with an
-        inner unit with the same `name` when it shrinks.
+        Hypothesis then knows where the unit starts and ends. When it shrinks, it can replace the
+        unit with an inner unit that has the same `name`.
         """
         _waiting.last = self, make
         return self.draw(_unit(name))
@@ -115,7 +115,7 @@ _waiting = threading.local()
 def _unit(name: str) -> SearchStrategy[Any]:
     """Return a strategy for `DrawnChoices.apart`. Hypothesis identifies it by `name`.
 
-    `apart` passes the function to call in a thread-local variable, because creating a strategy for
+    `apart` passes the function `make` in a thread-local variable, because creating a strategy for
     each function would take longer than the draw.
     """
 

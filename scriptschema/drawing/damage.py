@@ -1,6 +1,6 @@
-"""Faults in encoded trees.
+"""Faults in encoded trees, to test how readers handle invalid bytes.
 
-Each function draws a place, and returns the damaged bytes and a description of the damage.
+Each function draws a position, and returns the damaged bytes and a description of the damage.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 
 
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Return `data` with one byte lengthened by redundant bytes, as if it were a varint."""
+    """Return `data` with one byte replaced by an overlong varint."""
     if not data:
         return data, "nothing to lengthen"
     at = draw(st.integers(0, len(data) - 1))

@@ -1,4 +1,4 @@
-"""Programs that run, generated from choices that Hypothesis draws."""
+"""Runnable programs, generated from choices that Hypothesis draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scriptschema.messages import Expr, ModuleSet, Stat
 
 
 class _DrawnMaker(Maker):
-    """Generates programs from draws. Each statement or larger expression is a separate draw."""
+    """Generates programs, with a separate draw for each statement and each larger expression."""
 
     choices: DrawnChoices
 
@@ -42,7 +42,7 @@ def drawn_programs(
     max_depth: int,
     with_module: bool,
 ) -> ModuleSet:
-    """Return a drawn program. The options are those of `strategies.programs`."""
+    """Return a program that Hypothesis draws. The options are those of `strategies.programs`."""
     choices = DrawnChoices(draw)
     if swarm:
         grammar = grammar.swarm(choices)

@@ -1,8 +1,8 @@
 """The custom mutator for AFL++: `AFL_PYTHON_MODULE=scriptschema.fuzzing.afl`.
 
-The queue contains Luau sources, which the target reads directly. Therefore crashes replay without
-conversion, other instances can share the queue, and `AFL_AUTORESUME` continues a run. Seeds can be
-sources from anywhere. A source that is not Luau is replaced with a new program.
+The queue contains Luau sources, which the target reads directly. Therefore crashes can be replayed
+without conversion, other instances can share the queue, and `AFL_AUTORESUME` continues a run. Any
+sources can be used as seeds. A source that is not Luau is replaced with a new program.
 
 With `AFL_CUSTOM_MUTATOR_ONLY=1`, all mutants are programs. The file `scriptschema.txt` in an
 instance's folder, `OUT/NAME/`, contains the statistics of each operator. It is updated every minute
@@ -16,9 +16,9 @@ An error in a function would end the campaign, so no function raises an exceptio
 The functions must return a bytearray, but `describe` must return bytes, because 4.04c does not
 check the type.
 
-Queue entries are trimmed as trees. AFL++ requests one candidate after another, and reports whether
-each candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits
-that remove the most are offered.
+Queue entries are trimmed as trees. AFL++ requests one candidate at a time, and reports whether the
+candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits that
+remove the most are tried.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ STYLE: Final = "SCRIPTSCHEMA_STYLE"
 """The environment variable that turns styles off if its value is `plain`."""
 
 EVERY: Final = 60.0
-"""Seconds between writes of the log."""
+"""The interval in seconds at which the log is written."""
 
 
 class _Engine:
-    """The state that is kept between AFL++'s calls."""
+    """The state of the mutator between AFL++'s calls."""
 
     def __init__(self, seed: int) -> None:
         self.choices = RandomChoices(seed)
@@ -100,7 +100,7 @@ def describe(max_description_length: int) -> bytes:
 
 
 def queue_new_entry(filename_new_queue: str, filename_orig_queue: str | None) -> bool:
-    """Count a new queue entry's operators as useful. Return False, as the file is unchanged."""
+    """Count the operators of a new queue entry as useful. Return False: the file is unchanged."""
     engine = _engine
     path = Path(filename_new_queue)
     if engine.folder is None and path.parent.name == "queue":
@@ -131,7 +131,10 @@ def trim() -> bytearray:
 
 
 def post_trim(success: bool) -> int:
-    """Accept or reject the shorter source, and return the next step's number."""
+    """Accept or reject the last candidate, and return the number of the next step.
+
+    At the end, the number is the maximum that `init_trim` returned.
+    """
     trimmer = _engine.trimmer
     if trimmer is None:
         return MOST
@@ -140,7 +143,7 @@ def post_trim(success: bool) -> int:
 
 
 def introspection() -> bytearray:
-    """Return the last mutant's operators. AFL++ builds with INTROSPECTION write them to a log."""
+    """Return the last mutant's operators, which AFL++ builds with INTROSPECTION write to a log."""
     return bytearray(describe(255))
 
 
@@ -150,7 +153,7 @@ def deinit() -> None:
 
 
 MOST: Final = 64
-"""The maximum number of candidates, each of which costs about as much as a mutant."""
+"""The maximum number of trimming candidates. Each takes about as long as a mutant."""
 
 
 class Trimmer:
@@ -182,7 +185,10 @@ class Trimmer:
         self._advance()
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
-        """Yield (rank, edited tree) pairs, starting from the rank of the last offer, if any."""
+        """Yield (rank, edited tree) pairs. A low rank means that the edit removes much.
+
+        If there was a candidate before, the ranks start from its rank.
+        """
         edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
         if self._rank is not None:
             del edits[: bisect_left(edits, self._rank, key=itemgetter(0))]

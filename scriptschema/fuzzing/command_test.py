@@ -31,8 +31,8 @@ MAX_TIME: Final = 60.0
 
 LEAST_TIME: Final = 1.0
 TIMES: Final = 10
-"""The time limit is `TIMES` the duration of the latest interesting run, but at least `LEAST_TIME`
-seconds."""
+"""The time limit is `TIMES` times the duration of the latest interesting run, but at least
+`LEAST_TIME` seconds."""
 
 _PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
 
@@ -72,11 +72,11 @@ class CommandTest:
 
     @property
     def reads_source(self) -> bool:
-        """Whether the command receives only sources."""
+        """Whether the command receives only the source of a tree, not the tree itself."""
         return self.endings <= {None, *sources.ENDINGS}
 
     def __call__(self, tree: ModuleSet) -> bool:
-        """Return whether the command ends with status 0 for a tree. Raises CommandError."""
+        """Return whether the command exits with status 0 for a tree. Raises CommandError."""
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), self._files_of(tree))
 
@@ -97,7 +97,7 @@ class CommandTest:
     def holds_for(self, source: str) -> bool:
         """Return whether the command exits with status 0 for a program without a module.
 
-        `source` is the source of the program. Raises CommandError.
+        `source` is the program's source. Raises CommandError.
         """
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), {"program.luau": sources.encode(source)})
@@ -117,7 +117,7 @@ class CommandTest:
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:
-        """Write the files, and return the command's words and the path of the program's source."""
+        """Write the files. Return the words to run, and the path of the program's source."""
         for name, data in written.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
-"""The context of a node for a mutator: the variables in scope with their kinds, loops, varargs.
+"""The context of a node for the mutator: variables in scope and their kinds, loops, and `...`.
 
 Kinds are names from `luau.library.KINDS`. They are derived from the declaration of a variable and
-the form of an expression. If these do not determine the kind, it is None, and the value is not
-replaced with another of the same kind.
+the form of an expression. If these do not determine the kind, it is None, and the mutator does not
+replace the value with another value of the same kind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESULTS: Final = {
     if signature.parameters is not None and signature.results and not signature.marks
 }
 _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
-"""Kinds of parameters that accept every value of the kind."""
+"""Kinds of parameters for which every value of the kind is valid."""
 
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
@@ -45,16 +45,18 @@ _ENTERED: Final = frozenset(
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
 _SELF: Final = DEFAULT.locals.index("self")
 _SMALL: Final = 100
-"""A constant up to this value can be a count or a position. A larger constant is only a number."""
+"""Constants up to this value are of kind `integer`, as they may be counts or positions. Larger ones
+are of kind `number`."""
 
 
 @attrs.define
 class Context:
-    """The context of a node: the kinds of the variables in scope by index, and the loops around it.
+    """The context of a node: the variables in scope with their kinds, and the surrounding loops.
 
-    The innermost variables are last. `loop` is true inside a loop, and `vararg` where `...` is
-    allowed. `repeats` is true inside a `while` or `repeat` loop, which ends only if its body makes
-    it end. `condition` is true in the condition of such a loop.
+    `variables` maps the index of each variable's name to its kind, the innermost variable last.
+    `loop` is true inside a loop, and `vararg` where `...` is allowed. `repeats` is true inside a
+    `while` or `repeat` loop, which ends only if its code makes it end. `condition` is true in the
+    condition of such a loop.
     """
 
     variables: Kinds = attrs.field(factory=dict)
@@ -95,7 +97,7 @@ class Context:
 
 
 def context_of(index: Index[Any], number: int) -> Context:
-    """Return the context of the message that has this number in the index."""
+    """Return the context of the message that has the given number in the index."""
     numbers = []
     while number > 0:
         numbers.append(number)
@@ -180,7 +182,7 @@ def taken_by(call: m.ExprCall, position: int) -> str | None:
 
 
 def _member_of(call: m.ExprCall) -> tuple[str, str] | None:
-    """Return the library and name of the member that is called, or None for other calls."""
+    """Return the library and the name of the called library member, or None for other calls."""
     func: Any = call.func.alternative
     if call.self_ or not isinstance(func, m.ExprIndexName) or func.expr.which != "global_":
         return None

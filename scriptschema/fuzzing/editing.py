@@ -1,7 +1,7 @@
 """Editing by path: each function returns a new tree that shares no message with its arguments.
 
-A path is a `Path`, as yielded by `walk` and found in problems and errors, or its string form, such
-as `program.body[2].return_.list[0]`. The empty path is the tree itself.
+A path is a `Path`, as yielded by `walk` and contained in problems and errors, or its string form,
+such as `program.body[2].return_.list[0]`. The empty path is the path of the tree itself.
 
     tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))
@@ -29,7 +29,7 @@ class EditError(ValueError):
 
 
 def at(tree: Message, path: Path | str) -> Message:
-    """Return the message of `tree` at `path`, not a copy. Raises EditError if it does not exist."""
+    """Return the message at `path`, without copying it. Raises EditError if it does not exist."""
     node = tree
     for name, index in _steps(path):
         field = _field(node, name, index, path)
@@ -117,9 +117,10 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
 
 
 def _field(node: Message, name: str, index: int | None, path: Path | str) -> FieldInfo:
-    """Return the field that a step names.
+    """Return the field of `node` that a step of a path names.
 
-    The field must hold a message or, if the step has an `index`, a list of messages.
+    The field must hold a message or, if the step has an `index`, a list of messages. Otherwise,
+    raises EditError.
     """
     field = node.ALL_FIELDS.get(name)
     if field is None:

@@ -15,15 +15,15 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def encode(tree: Message) -> bytes:
-    """Return the bytes of a tree from `wire.encode`. Raises the same errors."""
+    """Return the bytes that `wire.encode` returns for a tree. Raises the same errors."""
     return wire.encode(tree, luau=TODAY)
 
 
 def decode(cls: type[MessageT], data: bytes) -> MessageT:
-    """Return the tree for bytes from `wire.decode`. Raises the same errors."""
+    """Return the tree that `wire.decode` returns for `data`. Raises the same errors."""
     return wire.decode(cls, data, luau=TODAY)
 
 
 def scan(cls: type[Message], data: bytes) -> wire.Scan:
-    """Return the scan of a tree's bytes from `wire.scan`. Raises the same errors."""
+    """Return the scan that `wire.scan` returns for a tree's bytes. Raises the same errors."""
     return wire.scan(cls, data, luau=TODAY)

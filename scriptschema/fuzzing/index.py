@@ -1,7 +1,7 @@
 """The index of a tree: its messages by class, with the size and position of each message.
 
-It is created in a single walk and used many times: by the mutator for each mutant of a tree, by the
-reducer for all candidates derived from a tree, and for donors.
+It is created in a single walk and used many times: by the mutator, for all mutants of a tree and
+for donors of parts, and by the reducer, for all candidates derived from a tree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Index(Generic[MessageT]):
     def __init__(self, tree: MessageT) -> None:
         self.tree = tree
         self.nodes: list[Message] = []
-        """The messages, by number."""
+        """The messages in the order of their numbers."""
         self.parents: list[int] = []
         """The number of each message's parent, which is -1 for the tree itself."""
         self._steps: list[int] = []
@@ -59,8 +59,8 @@ class Index(Generic[MessageT]):
     def changed(self, tree: MessageT, number: int) -> Index[MessageT]:
         """Return the index of `tree`, which differs from the indexed tree only in message `number`.
 
-        Both trees must share all messages except this message and its ancestors. The rows of the
-        shared messages are copied, which is faster than visiting these messages again.
+        Both trees must share all messages except this message and its ancestors. The entries for
+        the shared messages are copied, which is faster than visiting these messages again.
         """
         end = number + self.size(number)
         index: Index[MessageT] = Index.__new__(Index)
@@ -102,7 +102,10 @@ class Index(Generic[MessageT]):
         return index
 
     def _take_over(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
-        """Add the rows from `start` to `end` to `other`. `step` replaces the first row's step."""
+        """Append the entries for the messages from `start` to `end` to the index `other`.
+
+        If `step` is not None, it replaces the step of the first entry.
+        """
         shift = len(other.nodes) - start
         other.nodes += self.nodes[start:end]
         parents = self.parents[start:end]
@@ -135,7 +138,7 @@ class Index(Generic[MessageT]):
         return slot, index if repeated else None
 
     def step(self, number: int) -> tuple[str, int | None]:
-        """Return the last step of a message's path: the field's name and, in a list, the index."""
+        """Return the last step of a message's path: the field's name and, for a list, the index."""
         if number == 0:
             return "", None
         slot, index = self.slot(number)
@@ -160,7 +163,7 @@ class Index(Generic[MessageT]):
         return numbers
 
     def depth(self, number: int) -> int:
-        """Return the number of messages around a message, which is 0 for the tree itself."""
+        """Return the number of a message's ancestors, which is 0 for the tree itself."""
         depth = 0
         while number > 0:
             number = self.parents[number]
@@ -189,7 +192,7 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def heights(self) -> list[int]:
-        """The number of levels below each message, by message number. It is 0 for a leaf."""
+        """The number of levels below each message, by message number. A leaf has 0."""
         heights = [0] * len(self.nodes)
         parents = self.parents
         for number in range(len(heights) - 1, 0, -1):
@@ -204,12 +207,12 @@ class Index(Generic[MessageT]):
         return is_valid(self.tree)
 
     def inside(self, number: int) -> range:
-        """Return the numbers of the messages below a message."""
+        """Return the numbers of all descendants of a message."""
         return range(number + 1, number + self.size(number))
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:
-    """Return the messages in the fields of a message, in the order of `walk`, with their steps."""
+    """Return the child messages of a message with their steps, in the order of `walk`."""
     children: list[tuple[Message, int]] = []
     for step, (slot, repeated) in reversed([*enumerate(node._child_slots)]):
         child = getattr(node, slot)
@@ -221,17 +224,17 @@ def _children(node: Message) -> list[tuple[Message, int]]:
 
 
 def _recording(cls: type[Message], step: object) -> list[str]:
-    """Return lines of code that record a child and its contents."""
+    """Return lines of code that record a child message and its descendants."""
     if cls._child_slots:
         return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
     return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
 
 
 def _lines(cls: type[Message]) -> list[str]:
-    """Return the body of a function that records a message and the messages in it.
+    """Return the body of a function that records a message and its descendants.
 
-    The parameters of the function are the message, the number of its parent, its step from there,
-    and the lists to fill.
+    The parameters of the function are the message, the number of its parent, the step from the
+    parent to the message, and the lists to fill.
     """
     lines = ["number = len(nodes)"]
     lines += ["nodes.append(node)", "parents.append(parent)", "steps.append(step)"]

@@ -1,19 +1,4 @@
-"""Mutation: a tree that differs a little from another and, if it is a program, usually still runs.
-
-    mutate(tree, RandomChoices(1))                       a new tree
-
-    mutator = Mutator(donors=corpus)                     for many mutants, with statistics
-    mutant = mutator.mutate(tree, choices)
-    mutant = mutator.mutate(mutant.index(), choices)     a mutant of the mutant
-    mutator.useful(mutant)                               counts a mutant that showed something new
-    print(mutator.table())
-
-The operators are in `operators`. All decisions come from a source of choices, so that the same
-choices give the same mutant, whether they come from a seed, a fuzzer's bytes or Hypothesis.
-
-Sizes are balanced: the more a tree exceeds the intended size, the more often operators that make it
-smaller are chosen, and vice versa.
-"""
+"""Mutation: makes small changes to trees. Mutants of programs usually still run."""
 
 from __future__ import annotations
 
@@ -50,16 +35,18 @@ from scriptschema.messages import (
 from scriptschema.versions import Version
 
 _FEW: Final = 185
-"""A function can have 200 locals and 245 registers. Inserted parts need at most the difference."""
+"""If a tree needs at most this many locals and registers in total, parts can be inserted without
+counting again. Luau allows 200 locals and 245 registers in a function, and inserted parts need at
+most the difference."""
 
 _LARGE: Final = MAX_CLOSURES - 200
-"""Smaller trees do not reach any of the limits for which a repair must count everything."""
+"""The size below which trees cannot reach the limits that require a repair of the whole tree."""
 
 _ATTEMPTS: Final = 40
-"""The number of attempts with an operator and a message before giving up."""
+"""The maximum number of attempts, each with an operator and a message."""
 
 _PICKED: Final = _ATTEMPTS // 4
-"""After this number of attempts, the operators take turns."""
+"""The number of attempts with randomly chosen operators. After that, the operators take turns."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -75,7 +62,7 @@ class Statistics:
 
 @attrs.frozen
 class Mutant(Generic[MessageT]):
-    """A mutated tree, and its operator's name, which is empty if all attempts failed."""
+    """A mutated tree, and the name of its operator, which is empty if all attempts failed."""
 
     tree: MessageT
     operator: str
@@ -111,10 +98,10 @@ def mutate(
 
     If `programs` is true, `check` finds no problem in the mutant, and inserted parts fit the kinds
     and the scope at their position, so that a program that ran to its end usually still does. If
-    `programs` is false, the mutant is only valid by the schema. By default, `programs` is true if
-    `check` finds no problem in `tree`. Generated parts are for the version `luau` of Luau, as in
-    `program`. If no operator can change a tree, which is very rare, it is returned unchanged or, if
-    `programs` is true, repaired.
+    `programs` is false, the mutant is only guaranteed to be valid by the schema. By default,
+    `programs` is true if `check` finds no problem in `tree`. Generated parts are for the Luau
+    version `luau`, as explained in `program`. If no operator can change a tree, which is very rare,
+    it is returned unchanged or, if `programs` is true, repaired.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -123,9 +110,10 @@ def mutate(
 class Mutator:
     """Makes many mutants with weighted operators, and counts each operator's results.
 
-    The options are explained in `mutate`, but the default of `size` is the size of the first tree.
-    A donor can be an `Index`, which saves creating one. `weights` maps each operator to its weight,
-    and can be changed at any time. `statistics` maps each operator to its results.
+    The options are explained in `mutate`, except that `size` defaults to the size of the first
+    tree. A donor can also be the `Index` of a tree, which saves creating one. `weights` maps each
+    operator to its weight, and can be changed at any time. `statistics` maps each operator to its
+    results.
     """
 
     def __init__(
@@ -147,7 +135,7 @@ class Mutator:
         self._last: Mutant[Any] = Mutant(ModuleSet(program=StatBlock()), "", True)
         self._weighed: list[float] = []
         self._sums: dict[float, list[float]] = {}
-        """The running sums of the weights, by the ratio of a tree's size to the intended size."""
+        """Running sums of the weights for each ratio of a tree's size to the intended size."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
         """Return a mutant of a tree. Passing the tree's index saves creating the index.
@@ -192,7 +180,7 @@ class Mutator:
         return Mutant(repair(unchanged) if programs else unchanged, "", programs)
 
     def useful(self, mutant: Mutant[Any]) -> None:
-        """Count a success for the operator of a mutant."""
+        """Count the mutant as a success of its operator."""
         if mutant.operator:
             self.statistics[mutant.operator].useful += 1
 
@@ -234,9 +222,10 @@ class Mutator:
         return cumulative
 
     def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
-        """Return the mutant as a program, and the number of the message that differs.
+        """Return the mutant as a program, and the number of the changed message.
 
-        Both are explained in `repaired`.
+        Both are as in `repaired`. The result is None if the repaired mutant equals the original
+        tree.
         """
         index = mutation.index
         if index.is_program:
@@ -261,10 +250,10 @@ class Mutator:
 def _is_far_from_limits(index: Index[Any]) -> bool:
     """Return whether a safe mutation cannot exceed a limit of Luau in any function of the tree.
 
-    The needs of all variables and expressions are added up and compared with the limits, because no
-    single function can need more than this sum. Constants, type functions, and `continue` in a
-    `repeat` restrict the use of variables, so the result is false for trees that contain any of
-    these.
+    The locals and registers that all variables and expressions need are added up and compared with
+    the limits for a function, because no single function can need more than this sum. Constants,
+    type functions, and `continue` in a `repeat` loop restrict the use of variables, so the result
+    is false for trees that contain any of these.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -283,13 +272,13 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
 
 _LEAVES_NO_LOOP: Final = frozenset([m.ExprFunction, m.StatFor, m.StatForIn, m.StatWhile])
-"""Messages that a `continue` inside them cannot jump out of."""
+"""Messages that a `continue` statement inside them cannot leave."""
 
 
 def repaired(
     index: Index[MessageT], mutant: MessageT, number: int
 ) -> tuple[MessageT, int | None] | None:
-    """Return the repaired mutant, and the number of its message that differs from the index.
+    """Return the repaired mutant, and the number of the block in which it differs from the index.
 
     `mutant` must differ from the tree of `index`, which must be valid, only in the message
     `number`. The mutant is changed in place, except for the parts that it shares with the tree of
@@ -332,7 +321,7 @@ def _block(index: Index[Any], number: int) -> int | None:
 
 
 def _repair_in(index: Index[Any], mutant: Any, block: int) -> list[Problem] | None:
-    """Repair the statements of a block that differ, and return the problems.
+    """Repair the changed statements of a block, and return the problems.
 
     The problems are explained in `repair_statements`.
     """

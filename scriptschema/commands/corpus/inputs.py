@@ -83,7 +83,7 @@ def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:
 
 
 def apart(inputs: Iterable[Path], output: Path) -> None:
-    """Raise a usage error if the output is inside a folder that is read."""
+    """Raise a usage error if the output is one of the input folders or inside one."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import require_apart
 
@@ -94,7 +94,7 @@ def apart(inputs: Iterable[Path], output: Path) -> None:
 
 
 class Failures:
-    """Counts and reports failures."""
+    """Prints errors to standard error, and counts them."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -106,7 +106,7 @@ class Failures:
 
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
-        """Report a FileError that ends the block."""
+        """Report a FileError that is raised in the `with` block, and continue after the block."""
         from scriptschema.files import FileError
 
         try:
@@ -117,7 +117,7 @@ class Failures:
 
 @contextlib.contextmanager
 def failures() -> Iterator[Failures]:
-    """Report a FileError that ends the block, and exit with status 1 if anything failed in it."""
+    """Report a FileError raised in the `with` block. Exit with status 1 if there were failures."""
     failed = Failures()
     with failed.caught():
         yield failed

@@ -57,10 +57,11 @@ _MEASURED: Final = 10
 
 _SOON: Final = 10.0
 _TRIES: Final = 3
-"""An instance fails after this many consecutive exits, each within `_SOON` seconds."""
+"""The number of consecutive exits, each within `_SOON` seconds of the start, after which an
+instance counts as not working."""
 
 _ENDING: Final = 10.0
-"""Seconds that instances have to write their statistics when they end."""
+"""The time in seconds that instances have to write their statistics before they are killed."""
 
 _ENVIRONMENT: Final = MappingProxyType(
     {
@@ -93,7 +94,7 @@ class AflEngine:
         self.folder = campaign.path / AFL
         self.command = _command_of(campaign.config)
         self.problem = ""
-        """Why an instance does not work, or an empty string while all instances work."""
+        """The reason why an instance does not work, or an empty string while all instances work."""
         self._campaign = campaign
         config = campaign.config
         options = {
@@ -148,7 +149,7 @@ class AflEngine:
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
-        """Restart instances when they end. Stop once an instance keeps failing."""
+        """Restart instances that have ended, until one of them keeps failing."""
         while not self._stopping.wait(0.5) and not self.problem:
             for instance in self._instances:
                 try:
@@ -212,7 +213,10 @@ class _Instance:
         self._began = time.monotonic()
 
     def check(self) -> str:
-        """Restart the process if it ended. Return why it keeps failing, or an empty string."""
+        """Restart the process if it has ended.
+
+        Return why it keeps failing, or an empty string.
+        """
         if self._process is None or self._process.poll() is None:
             return ""
         self._kill_group()
@@ -238,7 +242,7 @@ class _Instance:
         self._process.wait()
 
     def statistics(self) -> dict[str, str]:
-        """Return the fields of `fuzzer_stats`, or no fields before AFL++ has written the file."""
+        """Return the fields of `fuzzer_stats`, which is empty until AFL++ has written the file."""
         fields = {}
         with contextlib.suppress(OSError):
             for line in (self._folder / "out" / self.name / "fuzzer_stats").read_text().split("\n"):
@@ -299,13 +303,13 @@ def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
 
 
 _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HANG, "queue": ""})
-"""The outcome that AFL++ claims for the inputs in each of its folders."""
+"""The outcome that AFL++ claims for the inputs in each of its folders, empty if none."""
 
 
 class Inputs(ProgramSource):
-    """Supplies the inputs that AFL++ has found and that have not been judged, crashes first.
+    """Supplies the inputs that AFL++ has found and no worker has judged yet, crashes first.
 
-    `folder` is the campaign folder.
+    `folder` is the campaign's folder.
     """
 
     def __init__(self, config: Config, seed: int, folder: Path) -> None:
@@ -318,7 +322,7 @@ class Inputs(ProgramSource):
         self._read = 0
 
     def next(self) -> MadeProgram | None:
-        """Return the program of the next input, or None if no input is waiting."""
+        """Return the next input as a program, or None if no input is waiting."""
         self._read_judged()
         self._waiting = self._waiting or [*self._unjudged()]
         while self._waiting:
@@ -380,9 +384,9 @@ class Inputs(ProgramSource):
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
     """Return the tree of an input and its style.
 
-    The style is the number in the input's name, provided that writing the tree in that style gives
-    exactly the source. Otherwise the style is None. If calls in the source lack parentheses only
-    because of the style, they have parentheses in the returned tree.
+    The style is the number in the input's name if writing the tree in that style gives exactly the
+    source, otherwise None. Where the source omits a call's parentheses only because of the style,
+    the returned tree has them.
     """
     match = re.search(r"@([0-9]{1,9})", name)
     if match is not None:

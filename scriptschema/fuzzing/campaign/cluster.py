@@ -3,9 +3,9 @@
     with Cluster("tcp://scheduler:8786") as cluster:      or local:4
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-An order to a worker is a Dask task that fuzzes for ten seconds. So the overhead is negligible, and
-at most ten seconds of work are lost if a machine fails. A task carries the latest trees of the
-other workers and returns the trees that it kept. Suspects are reported immediately.
+Each order to a worker is a Dask task that fuzzes for ten seconds, so that the overhead is
+negligible, and at most ten seconds of work are lost if a machine fails. A task contains the latest
+trees of the other workers, and returns the trees that it kept. Suspects are reported immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
@@ -44,10 +44,10 @@ SLICE: Final = 10.0
 """Seconds of fuzzing in a task."""
 
 PATIENCE: Final = 30.0
-"""Seconds to wait for a scheduler, and then for a worker."""
+"""The time in seconds to wait for the scheduler, and then again for a worker."""
 
 _LOOK: Final = 1.0
-"""Seconds between a task's checks for suspects to report."""
+"""The interval in seconds at which a task checks for suspects to report."""
 
 _IDLE: Final = 60.0
 """Seconds after which an idle fuzzer is closed, with its target's processes."""
@@ -127,7 +127,7 @@ class Cluster:
         return remote
 
     def progress(self) -> dict[str, Any]:
-        """Return an empty dict, because the session already shows this progress."""
+        """Return an empty dict, because a cluster adds nothing to the session's progress events."""
         return {}
 
     def _receive(self, event: tuple[float, bytes]) -> None:
@@ -156,7 +156,7 @@ class RemoteWorker:
         )
 
     def ask(self, order: Order | Task) -> None:
-        """Submit a task.
+        """Submit an order to the cluster as a Dask task.
 
         If the task fails, `answer` raises an error. Raises ClusterError if the connection to the
         scheduler is lost and not restored within `PATIENCE` seconds.
@@ -229,7 +229,10 @@ class RemoteWorker:
 
 @attrs.define
 class _Idle:
-    """A fuzzer without a task, the names of its trees, and the timer that closes it."""
+    """A fuzzer that can be used by the next task.
+
+    `names` are the names of its trees, and `timer` closes it if no task uses it.
+    """
 
     fuzzer: Fuzzer
     names: set[str]
@@ -241,7 +244,10 @@ _lock = threading.Lock()
 
 
 def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
-    """Execute an order. If the order needs a new fuzzer, `number` is the fuzzer's seed."""
+    """Execute an order in a process of the cluster, and return the answer.
+
+    If the order needs a new fuzzer, `number` is the fuzzer's seed.
+    """
     try:
         with _fuzzer(key, config, number) as idle:
             if isinstance(order, Task):
@@ -260,7 +266,10 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
-    """Fuzz as ordered, and report suspects immediately, together with the work done so far."""
+    """Fuzz as ordered, and return the results that have not been sent yet.
+
+    Suspects are sent to the session immediately, together with all results so far.
+    """
     end = time.monotonic() + order.seconds
     left = order.programs
     batch = Batch()
@@ -276,7 +285,7 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
 
 
 def _send(key: str, seed: int, batch: Batch) -> bool:
-    """Send the work done so far to the session. Return whether this process is in a cluster."""
+    """Send results to the session. Return false if this process is not in a cluster."""
     from distributed import get_worker
 
     try:
@@ -319,7 +328,7 @@ def _close_idle(key: str) -> None:
 
 
 def _try(config: Config) -> str:
-    """Return a message about a target that does not work on this machine, or an empty string."""
+    """Try all targets on this machine. Return an error message, or an empty string."""
     try:
         for description in config.targets:
             try_target(description)

@@ -25,8 +25,8 @@ ORACLES: Final = (
     *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "accepted", "types"),
 )
 """`broken` finds crashes, sanitizer reports, failed assertions and internal errors. `metamorphic`
-finds differences between a program and a rewriting of it (`fuzzing.rewriting`). `accepted` finds
-sources that are not Luau but that a target runs."""
+finds differences between a program and an equivalent rewriting of it (`fuzzing.rewriting`).
+`accepted` finds sources that a target runs although they are not Luau."""
 
 DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 
@@ -107,7 +107,7 @@ class Config:
 
     @property
     def rewrites(self) -> bool:
-        """Whether programs are compared with rewritings, for which all targets must run code."""
+        """Whether programs are compared with rewritings, which requires targets that run code."""
         return (
             "metamorphic" in self.oracles
             and bool(self.probed)
@@ -138,7 +138,7 @@ class Config:
 
     @classmethod
     def from_json(cls, value: Any) -> Config:
-        """Return the configuration for JSON data. Raises ValueError for invalid data."""
+        """Return the configuration that JSON data describes. Raises ValueError for invalid data."""
         try:
             fields = dict(value)
             if fields.pop("format") != FORMAT:

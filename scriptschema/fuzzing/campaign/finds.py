@@ -50,7 +50,7 @@ REQUESTS: Final = "requests.jsonl"
 
 @attrs.define
 class ShownProgram:
-    """A program that shows a bug, with its size in nodes, its runs, and its spelling."""
+    """A program that shows a bug, with its size in nodes, its runs and its style."""
 
     nodes: int
     runs: list[Run]
@@ -63,7 +63,10 @@ class ShownProgram:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> ShownProgram:
-        """Return the program for JSON data. Raises KeyError or TypeError for invalid data."""
+        """Return the program that JSON data describes.
+
+        Raises KeyError or TypeError for invalid data.
+        """
         runs = [Run.from_json(run) for run in value["runs"]]
         return cls(value["nodes"], runs, value.get("style"))
 
@@ -79,7 +82,7 @@ class Find:
     operator and corpus file of a mutant. `command` reproduces the find on the targets of `config`,
     the campaign's configuration. `versions` maps this package, Python and the targets to their
     versions. `bisection` is the result of the last bisection, or empty. `only_compiled` is true if
-    the program runs nothing.
+    the program is only compiled and runs nothing.
     """
 
     name: str
@@ -119,7 +122,7 @@ class Find:
 
     @classmethod
     def from_json(cls, value: Any) -> Find:
-        """Return the find for JSON data. Raises ValueError for invalid data."""
+        """Return the find that JSON data describes. Raises ValueError for invalid data."""
         try:
             fields = dict(value)
             fields["verdict"] = Verdict.from_json(fields["verdict"])
@@ -136,8 +139,8 @@ class Find:
 class Suspect:
     """A program with a verdict.
 
-    `data` is its encoded tree. `requests` are the latest requests to the process that broke, if
-    the target's processes run many programs.
+    `data` is its encoded tree. `requests` are the last requests to the process that crashed or
+    failed, if the target's processes run many programs each.
     """
 
     data: bytes
@@ -148,7 +151,7 @@ class Suspect:
     style: Spelling = None
 
     def seen_once(self) -> Suspect:
-        """Return a copy of the suspect that is marked as not reproduced."""
+        """Return a copy of the suspect whose signature says that the bug was not reproduced."""
         signature = Signature(outcome.ONCE, str(self.verdict.signature))
         return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
 
@@ -157,8 +160,9 @@ class Suspect:
 class Reduced:
     """The smallest program found by a reduction.
 
-    `data` is its encoded tree, which has `nodes` messages. `tests` is the number of programs that
-    the reduction tried. `is_smallest` is false if the time limit ended the reduction.
+    `data` is its encoded tree. `nodes` is its size: the number of nodes of the tree, or of words if
+    the program is a source that is not Luau. `tests` is the number of programs that the reduction
+    tried. `is_smallest` is false if the reduction ended early or is not reliable.
     """
 
     data: bytes
@@ -178,7 +182,7 @@ class Reduced:
 
 
 def words(text: str) -> list[str]:
-    """Split a source into words, sequences of blanks, and single other characters."""
+    """Split a source into words, runs of blanks, and other single characters."""
     return re.findall(r"\s+|\w+|[^\w\s]", text)
 
 
@@ -218,9 +222,9 @@ def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
-    r"""Return the source of a find's original or `REDUCED` program, to show it. Raises FileError.
+    r"""Return the source of a find's original or `REDUCED` program as text. Raises FileError.
 
-    Bytes that are not UTF-8 become escapes such as `\xff`.
+    The text is for display only: bytes that are not UTF-8 become escapes such as `\xff`.
     """
     return source_bytes_of(folder, stem).decode("utf-8", "backslashreplace")
 
@@ -235,7 +239,7 @@ def source_bytes_of(folder: Path, stem: str = PROGRAM) -> bytes:
 
 
 def requests_of(folder: Path) -> tuple[str, ...]:
-    """Return the last requests to the process that broke, or () if they were not stored.
+    """Return the last requests to the process that crashed or failed, or () if none were stored.
 
     Raises FileError.
     """
@@ -340,15 +344,16 @@ def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) ->
 
 FindHandler = Callable[[str, Find], None]
 """Called with an event and a find. The event is `find` for a new find, `reduced` after its
-reduction, or `retracted` for a duplicate, a known bug, or a hang that cannot be reproduced."""
+reduction, or `retracted` for a duplicate, a known bug, or a hang or a lack of memory that cannot be
+reproduced."""
 
 
 class FindStore:
     """The finds of a campaign by name.
 
-    `new` are the finds of this run. `versions` maps the targets to their versions. `seconds`
-    returns how long the campaign has run. `on_find` is called for each change. Methods may raise
-    FileError.
+    `new` contains the finds of this run. `versions` maps the targets to their versions. `seconds`
+    is a function that returns how long the campaign has run. `on_find` is called for each new,
+    reduced or retracted find. Methods may raise FileError.
     """
 
     def __init__(
@@ -369,7 +374,7 @@ class FindStore:
         self.by_name = {find.name: find for _, find in load_all(path)}
 
     def __len__(self) -> int:
-        """Return the number of the campaign's finds."""
+        """Return the number of finds."""
         return len(self.by_name)
 
     def folder(self, find: Find) -> Path:
@@ -379,7 +384,8 @@ class FindStore:
     def find_of(self, suspect: Suspect, verdict: Verdict, *, apart: bool) -> Find:
         """Return a find for a suspect's program without adding it.
 
-        If `apart`, the find's name depends not only on the signature but also on the program.
+        If `apart` is true, the find's name depends not only on the signature but also on the
+        program.
         """
         time = now()
         tree = encoding.decode(ModuleSet, suspect.data)
@@ -424,14 +430,14 @@ class FindStore:
         return find
 
     def put_reduced(self, find: Find, reduced: Reduced) -> None:
-        """Store a smaller program and its verdict in a find."""
+        """Replace a find's reduced program and its verdict with the result of a reduction."""
         reduced.put_into(find)
         find.verdict = reduced.verdict
         add_reduced(self.folder(find), find, encoding.decode(ModuleSet, reduced.data))
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:
-        """Count more programs that showed a find, unless the find was dropped."""
+        """Add `count` to the number of programs that showed a find, unless the find was dropped."""
         if find.name in self.by_name:
             find.count += count
             find.last_seen = now()
@@ -452,7 +458,7 @@ class FindStore:
         self._on_find("retracted", find)
 
     def save(self) -> None:
-        """Write the finds whose counts have changed."""
+        """Rewrite `find.json` for each find whose count has changed."""
         for name in self._changed:
             find = self.by_name[name]
             save(self.folder(find), find)

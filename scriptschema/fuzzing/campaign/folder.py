@@ -24,7 +24,7 @@ COMPILED: Final = "compiled"
 """The folder in `CORPUS` for programs that are only compiled."""
 
 AFL: Final = "afl"
-"""The AFL++ engine's folder. Its instances write their output to `out` in this folder."""
+"""The folder of the AFL++ engine. AFL++'s instances write their output to its subfolder `out`."""
 
 JUDGED: Final = "judged.txt"
 """The file in `AFL` with the names of the inputs that were judged, one per line."""
@@ -32,7 +32,7 @@ LOG: Final = "log.txt"
 LOCK: Final = ".lock"
 
 _PATIENCE: Final = 5.0
-"""The maximum time, in seconds, to wait for the lock of a run that no longer exists."""
+"""The maximum time, in seconds, to wait for a lock whose owner no longer runs."""
 
 
 class Campaign:
@@ -42,9 +42,9 @@ class Campaign:
     configuration. If `expected` is None, an existing campaign is continued. Raises FileError, for
     example if another process holds the lock.
 
-    `is_unused` is true while none of a new campaign's programs has run. If an error ends such a
-    campaign, everything that belongs to it is removed. Otherwise the same command with the mistake
-    corrected would be refused, because the campaign has other options.
+    `is_unused` is true for a new campaign until its first programs have run. If an error ends an
+    unused campaign, all its files are removed. Otherwise, a corrected command would be refused
+    because the existing campaign has other options.
     """
 
     def __init__(self, path: Path, expected: Config | None) -> None:
@@ -84,7 +84,7 @@ class Campaign:
         self._lock.close()  # releases the lock
 
     def probe(self) -> None:
-        """Probe the targets and save their properties. Raises TargetError and FileError."""
+        """Determine the targets' properties, and save them. Raises TargetError and FileError."""
         probed = tuple(map(probing.probe, self.config.targets))
         self.config = attrs.evolve(self.config, probed=probed)
         config.save(self.path, self.config)
@@ -116,8 +116,9 @@ class Campaign:
     def _hold(self) -> None:
         """Lock the campaign. Raises FileError if another run has locked it.
 
-        If a run is killed while it starts a process, that process still holds the lock until it
-        executes its program. So a lock without a running owner is retried for a while.
+        If a run is killed while it starts a child process, the child holds the lock until it
+        executes its own program. So if the owner of the lock no longer runs, locking is retried for
+        up to `_PATIENCE` seconds.
         """
         end = time.monotonic() + _PATIENCE
         while True:

@@ -38,19 +38,20 @@ from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
 _PER_BATCH: Final = 1
-"""The maximum number of suspects per signature in a batch. The rest are only counted."""
+"""The maximum number of suspects that a batch reports for each signature. Others are only
+counted."""
 
 _ROUND_TRIPS: Final = 64
-"""The round trip is checked for one program in this many, and for each program that is kept."""
+"""The round trip is checked for one in this many programs, and for each program that is kept."""
 
 _PAUSE: Final = 0.1
-"""Seconds to wait for the inputs of another engine."""
+"""The pause in seconds before looking again for inputs of another engine."""
 
 _REWRITTEN: Final = 8
-"""One program in this many is rewritten, and so is each program that is kept."""
+"""One in this many programs is rewritten, and so is each program that is kept."""
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
-"""Signatures that have enough suspects (see `Fuzzer.work`)."""
+"""Signatures that need no further suspects, with their constructs: see `Fuzzer.work`."""
 
 
 @attrs.define
@@ -58,10 +59,11 @@ class Batch:
     """The results of a fuzzer's work since the last batch.
 
     `interval` contains counts. `kept` are encoded trees to keep. `suspects` are programs that may
-    show bugs. `again` counts verdicts that were not reported as suspects. `messages` are the kinds
-    of error messages that programs ended with. `covered` are the coverage counters that were new to
-    the fuzzer, as (target number, counter number) pairs. `inputs` are the names of another engine's
-    inputs that were judged, and `unreadable` the names of its inputs that are not Luau.
+    show bugs. `again` counts the verdicts that were not reported as suspects, by signature.
+    `messages` are the kinds of error messages that programs ended with. `covered` are the coverage
+    counters that were new to the fuzzer, as (target number, counter number) pairs. `inputs` are the
+    names of another engine's inputs that were judged, and `unreadable` the names of its inputs that
+    are not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -105,7 +107,8 @@ class Fuzzer:
         self._counted: Counter[int] = Counter()
         self._plain: list[MadeProgram] = []
         self._not_run: list[tuple[str, ModuleSet]] = []
-        """Corpus trees of other fuzzers, which run first. Their coverage is not counted as new."""
+        """Corpus trees of other fuzzers. They run first, and their coverage does not count as
+        new."""
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._looked = 0
@@ -114,12 +117,13 @@ class Fuzzer:
         self.runner = Runner(config)
         self._novelty = Novelty(self.runner.judge.targets)
         self._novelty_compiled = Novelty(self.runner.judge.targets)
-        """The novelty of programs that are only compiled. All counters are in `_novelty`."""
+        """The novelty of programs that are only compiled, without counters, which are all in
+        `_novelty`."""
         for data in corpus:
             self.add(encoding.encode(repair(encoding.decode(ModuleSet, data))))
 
     def add(self, data: bytes) -> None:
-        """Add a tree to the corpus. Its features are no longer new, and the tree may be mutated."""
+        """Add a tree to the corpus. It may be mutated, and its features no longer count as new."""
         tree = encoding.decode(ModuleSet, data)
         novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
         novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
@@ -146,10 +150,9 @@ class Fuzzer:
     ) -> Batch:
         """Fuzz until the time limit or the program limit is reached, and return the results.
 
-        If `at_once`, stop at the first suspect. Verdicts with a signature in `enough` may be
-        counted instead of reported. If `enough` lists no constructs for the signature, this applies
-        to all its verdicts. Otherwise, it applies only to programs that completely contain at least
-        one of the listed constructs.
+        If `at_once` is true, stop at the first suspect. Verdicts whose signature is in `enough` are
+        only counted. If `enough` lists constructs (sets of language features) for the signature,
+        this applies only to programs that use all features of at least one of the constructs.
         """
         batch = Batch()
         self._handed.clear()
@@ -202,7 +205,7 @@ class Fuzzer:
         return self._programs.next()
 
     def _put_back(self, program: MadeProgram) -> None:
-        """Queue a program that was not judged to be run again, in its original role."""
+        """Queue a program that was not judged, so that it runs again."""
         if program.rewriting is not None:
             self._rewritten = program
         elif "corpus" in program.origin:
@@ -213,7 +216,10 @@ class Fuzzer:
     def _look(
         self, program: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
-        """Count and judge a program, and keep it if it is new. Meanwhile, `following` runs."""
+        """Count and judge a program, and keep it if it shows new behaviour.
+
+        Meanwhile, the program `following` runs.
+        """
         self._looked += 1
         if program.rewriting is not None:
             self._count(program, batch.interval, runs, [])
@@ -308,10 +314,10 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect if a second run confirms it. If there are enough like it, only count it.
+        """Report a suspect if a second run confirms it. If there are enough like it, just count it.
 
-        An outcome in `BROKEN`, such as a crash, is reported even if the second run does not show
-        it.
+        Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
+        them.
         """
         signature = verdict.signature
         if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, program.tree):
@@ -352,15 +358,15 @@ class Fuzzer:
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the latest requests to the first process that broke, or () if no process broke."""
+    """Return the last requests to the first process that crashed or failed, or () if all worked."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
 
 
 class Novelty:
-    """The features, kinds of messages and counters that programs have shown so far.
+    """Records the features, kinds of messages and coverage counters that programs have shown.
 
-    `targets` are the target numbers of the runs. A counter is a (target number, counter number)
-    pair. `counts` is true if a target reports coverage, and None before the first run.
+    `targets` is the target number of each run. A counter is a (target number, counter number) pair.
+    `counts` is true if a target reports coverage, and None before the first run.
     """
 
     def __init__(self, targets: Sequence[int]) -> None:
@@ -401,7 +407,7 @@ class Novelty:
 
 
 def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
-    """Return each run's kind of outcome and kind of message, as strings.
+    """Return the outcome of each run and the kind of its error message, as strings.
 
     All messages that the program itself raises count as one kind.
     """

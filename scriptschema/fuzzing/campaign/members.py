@@ -42,7 +42,10 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
 
 
 def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> None:
-    """Turn a find that has just been reduced into a member of the find `into`. Raises FileError."""
+    """Turn a find that has just been reduced into a member of the find `into`.
+
+    If `into` already has a program with this signature, only its count increases. Raises FileError.
+    """
     store.put_reduced(find, reduced)
     store.count(into, find.count)
     target = store.folder(into) / FOLDER / find.signature.name

@@ -1,9 +1,10 @@
 """The programs of a fuzzer: new programs, and mutants of programs that were kept.
 
-A share of the programs is only compiled: their code is in a function that is never called
-(`uncalled`), so it may loop forever. These programs are mutated separately from programs that run.
+Some of the programs are only compiled: their code is in a function that is never called
+(`uncalled`), so it may even contain infinite loops. These programs are mutated separately from
+programs that run.
 
-Most mutants of a program that fails early fail at the same place, so that later code is not tested.
+If a program fails early, most of its mutants fail at the same place, and later code is not tested.
 Parents whose mutants mostly fail are therefore drawn less often. The share of failing mutants is
 measured, because it is unknown for trees from another fuzzer or an earlier run.
 """
@@ -45,24 +46,24 @@ from scriptschema.versions import Version
 
 _DONORS: Final = 100
 _AGAIN: Final = 4
-"""One mutant in this many is mutated once more."""
+"""One in this many mutants is mutated once more."""
 
 _SWARM: Final = 25
-"""The number of programs that share a selection of idioms, because selecting is slow."""
+"""The number of programs that share one selection of idioms, because making a selection is slow."""
 
 _ATTEMPTS: Final = 3
-"""The number of attempts to generate a program that uses only features of all targets. If all
-attempts fail, the statements that use other features are removed."""
+"""The number of attempts to generate a program that uses only features that all targets have. If
+all attempts fail, the statements that use other features are removed."""
 
 _UNIFORM: Final = 8
-"""One program in this many is generated from all idioms, the others from about half of them."""
+"""One in this many programs is generated from all idioms, the others from about half of them."""
 
 _STYLED: Final = 4
-"""One program in this many is written in a style. Plain programs are shorter."""
+"""One in this many programs is written in a style. Plain programs are shorter."""
 
 _RANDOM_IF_COMPILED: Final = 3
-"""Among programs that are only compiled, one new program in this many is a random tree, and one
-mutant in this many is mutated once more without regard to kinds and scope."""
+"""For programs that are only compiled: one in this many new programs is a random tree, and one in
+this many mutants is mutated once more without regard to kinds and scope."""
 
 _LARGER_IF_COMPILED: Final = 4
 """The factor by which programs that are only compiled are larger, because compiling is fast."""
@@ -75,7 +76,7 @@ MOST_PARENTS: Final = 400
 """The maximum number of parents."""
 
 _SURE: Final = 3
-"""The outcome of the parent itself counts as much as the outcomes of this many mutants."""
+"""The outcome of a parent itself is counted like the outcomes of this many mutants."""
 
 _DRAWS: Final = 16
 """The maximum number of attempts to draw a parent. The last draw is always accepted."""
@@ -91,18 +92,18 @@ class Parent:
     ended: int = 0
 
     def count(self, *, ended: bool, times: int = 1) -> None:
-        """Count the outcome of a mutant, `times` times."""
+        """Count the outcome of one mutant, or of several (`times`) with the same outcome."""
         self.mutants += times
         self.ended += times * ended
 
     @property
     def share(self) -> float:
-        """The estimated share of the tree's mutants that end normally."""
+        """The estimated share of mutants that end normally."""
         return (self.ended + 1) / (self.mutants + 1)
 
 
 class Parents:
-    """At most `MOST_PARENTS` parents. The object is falsy if it contains no parents."""
+    """The trees to mutate, at most `MOST_PARENTS`. The object is falsy if it contains no trees."""
 
     def __init__(self, source: random.Random) -> None:
         self._random = source
@@ -188,7 +189,7 @@ _SIGNS: Final = {  # text that identifies idioms with this feature
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return the names in `SYNTAX` that each part of the schema needs, by the part's number."""
+    """Return a list of the names in `SYNTAX` that each part of the schema uses, by part number."""
     table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
@@ -200,10 +201,11 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 
 @attrs.frozen
 class MadeProgram:
-    """A program with its origin and, if it is a mutant or a rewriting, its derivation.
+    """A program that was generated, with its origin.
 
-    `style` is the style of its `sources`, or None if they have no style. `claim` is a verdict that
-    another engine claims for the program.
+    `mutant` and `parent` are given for a mutant, and `rewriting` for a rewriting. `style` is the
+    style of its `sources`, or None if they have no style. `claim` is a verdict that another engine
+    claims for the program.
     """
 
     tree: ModuleSet
@@ -245,7 +247,7 @@ class Rewriting:
 
 
 class _Generator:
-    """Generates programs and mutants. If `compiled`, all of them are only compiled."""
+    """Generates programs and mutants. If `compiled` is true, they are only to be compiled."""
 
     def __init__(
         self,
@@ -279,7 +281,7 @@ class _Generator:
             del donors[self._random.randrange(_DONORS)]
 
     def next(self) -> tuple[ModuleSet, Mutant[ModuleSet] | None, Parent | None]:
-        """Return a program and, if it is a mutant, also the `Mutant` and its parent."""
+        """Return a program. If it is a mutant, also return the `Mutant` and its parent."""
         mutant = parent = None
         if self._parents and self._random.random() < self._config.mutants:
             parent = self._parents.draw()
@@ -379,7 +381,10 @@ class ProgramSource:
             generator.mutator.useful(program.mutant)
 
     def next(self) -> MadeProgram | None:
-        """Return a program that all targets support, or None if no engine's input is waiting."""
+        """Return a program that all targets support, or None if no engine input is waiting.
+
+        `Config.broken` is the share of sources that are not Luau.
+        """
         if self._back:
             return self._back.pop()
         is_compiled = self._shares.random() < self.config.compiled
@@ -410,11 +415,14 @@ class ProgramSource:
         return MadeProgram(tree, program.origin, program.style)
 
     def unreadable(self) -> list[str]:
-        """Return the names of inputs that could not be parsed since the last call."""
+        """Return the names of the inputs since the last call that could not be parsed."""
         return []
 
     def rewritten(self, program: MadeProgram, runs: list[Run]) -> MadeProgram | None:
-        """Return a rewriting of a program with these runs, or None if it cannot be rewritten."""
+        """Return a rewriting of a program, or None if it cannot be rewritten.
+
+        `runs` are the runs of the program.
+        """
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
         tree = REWRITINGS[name](program.tree)
@@ -424,7 +432,7 @@ class ProgramSource:
         return MadeProgram(tree, program.origin, program.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
-        """Return what each mutation operator has counted since the last call, by operator."""
+        """Return the counts of each mutation operator since the last call, by operator name."""
         running, compiled = (
             {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}
             for each in (self._running, self._compiled)

@@ -1,6 +1,6 @@
-"""Reduces a suspect to the smallest program with the same verdict, and finds its construct.
+"""Reduces a suspect to the smallest program with the same verdict, and determines its construct.
 
-If a program shows the bug without a style, it is reduced without a style. Otherwise its style is
+A program that shows the bug without a style is reduced without a style. Otherwise its style is
 kept. At the end, the smallest program is tried without a style and in other styles, and the style
 with the shortest source is kept.
 """
@@ -48,7 +48,7 @@ class _OutOfTimeError(Exception):
 class _Test:
     """A test of whether a program, written in the style `style`, shows the bug of a suspect.
 
-    If the suspect runs nothing (`runs` is false), programs that run something fail the test.
+    If `runs` is false, because the suspect runs nothing, programs that run something fail the test.
     `quick` is a runner for only the target and variant that show the bug. If it is None, all
     targets and variants are run.
     """
@@ -78,10 +78,7 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Drop the style if it is not needed.
-
-        Otherwise, find one that produces a shorter source.
-        """
+        """Drop the style if it is not needed, otherwise use the style with the shortest source."""
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):
@@ -105,7 +102,7 @@ def reduce_suspect(
 ) -> Reduced | None:
     """Return the smallest program with the suspect's signature, or None if it cannot be reproduced.
 
-    The suspect is run up to `TRIES` times, because some bugs show only occasionally. `seconds` is
+    The suspect is run up to `TRIES` times, because some bugs occur only occasionally. `seconds` is
     the time limit of the reduction. Raises TargetError and JudgeError.
     """
     tree = encoding.decode(ModuleSet, suspect.data)
@@ -178,7 +175,7 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
-    """Reduce a find completely and update it. Return the tree, or None if not reproduced.
+    """Reduce a find completely and update it. Return the reduced tree, or None if not reproduced.
 
     Raises FileError, TargetError and JudgeError.
     """
@@ -197,7 +194,7 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
-    """Return the shortest part of a string for which `shows` is true, found by removal.
+    """Return a string shortened by removing parts, for which `shows` is still true.
 
     Lines are removed first, then words, until no single word can be removed. `shows` is called with
     each candidate, and may stop the search by raising an exception.
@@ -207,7 +204,7 @@ def shortened(text: str, shows: Callable[[str], bool]) -> str:
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Remove half of the parts at a time, then a quarter, until no single part can be removed."""
+    """Remove halves of the parts while possible, then quarters and so on, down to single parts."""
     length = max(1, len(parts) // 2)
     while True:
         start, before = 0, len(parts)

@@ -1,6 +1,6 @@
-"""Reproduces finds: runs the program, or replays the requests to the process that broke.
+"""Reproduces finds: runs their programs, or replays the last requests to the broken process.
 
-`bisect` finds the first of several builds that shows a bug.
+`bisect` determines which of several builds is the first to show a bug.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
 PROGRAMS: Final = 20
-"""The number of attempts to reproduce a find without requests. With requests, it is `SEQUENCES`."""
+"""The number of attempts to reproduce a find without requests. For requests, see `SEQUENCES`."""
 
 
 @attrs.frozen
@@ -45,7 +45,7 @@ def is_of(signature: Signature, find: Find) -> bool:
 
 
 def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replayed:
-    """Run a find's program, written in a style, on all campaign targets. Return the result.
+    """Run a find's program, written in a style, on all targets. Return the runs and the verdict.
 
     Raises TargetError and JudgeError.
     """
@@ -82,7 +82,7 @@ def _replay(
     tree: ModuleSet,
     style: Spelling,
 ) -> Replayed:
-    """Replay the requests on the target that broke, and return the result."""
+    """Replay the requests on the target that crashed or failed. Return the run and the verdict."""
     broken = next(
         (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
     )
@@ -141,10 +141,10 @@ def bisect(
     oldest build first. Each command replaces the command of the campaign's first target, whose
     variants and limits are kept. A build shows the find if its verdict has the same kind, because
     stacks may differ between builds. `on_run` is called with the name of each build that was run,
-    and with whether it shows the find. Before that, the build runs a one-line program, because a
-    build that runs nothing shows no bug.
+    and whether it shows the find. Each build runs a one-line program first, because a build that
+    cannot run anything would wrongly seem to be free of the bug.
 
-    Raises TargetError, also if a build does not work, and JudgeError.
+    Raises TargetError, for example if a build does not work, and JudgeError.
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})
@@ -177,7 +177,7 @@ def bisect(
 
 
 def kind_of(find: Find) -> str:
-    """Return the kind of verdict that a find's program gets."""
+    """Return the kind of verdict that a program gets if it shows the find."""
     if find.signature.kind == outcome.ONCE:
         return find.signature.detail.partition(":")[0]
     return find.signature.kind

@@ -25,9 +25,9 @@ from scriptschema.messages import ModuleSet
 
 SHORTEST: Final = 0.5
 TIMES: Final = 30
-"""The time limit of a run is `TIMES` the usual duration, but at least `SHORTEST` seconds.
+"""The time limit of a run is `TIMES` times the usual duration, but at least `SHORTEST` seconds.
 
-A hang is only reported if a run also exceeds the target's full time limit.
+A hang is reported only if a run exceeds the target's full time limit as well.
 """
 
 
@@ -59,8 +59,8 @@ overflow."""
 class Runner:
     """Runs programs on a campaign's targets, and judges them.
 
-    If `full_limits`, all runs have the full time limits of the targets. Call `close` at the end.
-    Raises TargetError and JudgeError.
+    If `full_limits` is true, all runs have the full time limits of the targets. Call `close` at the
+    end. Raises TargetError and JudgeError.
     """
 
     def __init__(self, config: Config, *, full_limits: bool = False) -> None:
@@ -89,8 +89,9 @@ class Runner:
     def submit(self, sources: Sources, *, whole: bool = False) -> None:
         """Start a program on all targets.
 
-        If `whole`, the program has the targets' full time limits, and runs with all variants.
-        Otherwise, if a target breaks, its remaining variants are not run.
+        If `whole` is true, the program has the targets' full time limits, and runs with all
+        variants. Otherwise, once a run ends with an outcome in `BROKEN`, such as a crash, the
+        target's remaining variants are not run.
         """
         for target, description, usual in zip(
             self._targets, self.config.targets, self._usual, strict=True
@@ -124,9 +125,10 @@ class Runner:
         whole: bool = False,
         wanted: Signature | None = None,
     ) -> tuple[Verdict | None, list[Run]]:
-        """Run a program, written in a style. Return the verdict of all oracles, and the runs.
+        """Run a program, written in a style. Return the oracles' combined verdict, and the runs.
 
-        If `wanted` is the signature of a difference from a rewriting, the rewriting is run as well.
+        If `wanted` is the signature of a difference between a program and its rewriting, the
+        rewriting is run as well.
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
@@ -145,7 +147,8 @@ class Runner:
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:
         """Return whether a program catches a stack overflow.
 
-        The depth at which the stack overflows depends on the optimization level.
+        The output of such a program may differ between variants, because the depth at which the
+        stack overflows depends on the optimization level.
         """
         if not _CATCHES.search(sources.program):
             return False
@@ -172,12 +175,13 @@ class Runner:
         return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
 
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
-        """Return a runner for only the last target and variant that broke in these runs.
+        """Return a runner for only the target and variant of the last broken run in `runs`.
 
-        The result is None if nothing broke, or if there is only one run. The broken run alone
-        decides the verdict, and waiting for the sanitizer's reports of other runs would take a long
-        time. The last broken run is used because variants that optimize more usually come last, and
-        they break even without attributes such as `@native`.
+        A broken run is one with an outcome in `BROKEN`, such as a crash. The result is None if no
+        run is broken, or if there is only one variant. The broken run alone decides the verdict,
+        and waiting for the sanitizer's reports of other runs would take a long time. The last
+        broken run is used because variants that optimize more usually come last, and show the bug
+        even without attributes such as `@native`.
         """
         variants = [(each, variant) for each in self.config.targets for variant in each.variants]
         for (description, variant), run in reversed([*zip(variants, runs, strict=False)]):

@@ -5,7 +5,7 @@
         session.run()
         session.state.finds.new              the new finds
 
-An order asks a worker for one second of fuzzing, and carries the trees that other workers have
+An order asks a worker for one second of fuzzing, and includes the trees that other workers have
 kept. Workers are processes on this machine, unless `workers` supplies other workers, whose orders
 may be longer. One additional worker reduces suspects, and others help it if many suspects are
 waiting. When the time is up, all workers reduce suspects for a limited time. The next run continues
@@ -55,16 +55,16 @@ from scriptschema.messages import ModuleSet
 
 PROGRESS: Final = 1.0
 _DEATHS: Final = 5
-"""The number of workers that may die in a row before the session gives up."""
+"""The number of workers that may die in a row without stopping the session."""
 
 _SEEDS: Final = 20
 """The maximum number of seed programs in an order."""
 
 _PROGRAMS: Final = 20
-"""The number of programs of an order in a reproducible session."""
+"""The number of programs in each order of a reproducible session."""
 
 _MANY: Final = 4
-"""The number of waiting suspects at which other workers help to reduce them."""
+"""If at least this many suspects are waiting, other workers help to reduce them."""
 
 _ENOUGH: Final = 100
 """After this many programs, the session ends with an error if none of them finished normally."""
@@ -76,17 +76,19 @@ class CampaignError(Exception):
 
 FIRST_EVERY: Final = 5.0
 EVERY: Final = 15.0
-"""Seconds between lines of the statistics, except in the first minute (`FIRST_EVERY`)."""
+"""The interval in seconds between lines of the statistics, after the first minute. In the first
+minute, it is `FIRST_EVERY`."""
 
 EventHandler = Callable[[dict[str, Any]], None]
-"""Called with each event, a dictionary of JSON data whose field `event` is the kind of event."""
+"""A function that is called with each event: a dictionary of JSON data, in which `event` is the
+kind of event."""
 
 
 class State:
-    """The state of a running campaign, through which all results are written to the folder.
+    """The state of a running campaign. It writes all results to the campaign's folder.
 
-    `on_event` is called with each event. `take` stores the results of fuzzers. `tick` is called
-    regularly, and writes statistics and counts. `total` contains the totals of all runs of the
+    `on_event` is called with each event. `take` stores the results of fuzzers. `tick` must be
+    called regularly to write statistics and counts. `total` contains the totals of all runs of the
     campaign, and `last_new` is the monotonic time when new behaviour was last seen. Raises
     FileError and TargetError.
     """
@@ -116,7 +118,7 @@ class State:
         self._write()
 
     def seconds(self) -> float:
-        """Return the duration of all runs of the campaign."""
+        """Return the total duration of all runs of the campaign in seconds."""
         return self._before + time.monotonic() - self._began
 
     def take(self, batch: Batch) -> list[bytes]:
@@ -155,7 +157,7 @@ class State:
             self._write()
 
     def close(self) -> None:
-        """Write everything that has not been written yet."""
+        """Write all statistics and counts that have not been written yet."""
         self._write()
 
     def _is_new(self, corpus: CorpusFolder, data: bytes, batch: Batch) -> bool:
@@ -206,9 +208,9 @@ class Session:
     """A session, as described in the module's docstring.
 
     `seconds` and `programs` are limits. `on_event` is called with each event. `finishing` is the
-    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus;
-    those that it did not contain are run first. Raises FileError, and raises TargetError or
-    JudgeError if a target or the judge does not work.
+    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus,
+    and those that are new there are run first. Raises FileError, and TargetError or JudgeError if a
+    target or the judge does not work.
     """
 
     def __init__(
@@ -275,7 +277,7 @@ class Session:
             self.on_event({**self.progress(), "event": "end"})
 
     def progress(self) -> dict[str, Any]:
-        """Return the progress as an event: a dictionary of JSON data."""
+        """Return the session's progress as an event for `on_event`."""
         lasted = max(time.monotonic() - self._began, 1e-9)
         total = self.state.total
         return {
@@ -306,7 +308,7 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """Return the time limit of a reduction, so that it can finish before the session's end."""
+        """Return the time limit for a reduction, which lets it finish before the session ends."""
         if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)
@@ -315,7 +317,7 @@ class Session:
         return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
 
     def _await_all(self) -> None:
-        """Receive answers and give orders until nothing is left to do."""
+        """Give orders and receive answers until the session is complete."""
         shown = time.monotonic()
         over: float | None = None
         while True:
@@ -351,9 +353,9 @@ class Session:
         self._news[worker.pipe] = []
 
     def _order(self, worker: AnyWorker) -> None:
-        """Order the reduction of a suspect, or the next slice of fuzzing.
+        """Give an idle worker an order: to reduce a suspect, or to fuzz for a while.
 
-        Until the session is over, between half of `jobs` and `jobs` workers fuzz.
+        Until the session is over, at least half of `jobs` and at most `jobs` workers fuzz.
         """
         fuzzing, reducing = self._count(Order), self._count(Task)
         over = self._is_over()

@@ -33,13 +33,13 @@ class Interval:
     the numbers of trees and finds. `covered` is the number of coverage counters that this run of
     the campaign had reached (0 if no target reports coverage).
 
-    The other fields count the work in the interval. `programs` is the number of programs.
-    `runs` is the number of runs, one for each target and variant. `run_seconds` is the total
-    duration of the runs in all workers. `outcomes` counts programs by the kind of their first
-    outcome, and `compiled` does the same for programs that are only compiled. `errors` counts runs
-    by normalised error message, and `features` counts programs by feature (`corpora.features`,
-    including library members). `known` counts known bugs. `unconfirmed` is the number of verdicts
-    that a second run did not confirm, except crashes and the like, which become finds anyway.
+    The other fields count the work in the interval. `programs` is the number of programs. `runs` is
+    the number of runs, one for each target and variant. `run_seconds` is the total duration of the
+    runs in all workers. `outcomes` counts programs by the kind of their first outcome, and
+    `compiled` does the same for programs that are only compiled. `errors` counts runs by normalised
+    error message, and `features` counts programs by feature (`corpora.features`, including library
+    members). `known` counts known bugs. `unconfirmed` is the number of verdicts that a second run
+    did not confirm. It excludes crashes and similar outcomes, which become finds anyway.
     `operators` maps each mutation operator to its counts, `[applied, changed, useful]`.
     """
 
@@ -85,7 +85,7 @@ class Interval:
 
 
 def now() -> str:
-    """Return the current time in the format of the campaign's files: ISO 8601, UTC, seconds."""
+    """Return the current time as it is written in a campaign's files: ISO 8601, UTC, in seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -117,7 +117,7 @@ def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | 
 
 
 def read(folder: Path) -> list[Interval]:
-    """Return the intervals of the campaign in `folder`. Truncated and other lines are skipped.
+    """Return the intervals of the campaign in `folder`. Truncated and invalid lines are skipped.
 
     Raises FileError.
     """

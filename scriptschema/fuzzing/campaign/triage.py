@@ -7,14 +7,15 @@ A clear signature (stack frames or a message) identifies a bug: its first suspec
 and later suspects are counted. Any other signature (a difference, a hang) may be shared by several
 bugs. Its first suspect becomes a find as well, but later suspects wait on disk (`suspects/`) until
 they are reduced. Each reduced program is then compared with the finds of the same signature. The
-program and a find show the same bug if one's construct is a subset of the other's
-(`oracles.construct`). Programs with the same cause (`oracles.causes`) show the same bug even if
-their signatures differ. A program whose construct or signature differs from that of its find
-becomes a member of the find, so that it can be examined.
+construct of a program is the set of language features that it uses (`oracles.construct`). The
+program and a find show the same bug if one construct is a subset of the other. Programs with the
+same cause (`oracles.causes`) show the same bug even if their signatures differ. A program whose
+construct or signature differs from that of its find becomes a member of the find, so that it can be
+examined.
 
-Reductions that an earlier run did not finish come first, then suspects that no find explains. The
-more consecutive reductions of a signature lead to known bugs, the more rarely its suspects are
-requested: in every second order, every fourth order, and so on.
+Reductions that an earlier run did not finish come first, then suspects that no find explains. If
+consecutive reductions of a signature lead only to existing finds, its suspects are requested more
+and more rarely: in every second order, every fourth order, and so on.
 """
 
 from __future__ import annotations
@@ -39,21 +40,21 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
 
 _MOST_WAITING: Final = 4
-"""No more suspects of a signature are requested when this many are waiting."""
+"""When this many suspects of a signature are waiting, no more are requested."""
 
 _RAREST: Final = 64
 
 _TRIES: Final = 2
-"""The number of attempts at a reduction per run of the campaign if its worker dies."""
+"""The number of times per run of the campaign that a reduction is attempted if its worker dies."""
 
 
 @attrs.define(eq=False)
 class _Job:
-    """A suspect to reduce.
+    """A suspect whose program is to be reduced.
 
-    `find` is the suspect's find, or None if that is not decided. `explained` is a find that may
-    have the same bug, and that counts the suspect. `folder` is where the suspect is stored while it
-    waits. `is_old` is true if an earlier run left the suspect.
+    `find` is the suspect's find, or None if that is not decided yet. `explained` is a find that
+    probably shows the same bug. It counts the suspect in the meantime. `folder` is where the
+    suspect is stored while it waits. `is_old` is true if the suspect was left by an earlier run.
     """
 
     suspect: Suspect
@@ -66,10 +67,10 @@ class _Job:
 
 @attrs.define
 class _Group:
-    """The finds and the suspects that share a signature, apart from the construct.
+    """The finds and suspects that share a signature, regardless of their constructs.
 
-    `first` is a find that is not reduced yet, paired with the construct of its program. While its
-    reduction is pending, `held` keeps the reductions of other suspects.
+    `first` is a find that is not reduced yet, paired with the construct of its program. While this
+    reduction is pending, `held` contains the reductions of other suspects.
     """
 
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
@@ -89,10 +90,10 @@ class _Group:
 
 @attrs.frozen(order=True)
 class _Rank:
-    """The priority of a reduction. The lowest rank comes first.
+    """The priority of a reduction. Low ranks come first.
 
-    Unexplained and cheap suspects come first. `is_new` is false for suspects that an earlier run
-    left.
+    Suspects that are unexplained or cheap to reduce have low ranks. `is_new` is false for suspects
+    that were left by an earlier run.
     """
 
     is_new: bool = True
@@ -151,10 +152,11 @@ class Triage:
                 self.store.count(first, count)
 
     def enough(self) -> Enough:
-        """Return the signatures, with constructs, whose verdicts should only be counted for now.
+        """Return the signatures that need no further suspects for now, with constructs.
 
-        If constructs are listed for a signature, a suspect should still be reported unless it
-        completely contains at least one of them.
+        Verdicts with these signatures should only be counted. But if constructs are listed for a
+        signature, programs that do not use all features of any of these constructs should still be
+        reported as suspects.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -199,7 +201,7 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Record the result for a suspect from `next`: its reduction, or None if not reproduced."""
+        """Record the reduction of a suspect from `next`, or None if it was not reproduced."""
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
@@ -296,7 +298,7 @@ class Triage:
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Handle the result of reducing a find, which is None if the find was not reproduced."""
+        """Record the reduction of a find, or None if the find was not reproduced."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:
@@ -306,7 +308,7 @@ class Triage:
         self._release(find)
 
     def _release(self, find: Find) -> None:
-        """Handle the reductions that were held back while a find's own reduction was pending."""
+        """Process the reductions that were held back while a find's own reduction was pending."""
         group = self._groups[attrs.evolve(find.signature, construct="")]
         group.is_pending = False
         held, group.held = group.held, []
@@ -318,7 +320,7 @@ class Triage:
             finds.remove(job.folder)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
-        """Return a find whose construct or cause suggests that the suspect shows the same bug."""
+        """Return a find that, judging by construct or cause, has the same bug as the suspect."""
         construct = construct_of(encoding.decode(ModuleSet, suspect.data))
         known = next((find for known, find in group.known() if known <= construct), None)
         return known or self._of_cause(suspect.verdict.signature, construct, is_smallest=False)
@@ -326,14 +328,17 @@ class Triage:
     def _of_cause(
         self, bare: Signature, construct: frozenset[str], *, is_smallest: bool
     ) -> Find | None:
-        """Return the find that has the same cause as a program, even with another signature."""
+        """Return the find with the same cause as a program, if any. Its signature may differ.
+
+        `bare` is the program's signature without the construct.
+        """
         name = self._causes.find_of(bare, construct, is_smallest=is_smallest)
         return self.store.by_name.get(name) if name is not None else None
 
     def _known(
         self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
-        """Return the find, other than `other_than`, whose bug a reduced program shows, or None."""
+        """Return the find whose bug a reduced program shows, or None. `other_than` is ignored."""
         for construct, find in group.finds.items():
             if find is other_than:
                 continue
@@ -347,13 +352,13 @@ class Triage:
         return other if other is not other_than else None
 
     def _learn(self, group: _Group, find: Find, bare: Signature, reduced: Reduced) -> None:
-        """Make a program of a find available for comparison with later programs."""
+        """Remember a reduced program of a find, to compare it with later programs."""
         group.finds.setdefault(reduced.construct, find)
         if reduced.is_smallest:
             self._causes.add(find.name, bare, reduced.construct)
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
-        """Add the reduction of a find. The find may turn out to be a duplicate."""
+        """Add the reduction of a find, or drop the find if it is a duplicate or a known bug."""
         if not is_clear(find.signature):
             bare = attrs.evolve(find.signature, construct="")
             signature = attrs.evolve(bare, construct=text_of(reduced.construct))
@@ -386,7 +391,7 @@ class Triage:
         self.store.drop(find)
 
     def _forget(self, group: _Group, find: Find) -> None:
-        """Stop comparing programs with a find."""
+        """Stop comparing programs with a find that is removed."""
         if group.first is not None and group.first[0] is find:
             group.first = None
         self._causes.drop(find.name)
@@ -409,7 +414,7 @@ class Triage:
             self._unreduced.append(_Job(finds.suspect_of(find, folder), find, is_old=True))
 
     def _recall(self, stored: Find, folder: Path, find: Find) -> None:
-        """Make a stored program of a find available for comparison with later programs.
+        """Remember a stored program of a find, to compare it with later programs.
 
         `stored` is the find itself or one of its members.
         """
@@ -421,7 +426,7 @@ class Triage:
 
 
 def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:
-    """Return whether a construct contains, or is part of, the construct of the find's program."""
+    """Return whether a construct contains the construct of the find's program, or vice versa."""
     return any(
         each is find
         and find.signature.construct == text_of(known)

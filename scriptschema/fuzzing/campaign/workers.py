@@ -33,15 +33,16 @@ from scriptschema.generation.bulk import interrupts_later
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 Programs: TypeAlias = Callable[[Config, int, Path], ProgramSource]
-"""Returns a fuzzer's source of programs for a configuration, a seed and a campaign's folder."""
+"""A function that returns a fuzzer's source of programs, given a configuration, a seed and a
+campaign's folder."""
 
 
 @attrs.frozen
 class Order:
-    """An order to fuzz, limited by time and number of programs.
+    """An order to fuzz for a limited time or number of programs.
 
-    `trees` are the trees that other workers kept. `enough` lists the signatures that have enough
-    suspects. `seeds` are trees of the corpus to run first.
+    `trees` are the trees that other workers kept. `enough` lists the signatures that need no
+    further suspects. `seeds` are trees of the corpus to run first.
     """
 
     seconds: float
@@ -61,14 +62,14 @@ class Task:
 
 @attrs.frozen
 class Failure:
-    """The reason why a worker cannot continue."""
+    """An answer from a worker that cannot continue, with the reason."""
 
     message: str
 
 
 @attrs.frozen
 class News:
-    """An interim answer from a worker that is still carrying out its order."""
+    """An interim answer with results from a worker that is still executing its order."""
 
     batch: Batch
 
@@ -89,8 +90,8 @@ class AnyWorker(Protocol):
     def answer(self) -> Any:
         """Return the next answer.
 
-        The answer is News while the order continues. At the end of the order, it is a Batch, the
-        result of `reduce_suspect`, or a Failure. Raises EOFError or OSError if the worker has died.
+        The answer is News while the order is being executed. Finally, it is a Batch, the result of
+        `reduce_suspect`, or a Failure. Raises EOFError or OSError if the worker has died.
         """
 
     def stop(self) -> None:
@@ -116,7 +117,7 @@ class Workers(Protocol):
 class Processes:
     """Creates workers that are processes on this machine.
 
-    If `full_limits`, runs have the full time limits of the targets.
+    If `full_limits` is true, runs have the full time limits of the targets.
     """
 
     slice_seconds = 1.0
@@ -127,7 +128,7 @@ class Processes:
         return Worker(campaign.config, campaign.path, seed, full_limits=self.full_limits)
 
     def progress(self) -> dict[str, Any]:
-        """Return no fields, because the session already has these figures."""
+        """Return an empty dict, because the session's events already contain all progress."""
         return {}
 
 

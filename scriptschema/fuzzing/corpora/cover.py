@@ -10,10 +10,10 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
     """Return the indexes of a few `masks` that, with `covered`, have all bits of all `masks`.
 
     Each step chooses the mask that adds the most bits; ties are resolved by `sizes`, the smallest
-    first, and then by index. Finally, starting with the largest, masks whose bits are all in other
-    chosen masks are dropped, so that every remaining mask is needed. A smaller set may exist, but
-    it is smaller by at most a factor of the logarithm of the number of features. Gains are
-    recomputed only for masks that may be chosen next.
+    first, and then by index. Finally, masks whose bits are all in other chosen masks are dropped,
+    starting with the largest, so that every remaining mask is needed. A smaller set may exist, but
+    the result is larger than the smallest set by at most a factor of the logarithm of the number of
+    features. Gains are recomputed only for masks that may be chosen next.
 
         Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
         "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
@@ -37,7 +37,7 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
 def _without_needless(
     chosen: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
 ) -> list[int]:
-    """Drop masks whose bits are all in other chosen masks, the largest first. Return the rest."""
+    """Drop masks whose bits are all in other chosen masks, the largest first. Return the others."""
     largest_first = sorted(chosen, key=lambda index: (-sizes[index], -index))
     later = []  # for each mask, the union of those after it
     union = 0

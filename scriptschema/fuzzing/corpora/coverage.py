@@ -1,8 +1,8 @@
-"""The coverage of a tree as reported by a command: each line that the command prints is a feature.
+"""The coverage of a tree, as reported by a command: each line that it prints is a feature.
 
-The command is run like the tests of a reduction (`command_test`). afl-showmap prints a line for
-each edge and its number of hits. Other programs may do the same. The results are kept in a hidden
-file of the output corpus, because they may have taken hours to compute.
+The command is run like the tests of a reduction (`command_test`). For example, afl-showmap prints a
+line for each edge with its number of hits. The results are kept in a hidden file of the output
+corpus, because they may have taken hours to compute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scriptschema.fuzzing.corpora.folder import Journal, line_of, name_of
 from scriptschema.messages import ModuleSet
 
 JOURNAL: Final = ".covered"
-"""The file in a corpus with the command's results so far, needed until all trees are done."""
+"""The file in a corpus that keeps the command's results until all trees have been processed."""
 
 LIMIT: Final = 64 << 20
 """The maximum number of bytes read from a command's output."""
@@ -29,7 +29,7 @@ LIMIT: Final = 64 << 20
 class CommandCoverage:
     """A judge of trees (see `distill`) that runs the command once for each tree.
 
-    `report` is called with an error for each tree on which the command took too long or printed
+    `report` is called with an error for each tree for which the command took too long or printed
     nothing. Such a tree has no features.
     """
 

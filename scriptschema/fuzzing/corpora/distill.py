@@ -1,7 +1,7 @@
 """Distills and merges corpora: selects a few trees that together have the features of all trees.
 
-The smallest tree of each shape is a candidate. From the candidates, a small set is selected that
-has all their features: the features of the schema (`features`), or the features that a command
+The smallest tree of each shape is a candidate. Among the candidates, a small set is selected that
+has all their features: either features of the schema (`features`), or features that a command
 reports (`coverage`). Only the candidates' features are in memory; their bytes are in a temporary
 file.
 """
@@ -44,7 +44,10 @@ class Counts:
 
 
 class _Candidates:
-    """The smallest tree of each shape. It is a context manager, as it holds a temporary file."""
+    """The smallest tree of each shape.
+
+    The trees are stored in a temporary file, so this is a context manager.
+    """
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, tuple[int, str, int]] = {}
@@ -93,7 +96,7 @@ class _Candidates:
 
 
 def by_schema(reader: Reader) -> Judge:
-    """Return a judge that finds the features of the schema, as defined in `features`."""
+    """Return a judge that determines which features of the schema a tree has: see `features`."""
     return lambda data: features.features_of(reader.scan(data))
 
 
@@ -108,9 +111,9 @@ def distill(
 ) -> Counts:
     """Select a few trees that have all features of the files' trees, and write them to `folder`.
 
-    The result depends only on the trees, not on their order or files. If `merge`, features that the
-    trees in `folder` already have are not needed again. Otherwise, the trees in `folder` are
-    ignored. Trees are never deleted.
+    The result depends only on the trees, not on their order or files. If `merge` is true, features
+    that the trees in `folder` already have are not needed again. Otherwise, the trees in `folder`
+    are ignored. Trees are never deleted.
 
     Raises FileError if the corpus cannot be read or written, and the errors that `judge` raises.
     """

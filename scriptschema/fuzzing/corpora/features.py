@@ -1,9 +1,9 @@
 """The features and the shape of a tree, which decide whether it is kept in a corpus.
 
 A tree's features are the bits of an integer. A feature is one of the following: a message in a
-field, skipping messages that only choose one of several messages (`ExprBinary.left:
+field, where messages that merely hold one of several alternatives are skipped (`ExprBinary.left:
 ExprConstantNumber`); an alternative, optional field or list that is present; a value of an enum; a
-flag that is set; and a global or library member by its built-in name (`math.floor`).
+flag that is set; or a global or library member by its built-in name (`math.floor`).
 
 Two trees have the same shape if they are equal up to names and constants. The built-in names of
 globals and library members are part of the shape, because they are features.
@@ -25,26 +25,26 @@ from scriptschema.wire import Scan
 
 
 class _Table:
-    """The names and numbers of all features: parts of the scanner, globals, library members."""
+    """The numbers and names of all features: parts of the schema, globals and library members."""
 
     def __init__(self, luau: Version | None) -> None:
         self.names = [part.feature or "" for part in parts(schema(luau))]
         self.none = {number for number, name in enumerate(self.names) if not name}
-        """The numbers of parts that are not features."""
+        """The numbers of the parts that are not features."""
         number = {name: number for number, name in enumerate(self.names)}
         self.builtin = number["Name.builtin"]
         self.name_of_global = number["ExprGlobal.name: Name"]
         self.name_of_member = number["ExprIndexName.index: Name"]
         self.owner_is_global = number["ExprIndexName.expr: ExprGlobal"]
         self.library: dict[tuple[str, str], int] = {}
-        """The numbers of globals, under the owner "", and of library members."""
+        """The feature number of each (library, member) pair. The library of a global is ""."""
         tables = [("", DEFAULT.globals), *DEFAULT.libraries.items()]
         for owner, name in [*((o, n) for o, table in tables for n in table), *NEWER_MEMBERS]:
             self.library[owner, name] = len(self.names)
             self.names.append(f"{owner}.{name}" if owner else name)
 
     def library_uses(self, scan: Scan) -> Iterator[int]:
-        """Yield the features of the globals and library members that a tree names, in order."""
+        """Yield the feature number of each use of a global or library member, in order."""
         numbers, builtin = scan.parts, self.builtin
         at = owner_at = 0
         owner = ""
@@ -82,7 +82,7 @@ def names(luau: Version | None = None) -> list[str]:
 
 
 def numbers_of(scan: Scan) -> list[int]:
-    """Return the numbers of a tree's features, without repetition, as indexes of `names`."""
+    """Return the numbers of a tree's features, each once. They are indexes of `names`."""
     table = _table(scan.luau)
     return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
 

@@ -52,10 +52,11 @@ class CorpusFolder:
 
 
 class Journal:
-    """A hidden file in a corpus, with a line for each completed item. Lost lines do no harm.
+    """A hidden file in a corpus, with a line for each completed item.
 
-    A line is any value as JSON. Other lines are ignored. The journal is a context manager. Raises
-    FileError if the file cannot be read or written.
+    Lines may get lost in a crash, which does no harm. Each line is a JSON value, and invalid lines
+    are ignored. The journal is a context manager. Raises FileError if the file cannot be read or
+    written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,13 +81,13 @@ class Journal:
             self._file.close()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines in the file."""
+        """Yield each line of the journal without its line break."""
         self._file.seek(0)
         for line in self._file:
             yield line.rstrip(b"\n")
 
     def add(self, line: bytes) -> None:
-        """Add a line, which may be written later."""
+        """Add a line. It may be written to the file later."""
         self._held.append(line)
         if len(self._held) >= _HELD:
             with interrupts_later():
@@ -102,5 +103,5 @@ class Journal:
 
 
 def line_of(value: object) -> bytes:
-    """Return a value as a line for a journal."""
+    """Return a value as JSON for a line of a journal."""
     return json.dumps(value, separators=(",", ":")).encode()

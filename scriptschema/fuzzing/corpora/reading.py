@@ -1,9 +1,9 @@
 """Reads the trees of a corpus: selects files, detects their format, reports errors.
 
 A corpus is not trusted: it may contain links, pipes, broken files and huge files. Reading never
-waits for a file in a folder, never follows links into other folders, and never reads more than
-`LIMIT` bytes into memory. Files that cannot be read are reported along with the trees of the other
-files, and never stop the reading.
+blocks on a file in a folder, never follows links to folders, and never reads more than `LIMIT`
+bytes into memory. Files that cannot be read are reported among the trees of the other files, and do
+not stop the reading.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Reader:
 
     `form` is the format. If it is None, the format is determined by a file's suffix or, if the
     suffix is unknown, by the content: binary, text format and Luau source are tried in this order.
-    If `streams`, every file is a stream of many trees, each preceded by its length. Otherwise, only
-    files with the stream suffix are streams. `luau` is the version of Luau whose extensions are
-    read. `unknown` selects how unknown fields are handled.
+    If `streams` is true, every file is a stream of many trees, each preceded by its length.
+    Otherwise, only files with the stream suffix are streams. `luau` is the version of Luau whose
+    extensions are read. `unknown` selects how unknown fields are handled.
     """
 
     cls: type[Message] = ModuleSet
@@ -192,7 +192,7 @@ def _holds_inputs_of_afl(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(item: Input) -> Iterator[IO[bytes]]:
-    """Open a file, which must be a regular file if it is in a folder.
+    """Open a file for reading. A file in a folder must be a regular file.
 
     Raises FileError if it is not, and OSError if it cannot be opened.
     """
@@ -216,7 +216,7 @@ def _read(file: IO[bytes]) -> bytes:
 
 
 def _module(item: Input, source: bytes) -> bytes | None:
-    """Return the source of the module that a program names, if the module is beside it.
+    """Return the source of the module that a program requires, if it is beside the program.
 
     Raises FileError and OSError.
     """

@@ -26,7 +26,10 @@ PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
 
 @attrs.define
 class CorpusStats:
-    """The counts of a corpus, by name in the schema of `luau`, the Luau version of its trees."""
+    """The statistics of a corpus, with names from the schema.
+
+    `luau` is the version of Luau that the trees are for, which determines the schema.
+    """
 
     trees: int = 0
     nodes: Counter[int] = attrs.field(factory=Counter)
@@ -36,7 +39,7 @@ class CorpusStats:
     sizes: Counter[int] = attrs.field(factory=Counter)
     """The number of trees by size in bytes, in the binary format."""
     parts: Counter[int] = attrs.field(factory=Counter)
-    """The number of occurrences of each of `codec.scanning.parts()`, by its number."""
+    """The number of occurrences of each part in `codec.scanning.parts()`, by the part's number."""
     luau: Version | None = attrs.field(default=None, kw_only=True)
 
     def add(self, tree: Message) -> None:
@@ -59,7 +62,10 @@ class CorpusStats:
 
     @property
     def alternatives(self) -> Counter[str]:
-        """The uses of each alternative of a oneof (`Expr.nil`), and of none (`StatIf.unset`)."""
+        """The number of uses of each alternative of a oneof, such as `Expr.nil`.
+
+        For oneofs without a set alternative, the name is `StatIf.unset`, for example.
+        """
         return self._count("alternatives")
 
     @property
@@ -83,7 +89,8 @@ class CorpusStats:
     def never(self) -> dict[str, list[str]]:
         """Return the names that do not occur, by `messages`, `alternatives`, `fields` and `values`.
 
-        The parts of a message that does not occur are not listed.
+        If a message does not occur, only the message is listed, not its fields, alternatives and
+        values.
         """
         messages = self.messages
         known = _known(schema(self.luau))
@@ -127,14 +134,17 @@ class CorpusStats:
         }
 
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
-        """Yield (name, counts) for each property: `counts` has the number of trees by value."""
+        """Yield a name and a counter for the number of nodes, the depth and the bytes of trees.
+
+        Each counter maps a value to the number of trees that have this value.
+        """
         yield "nodes", self.nodes
         yield "depth", self.depths
         yield "bytes", self.sizes
 
 
 def total(counts: Counter[int]) -> int:
-    """Return the sum of the values of all trees."""
+    """Return the sum of the values of all trees. `counts` has the number of trees by value."""
     return sum(value * count for value, count in counts.items())
 
 
@@ -153,7 +163,7 @@ def percentile(counts: Counter[int], percent: float) -> int:
 
 @attrs.frozen
 class _Known:
-    """The names of everything in a schema that can be counted, in the order of the schema."""
+    """The names of all items that can be counted in a schema, in the order of the schema."""
 
     messages: list[str]
     alternatives: list[str]
@@ -178,5 +188,5 @@ def _known(schema: Schema) -> _Known:
 
 @cache
 def _node_counts(schema: Schema) -> list[int]:
-    """Return the number of messages that each part of a scan consists of."""
+    """Return the number of messages in each part of a scan, by the part's number."""
     return [len(part.messages) for part in parts(schema)]

@@ -30,7 +30,7 @@ class Counts:
     known: int = 0
     failed: int = 0
     skipped: int = 0
-    """The number of files that an earlier import has read, and that have not changed since."""
+    """The number of files that are unchanged since an earlier import, and were not read again."""
     incomplete: int = 0
     """The number of sources that the schema cannot represent completely."""
 
@@ -42,11 +42,12 @@ Report = Callable[[FileError], None]
 def import_trees(
     items: Iterable[Input | FileError], folder: Path, reader: Reader, report: Report
 ) -> Counts:
-    """Add each tree of the files to the corpus `folder` once, and return the counts.
+    """Add the trees of the files to the corpus `folder`, and return the counts.
 
-    The import continues after errors. A file that was imported before is not read again if its size
-    and modification time are unchanged, for example after an interruption, or when a fuzzer has
-    added more files beside it. Raises FileError if the corpus cannot be written.
+    Each tree is stored only once. The import continues after errors. A file that was imported
+    before is not read again if its size and modification time are unchanged, for example after an
+    interruption, or when a fuzzer has added more files beside it. Raises FileError if the corpus
+    cannot be written.
     """
     counts = Counts()
     corpus = CorpusFolder(folder)
@@ -79,7 +80,7 @@ def import_trees(
 
 
 def _line_of(item: Input, reader: Reader) -> bytes | None:
-    """Return a file's line in the journal: its name, how it was read, its size and its time.
+    """Return a file's line in the journal: its name, the options, its size and its time.
 
     The result is None if the file is not a regular file.
     """
@@ -101,9 +102,9 @@ def export_trees(
 ) -> Counts:
     """Write the trees of the files into `folder`, each as a file of format `form`.
 
-    A file has the name of its input, with another suffix. The trees of a stream are numbered from
-    0. Existing files are kept, and their inputs are not read again unless they are streams. A
-    program with a module becomes a folder of two sources.
+    Each file has the name of its input with the suffix of the format. The trees of a stream are
+    numbered from 0. Existing files are kept, and their inputs are not read again unless they are
+    streams. A program with a module becomes a folder of two sources.
 
     The export continues after trees that cannot be read, or cannot be written in this format.
     Raises FileError if the folder cannot be written.
@@ -156,7 +157,7 @@ def _stem_of(path: Path) -> Path:
 
 
 def _is_there(stem: Path, ending: str) -> bool:
-    """Return whether the output of a tree exists: a file, or a folder of two sources."""
+    """Return whether the output for a tree exists: a file, or a folder with two sources."""
     return stem.with_name(stem.name + ending).exists() or (stem / sources.PROGRAM).exists()
 
 
@@ -172,7 +173,7 @@ def _files_of(found: Found, form: Form, ending: str, name: str, reader: Reader) 
 def export_stream(
     items: Iterable[Input | FileError], path: Path, reader: Reader, report: Report
 ) -> Counts:
-    """Write the trees of the files to one stream, a file that is written whole or not at all.
+    """Write the trees of the files to a stream file, completely or not at all.
 
     Raises FileError if it cannot be written.
     """

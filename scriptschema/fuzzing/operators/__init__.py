@@ -1,9 +1,9 @@
 """The mutation operators, each a small function, and their table.
 
-An operator receives the mutation (`mutation.py`) and the number of a message of one of its classes,
-and returns whether it changed something. In a program that should still run, it respects the kinds
-of values and the scope, and does not change code that ends loops. Otherwise, any result that the
-schema allows is acceptable.
+An operator is called with a mutation (`mutation.py`) and the number of a message of one of its
+classes, and returns whether it changed something. In a program that should still run, it respects
+the kinds of values and the scopes of variables, and does not change code that ends loops.
+Otherwise, any result that the schema allows is acceptable.
 """
 
 from __future__ import annotations
@@ -104,4 +104,4 @@ OPERATORS: Final[Sequence[Operator]] = (
     ),
     Operator("optional", 3, _OPTIONAL, change_optional, "something optional set or unset"),
 )  # fmt: skip
-"""All mutation operators. A `Mutator` starts with these weights."""
+"""All mutation operators with their initial weights."""
