@@ -111,7 +111,7 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
             else hint
             for name, hint in hints.items()
         }
-        if cls.ONEOF:  # which reads the descriptors itself, for example in `message.expr_oneof`
+        if cls.ONEOF:  # oneofs such as `message.expr_oneof` read the descriptors
             super(Message, cls).__init_subclass__()
         own = [field for field in fields if not (cls in original and field.since)]
         cls.FIELDS = types.MappingProxyType({field.name: field for field in own})
@@ -263,7 +263,7 @@ def _unchecked(cls: type[Message]) -> type[Any]:
         {
             "__slots__": cls._slots,
             "__init__": object.__init__,
-            # Both, since CPython has one slot for them. This makes assignment four times as fast.
+            # CPython has one slot for both, so both are replaced. Assignment is four times as fast.
             "__setattr__": object.__setattr__,
             "__delattr__": object.__delattr__,
             "__doc__": f"A {cls.__name__} that is being filled, before its class is set.",

@@ -328,7 +328,7 @@ def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
                 raise OSError(error.errno, f"{reached} is not a folder") from None
             os.close(folder)
             folder = inner
-        yield folder, path.name or "."  # of the folder /
+        yield folder, path.name or "."  # the folder / has no name
     finally:
         os.close(folder)
 

@@ -48,7 +48,7 @@ def line_of(event: dict[str, Any]) -> str:
 
 
 def _kinds(event: dict[str, Any]) -> str:
-    """Return a list of outcomes with their numbers of programs, as text.
+    """Return the number of programs for each outcome, as text.
 
     Programs that are only compiled are listed separately.
     """
@@ -61,7 +61,7 @@ def _kinds(event: dict[str, Any]) -> str:
 
 
 def _with_compiled(event: dict[str, Any], name: str) -> str:
-    """Return the count called `name` as text, with the share of only compiled programs if any."""
+    """Return a count as text, including how much of it is from programs that are only compiled."""
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 

@@ -231,7 +231,7 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
 
 
 class _Display:
-    """Shows the size and the number of tests as a status line on standard error, if a terminal."""
+    """Shows the size and the number of tests in a status line, if standard error is a terminal."""
 
     def __init__(self) -> None:
         self.status: Any = None

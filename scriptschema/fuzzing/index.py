@@ -79,7 +79,7 @@ class Index(Generic[MessageT]):
         numbers = [inner for inner, parent in inside if parent == number]
         ends = dict(zip(numbers, [*numbers[1:], end], strict=False))
         known = {id(self.nodes[inner]): inner for inner in numbers}
-        same = upto = 0  # rows of messages whose positions are unchanged as well
+        same = upto = 0  # entries to copy for messages with unchanged positions
         for child, step in _children(node):
             old = known.get(id(child))
             if old is not None and self._steps[old] == step:

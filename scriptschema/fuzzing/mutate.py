@@ -77,7 +77,7 @@ class Mutant(Generic[MessageT]):
             before, number = self._changed
             index = before.changed(self.tree, number)
         if self._is_program:
-            index.is_program = True  # so that it is not checked
+            index.is_program = True  # saves a check
         return index
 
 
@@ -162,7 +162,7 @@ class Mutator:
         )
         for attempt in range(_ATTEMPTS):
             operator = OPERATORS[choices.pick(cumulative)]
-            if attempt >= _PICKED:  # choices that have run out pick one operator again and again
+            if attempt >= _PICKED:  # exhausted choices always pick the same operator
                 turns = [operator for operator in OPERATORS if self.weights[operator.name]]
                 operator = turns[attempt % len(turns)]
             statistics = self.statistics[operator.name]
@@ -201,7 +201,7 @@ class Mutator:
             self._sums.clear()
             self._weighed = weights
         ratio = min(max(round(ratio, 2), 0.2), 5)
-        if ratio not in self._sums:  # there are 481 of these
+        if ratio not in self._sums:  # there are only 481 ratios
             self._sums[ratio] = self._running_sums(ratio)
         return self._sums[ratio]
 

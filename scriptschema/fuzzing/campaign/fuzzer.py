@@ -324,7 +324,7 @@ class Fuzzer:
             batch.again[signature] += 1
             return
         if following is not None:
-            self.runner.collect()  # interrupted, and submitted again below
+            self.runner.collect()  # discarded: `following` is submitted again below
         second, again = self.runner.verdict(
             program.tree, program.style, whole=True, wanted=signature
         )

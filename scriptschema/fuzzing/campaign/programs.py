@@ -76,7 +76,7 @@ MOST_PARENTS: Final = 400
 """The maximum number of parents."""
 
 _SURE: Final = 3
-"""The outcome of a parent itself is counted like the outcomes of this many mutants."""
+"""A parent's own outcome counts as much as the outcomes of this many mutants."""
 
 _DRAWS: Final = 16
 """The maximum number of attempts to draw a parent. The last draw is always accepted."""

@@ -120,8 +120,8 @@ def reduce_suspect(
         return None
     verdict, runs = shown
     tests, best, is_smallest = 0, tree, False
-    # A program that also shows another bug, with an earlier variant, has that bug's verdict. Then
-    # the reduction is done again with all variants.
+    # If a program also shows another bug with an earlier variant, its verdict is that of the other
+    # bug. In this case, the reduction is repeated with all variants.
     quick = runner.only_broken(runs)
     for test.quick in [quick, None] if quick is not None else [None]:
         reducer = Reducer(tree, test)

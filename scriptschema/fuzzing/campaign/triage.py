@@ -109,7 +109,7 @@ def _is_costly(suspect: Suspect) -> bool:
 
 
 class Triage:
-    """The suspects of a campaign, and the decisions about them in its `store` of finds.
+    """Manages the suspects of a campaign, and decides which of them become finds in its `store`.
 
     `known` are the known bugs, which are only counted. All methods may raise FileError.
     """
@@ -132,7 +132,7 @@ class Triage:
                 job.is_old = True
 
     def suspect(self, suspect: Suspect) -> None:
-        """Add a suspect. On return, it is stored on disk or counted as a known bug."""
+        """Add a suspect, which is stored on disk or only counted before this method returns."""
         pattern = self.known.match(suspect.verdict.signature)
         if pattern is not None:
             self.seen_known[pattern] += 1
@@ -269,7 +269,7 @@ class Triage:
         suspect = job.suspect
         if reduced is None:
             if job.explained is None and suspect.verdict.signature.kind in outcome.BROKEN:
-                self._take(suspect.seen_once())  # it was seen once
+                self._take(suspect.seen_once())  # crashes count even if not reproduced
             finds.remove(job.folder)
             return
         bare = suspect.verdict.signature
@@ -344,7 +344,7 @@ class Triage:
                 continue
             if text_of(construct) == find.signature.construct:
                 same = is_same_bug(construct, reduced.construct)
-            else:  # a member's, part of which may be another bug
+            else:  # of a member, part of which may show another bug
                 same = bool(construct) and construct <= reduced.construct
             if same:
                 return find

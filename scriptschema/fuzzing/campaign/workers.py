@@ -173,7 +173,7 @@ class Worker:
 
     def stop(self) -> None:
         """End the worker and the processes that it has started."""
-        self.pipe.close()  # ends it if it has no order
+        self.pipe.close()  # an idle worker then ends
         self.process.join(2 if self.order is None else 0)
         if self.process.is_alive():
             self.process.terminate()

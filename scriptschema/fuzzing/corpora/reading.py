@@ -270,7 +270,7 @@ def read_seeds(
             try:
                 program = encoding.decode(ModuleSet, tree.data).program
                 data = encoding.encode(repair(ModuleSet(program=program), luau=luau))
-                encoding.decode(ModuleSet, data)  # it may have become deeper
+                encoding.decode(ModuleSet, data)  # fails if repair made it too deep
             except wire.WireError as error:
                 on_problem(FileError(f"{tree.name}: {error}"))
                 continue

@@ -64,7 +64,7 @@ class CorpusStats:
     def alternatives(self) -> Counter[str]:
         """The number of uses of each alternative of a oneof, such as `Expr.nil`.
 
-        For oneofs without a set alternative, the name is `StatIf.unset`, for example.
+        A oneof without a set alternative is counted under a name such as `StatIf.unset`.
         """
         return self._count("alternatives")
 
@@ -149,8 +149,9 @@ def total(counts: Counter[int]) -> int:
 
 
 def percentile(counts: Counter[int], percent: float) -> int:
-    """Return the least value that at least `percent` % of the trees do not exceed (nearest rank).
+    """Return a percentile of a distribution by the nearest-rank method.
 
+    It is the smallest value for which at least `percent` % of the trees have this value or less.
     Raises ValueError if there are no trees.
     """
     left = counts.total() * percent / 100
