@@ -130,7 +130,7 @@ class ExprPrefix(Message):
 
 @message
 class Local(Message):
-    """A local variable, by index: equal indexes have the same name.
+    """A local variable, given by the index of its name.
 
     Source: specification 2.1.
     """
@@ -140,7 +140,7 @@ class Local(Message):
 
 @message
 class Typename(Message):
-    """The name of a type, by index, or of a generic or a generic pack, according to `kind`.
+    """The name of a type, a generic or a generic pack (see `kind`), given by its index.
 
     Source: specification 2.1.
     """
@@ -411,7 +411,7 @@ class ExprIfElse(Message):
 
 @message
 class ExprInterpString(Message):
-    """An interpolated string, `` `a{b}` ``: constants are its text, other parts are in braces.
+    """An interpolated string, `` `a{b}` ``. String constants are text; other parts are in braces.
 
     Source: specification 2.1.
     """
@@ -1118,7 +1118,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """A placeholder type for a name without an annotation that precedes an annotated name.
+    """A placeholder for the missing type of a name that precedes a name with a type.
 
     Source: https://luau.org/grammar
     """

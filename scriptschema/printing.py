@@ -1,4 +1,4 @@
-"""Writes the `repr` of a message, in one or several lines: the expression that creates it."""
+"""Writes the `repr` of a message, which is the expression that creates it."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-Hypothesis is the third source of choices: generators ask for integers, and
-`drawing.choices` draws them.
+Hypothesis is a source of choices, like a seed number or a fuzzer's bytes: generators ask for
+integers, and `drawing.choices` draws them.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
 Only this module and `drawing` import hypothesis; the program generator is imported on first use.
@@ -45,14 +45,14 @@ DEFAULT_SIZE: Final = 200
 """The default maximum number of nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
-"""The maximum size of a tree, in nodes, that fits into one of Hypothesis's examples."""
+"""The maximum number of nodes of a tree, so that it fits into one of Hypothesis's examples."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
 
 
 class _DrawnSampler(Sampler):
-    """Samples trees from draws. Each expression, statement and type is a separate draw."""
+    """Samples trees with Hypothesis. Each expression, statement and type is a separate draw."""
 
     choices: DrawnChoices
 

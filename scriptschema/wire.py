@@ -118,7 +118,7 @@ def decode(
     try:
         message: MessageT = read(data, 0, len(data), max_depth)
     except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
-        # TypeError: an assignment to `__class__` can fail so near the recursion limit.
+        # TypeError: an assignment to `__class__` can fail near the recursion limit.
         return decode_carefully(cls, data, max_depth, allowed, refuse_unknown=unknown == "error")
     return message
 
@@ -131,7 +131,7 @@ def scan(
     unknown: Literal["drop", "error"] = "drop",
     luau: str | Version | None = None,
 ) -> Scan:
-    """Return the scan of the message of class `cls` in `data`, without creating the message.
+    """Scan the message of class `cls` that `data` encodes, without creating the message.
 
     `scan` accepts the same input as `decode`, and raises the same errors. It takes a quarter of the
     time needed to decode the message and walk over it.

@@ -28,7 +28,10 @@ from scriptschema.versions import TODAY
 
 @attrs.frozen
 class Omission:
-    """A part of a tree that the other schema cannot represent: its path, and what was left out."""
+    """A part of a tree that the other schema cannot represent.
+
+    `path` is its path in the tree, and `what` says which part was dropped, moved or replaced.
+    """
 
     path: str
     what: str
@@ -41,11 +44,11 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Omission]]:
-    """Return a tree encoded in upstream's schema, and a list of what had to be left out.
+    """Return the encoding of a tree in upstream's schema, and a list of the omissions.
 
     `form` is `binary`, `text` or `json`. Raises wire.EncodeError for a tree that cannot be encoded.
-    Raises FormatError if upstream's schema lacks the tree's message, if the converted tree is
-    nested too deep, or if JSON cannot represent one of its strings.
+    Raises FormatError if upstream's schema has no such message, if the converted tree is nested too
+    deep, or if JSON cannot represent one of its strings.
     """
     wire.encode(tree, luau=TODAY)  # raises an error if the tree is invalid
     cls = _class_of(type(tree), form)
@@ -72,7 +75,7 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Omissi
 def from_upstream(
     cls: type[MessageT], data: bytes, form: str = "binary"
 ) -> tuple[MessageT, list[Omission]]:
-    """Return the tree that `data` encodes in upstream's schema, and a list of what was left out.
+    """Return the tree that `data` encodes in upstream's schema, and a list of the omissions.
 
     The tree has the class `cls`. Raises FormatError if `data` does not contain such a message, or
     if the message is nested more than 100 levels deep.
@@ -131,7 +134,7 @@ class _ToUpstream:
         self.omissions.append(Omission(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write `node` into `into`: with the function in `_TO` for its class, else by field."""
+        """Write `node` into `into`, with the function for its class in `_TO` if there is one."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)
@@ -139,7 +142,7 @@ class _ToUpstream:
             self.fields(node, into, path)
 
     def fields(self, node: Any, into: Any, path: Path, *, skip: tuple[str, ...] = ()) -> None:
-        """Write the fields that are set, except those in `skip`."""
+        """Write the fields of `node` that are set, except those in `skip`."""
         their_fields = into.DESCRIPTOR.fields_by_name
         for name, field in node.ALL_FIELDS.items():
             value = getattr(node, name)
@@ -203,7 +206,11 @@ def _write_typename(writer: _ToUpstream, node: m.Typename, into: Any, path: Path
 
 
 def _write_class(writer: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
-    """Write a class. Upstream separates properties from methods, and requires an instance."""
+    """Write a class.
+
+    Upstream's schema has separate lists of properties and methods. It also requires a local and an
+    instance, for which placeholders are written.
+    """
     writer.fields(node, into, path, skip=("members", "is_open", "extends"))
     if node.extends is not None:
         writer.report(path, "StatClass.extends: dropped")

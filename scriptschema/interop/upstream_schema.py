@@ -1,7 +1,7 @@
-"""Upstream's schema, Luau's own `luau.proto` as of release 0.735: our schema with differences.
+"""Upstream's schema, Luau's own `luau.proto` as of release 0.735, derived from ours.
 
 Both schemas use mostly the same names. The tables here list what upstream represents differently
-and what exists only in upstream's schema. `upstream` converts trees.
+and what exists only in upstream's schema. The module `upstream` converts trees.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -23,7 +23,7 @@ RELEASE: Final = "0.735"
 """The release of Luau that the schema comes from."""
 
 _OUR_OWN: Final = 1000
-"""The first tag of the fields that exist only in our schema: see `messages`."""
+"""Tags from this one on belong to fields that exist only in our schema: see `messages`."""
 
 _REMOVED: Final = ["ExprCall.func", "ExprCall.self", "ExprCall.args", "Type.class"]
 _FIELDS: Final = """
@@ -89,7 +89,7 @@ _LIBRARIES: Final = (
     *("Coroutine", "Os", "Utf8", "Vector", "Integer"),
 )
 _DEFAULTS: Final = ("is_const", "is_exported")
-"""The fields that are false by default."""
+"""The fields whose default value in upstream's schema is false."""
 _LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
 _NUMBERS: Final = {"int32": 5, "bool": 8}
 
@@ -143,7 +143,11 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
-    """Return upstream's messages: all but two original ones, and all that these refer to."""
+    """Return the messages of upstream's schema.
+
+    These are the original messages, except Typename and TypeClass, and all messages that they refer
+    to.
+    """
     waiting = [name for name in m.MESSAGES if name not in ("Typename", "TypeClass")]
     reached = dict.fromkeys(waiting)
     for name in waiting:
@@ -180,7 +184,10 @@ def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> 
 
 @cache
 def classes(*, strings: bool) -> dict[str, Any]:
-    """Return upstream's messages as classes of protobuf's runtime."""
+    """Return upstream's messages as classes of protobuf's runtime.
+
+    `strings` is as in `file`.
+    """
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()

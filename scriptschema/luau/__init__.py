@@ -1,1 +1,1 @@
-"""Luau: renders trees as source, repairs any tree into a program, parses source into trees."""
+"""Renders trees as Luau source, repairs trees into programs, and parses source into trees."""

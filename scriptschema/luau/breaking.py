@@ -1,7 +1,8 @@
-"""Sources that are not Luau, for tests of the error handling of parsers.
+"""Generates sources that are not valid Luau, to test the error handling of parsers.
 
-They are programs with small changes: tokens are deleted, doubled, swapped, replaced and inserted,
-the source is cut off, and constructs are opened but not closed. `luau.parse` rejects the results.
+A valid program is changed in small ways: tokens are deleted, duplicated, moved, replaced or
+inserted, the source is truncated, or constructs are opened but not closed. `luau.parse` rejects the
+results.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ODD: Final = (
     *("local a: {[number]: }", "local a: (number", "local a: T<", "local a: typeof", "local a: |"),
     *("local a: {read x", "local a: () -> ...T | U", "local a: (...number)", "local a: string?&T"),
 )
-"""Strings that are never valid Luau, or not valid at the place where they are inserted."""
+"""Strings that are never valid Luau, or are valid only in certain places."""
 
 _SYMBOLS: Final = (
     *("+", "-", "*", "/", "//", "%", "^", "#", "==", "~=", "<=", ";", ",", ".", "="),
@@ -46,14 +47,15 @@ _NESTED: Final = (
 """Strings that open a construct. Repeated `_DEPTH` times, they exceed Luau's depth limit."""
 
 _MOST: Final = 8
-"""The maximum number of changes. If the source is still Luau after them, a `)` is appended."""
+"""The maximum number of changes. If the source is still valid Luau after them, a `)` is
+appended."""
 
 
 def broken(source: str, choices: int | bytes | Choices) -> str:
-    """Return a source that is not Luau, derived from a valid source according to the choices.
+    """Return `source` with changes, selected by `choices`, that make it invalid Luau.
 
-    Luau also rejects every source that our parser rejects, unless the source has syntax that is
-    newer than our parser supports.
+    Luau itself also rejects the result, unless it contains syntax that is newer than our parser
+    supports.
     """
     source_of_choices = choices_of(choices)
     text = source
@@ -65,7 +67,7 @@ def broken(source: str, choices: int | bytes | Choices) -> str:
 
 
 def is_luau(text: str) -> bool:
-    """Return whether our parser accepts a source as today's Luau."""
+    """Return whether our parser accepts a source as Luau of the newest known version."""
     try:
         parse(text, luau=TODAY)
     except ParseError:
@@ -74,7 +76,7 @@ def is_luau(text: str) -> bool:
 
 
 def _changed(text: str, choices: Choices) -> str:
-    """Return the source with one change at a token that the choices select."""
+    """Return the source with one change at one token, both selected by `choices`."""
     below = choices.below
     tokens = tokenize(text)
     at = _below(choices, max(1, tokens.kinds.index("eof")))
@@ -88,10 +90,10 @@ def _changed(text: str, choices: Choices) -> str:
             return f"{before}{token} {token}{after}"
         case 2:
             return before + token[: _below(choices, len(token) + 1)]
-        case 3:  # the rest of the line comes first
+        case 3:  # move the token to the end of the line
             line, newline, rest = after.partition("\n")
             return f"{before}{line} {token}{newline}{rest}"
-        case 4:  # a few characters are missing
+        case 4:  # delete a few characters
             return before + token[:-1] + after[below(12) :]
         case 5:
             return f"{before}{_word(choices)} {token}{after}"
@@ -107,7 +109,7 @@ def _word(choices: Choices) -> str:
 
 
 def _below(choices: Choices, n: int) -> int:
-    """Return an integer from 0 to n - 1, for any n."""
+    """Return an integer from 0 to n - 1. Unlike in `Choices.below`, n may exceed 256."""
     if n <= 256:
         return choices.below(n)
     return (choices.below(256) * 256 + choices.below(256)) * n // 65536

@@ -11,7 +11,7 @@ from scriptschema.versions import Version
 
 _SYMBOLS: Final = ("(", ")", "{", "}", "[", "]", ";", ":", ",", ".", "...", "=", "->", "::", "?")
 _WORDS: Final = ("continue", "type", "export", "typeof", "self")
-"""Names that are keywords only in certain places."""
+"""Names that have a special meaning only in certain places."""
 
 _NEWER: Final = {
     "read": "0.677",

@@ -1,9 +1,9 @@
 """Splits Luau source into tokens.
 
 One regular expression reads a token and the white space before it. Only interpolated strings need
-state: the text after a `}` belongs to a string if the matching `{` was in a string. A token that is
-not Luau ends the list, so that the parser reports it only if there is no earlier error. Time and
-memory are linear in the source.
+state: the text after a `}` belongs to a string if the matching `{` was in a string. The first
+invalid token ends the list, so that the parser reports it only if there is no earlier error. Time
+and memory are linear in the source.
 
 Comments are not tokens. They are listed separately, since the schema cannot represent them.
 
@@ -71,7 +71,7 @@ class Source:
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset. Both count from 1, columns in characters."""
+        """Return the line and column of an offset. Both count from 1; columns count characters."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
@@ -80,12 +80,12 @@ class Source:
 class Tokens:
     """The tokens of a source, and its comments.
 
-    The three lists are parallel: one entry per token. The kind of a keyword or a symbol is its
-    text. The other kinds are `name`, `number`, `string`, `whole` (an interpolated string without
-    expressions), `first`, `middle` or `last` (the pieces of an interpolated string with
-    expressions), `error` and `eof`. The list ends with three `eof` tokens, so that the parser can
-    look two tokens ahead. `comments` has the start and text of each comment. `problem` says what is
-    wrong with the `error` token, if there is one.
+    `kinds`, `texts` and `starts` are parallel lists with one entry per token. The kind of a keyword
+    or a symbol is its text. The other kinds are `name`, `number`, `string`, `whole` (an
+    interpolated string without expressions), `first`, `middle` or `last` (the pieces of an
+    interpolated string with expressions), `error` and `eof`. Each of these lists ends with three
+    `eof` tokens, so that the parser can look two tokens ahead. `comments` has the start and text of
+    each comment. `problem` describes what is wrong with the `error` token, if there is one.
     """
 
     kinds: list[str]
@@ -161,9 +161,8 @@ def _interpolated(
 ) -> tuple[str, int, int, str | None]:
     """Return the kind, start and end of the next token of an interpolated string, and its error.
 
-    The current piece of the string began at `start`. `kind` is `first` or `middle`, and the token
-    has this kind if an expression follows it. The error describes what is wrong with the token, or
-    is None.
+    The current piece of the string began at `start`. `kind` is `first` or `middle`: the kind of the
+    token if an expression follows it. The error describes what is wrong with the token, or is None.
     """
     piece = _INTERPOLATED.match(source, offset)
     if piece is None:

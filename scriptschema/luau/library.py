@@ -62,24 +62,24 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "order": "whether the first number comes before the second",
     }
 )
-"""A description of each kind: first the general kinds, then the kinds that only arguments or only
-results have."""
+"""A description of each kind. The kinds for both arguments and results come first, then the kinds
+only for arguments, and then the kinds only for results."""
 
 Limits = Callable[[int, int], tuple[int, ...]]
-"""A function that returns the values at which the behaviour changes. Its arguments are the
-length of the first argument of the call, and the preceding number: `at` for `end`, and `bit` for
-`width`."""
+"""A function that returns the limits of a number argument: the values at which the behaviour of the
+called function changes. Its arguments are the length of the call's first argument, and the
+preceding number argument, such as `at` for `end`, or `bit` for `width`."""
 
 
 @attrs.frozen
 class Role:
-    """The meaning of a number: a description, and its limits. Values next to a limit matter, too.
+    """The meaning of a number argument: a description, and the limits at which behaviour changes.
 
-    `is_float` is true if the bits of the number are kept, so not-a-number is not used: its bits
-    vary. `is_looped` is true if every number up to this one is visited, so it must not be huge.
-    `is_added` is true if Luau adds it to another number as a C `int`, so it must not be huge
-    either. The result of adding a huge number is undefined, and differs when a builtin is called
-    directly.
+    Values next to a limit matter, too. `is_float` is true if the called function stores the bits of
+    the number. Not-a-number is then not used, because its bits vary. `is_looped` is true if the
+    function visits every number up to this one, so the number must not be huge. `is_added` is true
+    if Luau adds the number to another one as a C `int`. It must not be huge either: the result
+    would be undefined, and would differ when a builtin is called directly.
     """
 
     what: str
@@ -124,7 +124,7 @@ ODD_NUMBERS: Final = (
     *("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 53", "-(2 ^ 53)", "2 ^ 63"),
     *('"3"', "nil"),
 )
-"""Expressions that may change the behaviour of any function: numbers, a string that converts to a
+"""Expressions that may make any function behave differently: numbers, a string that converts to a
 number, and nil."""
 
 _HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)
@@ -154,19 +154,19 @@ class Parameter:
         return self.kind in ("range", "number", "integer")
 
     def limits(self, length: int, before: int) -> tuple[int, ...]:
-        """Return the values at which the behaviour changes: see `Limits`."""
+        """Return the values at which the function's behaviour changes: see `Limits`."""
         if self.role:
             return ROLES[self.role].limits(length, before)
         return self.bounds or (0,)
 
     def boundary_values(self, length: int, before: int) -> list[str]:
-        """Return expressions: integers at, just below and just above each limit, and fractions."""
+        """Return expressions: each limit, the integers next to it, and the limit plus one half."""
         limits = self.limits(length, before)
         whole = dict.fromkeys(value + step for value in limits for step in (0, -1, 1))
         return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
 
     def odd_values(self, *, typed: bool = False) -> list[str]:
-        """Return the `ODD_NUMBERS` that may be used.
+        """Return the `ODD_NUMBERS` that the parameter allows.
 
         If `typed` is true, return only those that are numbers.
         """
@@ -187,10 +187,11 @@ class Parameter:
 
 @attrs.frozen
 class Signature:
-    """One way to call `library.name`, which is a global if `library` is empty.
+    """One way to call a global or a member of a library.
 
-    `parameters` is None for a field. `marks` are the marks in `members.py`, except versions. `span`
-    is the range of versions that have the member. None means that every version has it.
+    `library` is empty for a global. `parameters` is None for a field, which is not called. `marks`
+    are the marks in `members.py`, except versions. `span` is the range of versions that have the
+    member, or None if every version has it.
     """
 
     library: str

@@ -35,7 +35,7 @@ def string_value(text: str) -> str:
 def unescape(text: str) -> str:
     """Return the value of the text inside a quoted or interpolated string.
 
-    Raises ValueError like `string_value`.
+    Raises ValueError for an escape sequence that Luau does not have.
     """
     if "\\" not in text:
         return text
@@ -62,7 +62,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def join(texts: list[str]) -> str:
-    """Return the joined string. Bytes that form UTF-8 across two strings become a character."""
+    """Return the joined strings. UTF-8 characters that were split across strings are restored."""
     text = "".join(texts)
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
@@ -96,7 +96,7 @@ def integer_value(text: str) -> int:
 
 
 def nearest_int32(value: float) -> int:
-    """Return the int32 nearest to a number, rounded towards 0."""
+    """Return a number rounded towards 0 and clamped to the range of int32."""
     return int(max(INT32_MIN, min(value, INT32_MAX)))
 
 
@@ -127,7 +127,7 @@ def number_expression(value: float) -> Expr:
     while places < 10 and value * 10**places <= INT32_MAX:
         whole, power = round(value * 10**places), 10**places
         if whole / power == value:
-            # Both are exact, and a quotient is rounded like a constant that is read.
+            # Both integers are exact, and Luau rounds a quotient in the same way as a constant.
             common = math.gcd(whole, power)
             return _binary(ExprBinary.Op.Div, _whole(whole // common), _whole(power // common))
         places += 1

@@ -346,7 +346,7 @@ MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def span_of(line: str) -> Span | None:
-    """Return the versions that have the member in a line, or None if every version has it."""
+    """Return the versions that have the member of a signature line, or None for every version."""
     match = _SPAN.search(line)
     return Span(*map(Version.parse, filter(None, match.groups()))) if match else None
 
@@ -365,5 +365,5 @@ def _read_newer() -> dict[tuple[str, str], Span]:
 
 
 NEWER_MEMBERS: Final[Mapping[tuple[str, str], Span]] = _read_newer()
-"""The versions of each member in `_NEWER`, by library and name. Some of the libraries are new,
-too."""
+"""The versions of each member in `_NEWER`, by library and name. New libraries are included, under
+the library ""."""

@@ -203,7 +203,7 @@ class Names:
             raise ValueError(f"{path}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables in the form that `from_dict` accepts, and that JSON can represent."""
+        """Return the tables as a dict that `from_dict` accepts and JSON can represent."""
         tables = {field.name: getattr(self, field.name) for field in attrs.fields(Names)}
         del tables["members"]
         tables["libraries"] = {owner: list(table) for owner, table in self.libraries.items()}
@@ -229,9 +229,9 @@ class Names:
         return self.classes[kind % len(self.classes)]
 
     def global_(self, name: Name) -> str:
-        """Return the identifier of a Name that is a global.
+        """Return the identifier for a Name that is used as a global.
 
-        An unset Name has the first custom name.
+        An unset Name is treated as the first custom name.
         """
         return self._name(name, self.globals)
 
@@ -240,10 +240,10 @@ class Names:
         return self.global_(prefix.alternative.name) if prefix.which == "global_" else None
 
     def field(self, name: Name, owner: str | None = None) -> str:
-        """Return the identifier of a Name that is a key, a field or a method.
+        """Return the identifier for a Name that is used as a key, a field or a method.
 
-        `owner` is the name of the global that has the field, or None if something else has the
-        field.
+        `owner` is the name of the global that has the field, or None if the field does not belong
+        to a global.
         """
         return self._name(name, self.libraries.get(owner or "", self.members))
 
@@ -258,7 +258,10 @@ DEFAULT: Final = Names()
 
 
 class _Reader:
-    """Maps names to indexes for one table. Adds names that are neither in it nor in `newer`."""
+    """Maps names to the indexes of one table, and adds unknown names to the table.
+
+    `newer` maps the names that were added to Luau later to their separate indexes.
+    """
 
     def __init__(
         self, table: Iterable[str], newer: Mapping[str, int] = MappingProxyType({})

@@ -1,4 +1,4 @@
-"""Luau's operators: how they are written, their priorities, and the parentheses these require."""
+"""Luau's operators: their notation, their priorities, and where they require parentheses."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ COMPOUND: Final = {
 """The compound assignment operators as they are written in Luau."""
 
 CAST_PRIORITY: Final = 11
-"""The priority of a cast, which applies only to the operand before it."""
+"""The priority of a cast, which applies only to the operand before the `::`."""
 
 
 def is_negative(expression: Message | None) -> bool:
-    """Return whether an expression is a constant with a minus before it."""
+    """Return whether an expression is a number constant that is written with a minus."""
     if type(expression) is m.ExprConstantNumber:
         if expression.double is not None:
             return math.copysign(1, expression.double) < 0 and not math.isnan(expression.double)
@@ -82,7 +82,10 @@ def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
 
 
 def takes_less(expression: m.Expr) -> bool:
-    """Return whether the operand ends in a type after which `<` would begin type arguments."""
+    """Return whether a `<` after the operand would be read as the start of type arguments.
+
+    This happens if the operand ends in a type that ends in a name.
+    """
     node: Any = expression.alternative
     limit = 0
     while not needs_parentheses(node, limit, _LESS):
@@ -98,7 +101,7 @@ def takes_less(expression: m.Expr) -> bool:
 
 
 def _ends_in_name(node: m.Type) -> bool:
-    """Return whether the type ends in a name after which `<` would begin type arguments."""
+    """Return whether the type ends in a name, so that a `<` after it begins type arguments."""
     while True:
         if node.which in ("union", "intersection"):
             node = node.alternative.right

@@ -87,9 +87,9 @@ def parse(
 ) -> ParseResult:
     """Return the tree of a Luau program, and of the module that it requires, if any.
 
-    Bytes that are not UTF-8 become lone surrogates, as in ExprConstantString. Identifiers get their
-    indexes in `names`. Identifiers that are not in `names` get new indexes. `ParseResult.names` has
-    all of them. If `names` is a NameReader, several sources can share the new indexes.
+    Bytes that are not UTF-8 become lone surrogates, as in ExprConstantString. `names` maps
+    identifiers to indexes. Identifiers that it lacks get new indexes, and `ParseResult.names`
+    contains all of them. If `names` is a NameReader, several sources can share the new indexes.
 
     If `luau` is a version such as `0.711` or `today`, the tree has extension fields for syntax that
     the schema's 57 messages cannot represent. Then only comments and a few names are lost.
@@ -120,7 +120,7 @@ def _chunk(
     luau: Version | None,
     places: Places | None,
 ) -> StatBlock:
-    """Return the block of a whole source. `label` is the name of the source."""
+    """Return the block of a whole source. `label` is `program` or `module`."""
     reader = Reader(
         *(label, text, names, losses, luau),
         expression=read_expression,

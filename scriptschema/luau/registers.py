@@ -27,7 +27,7 @@ class Usage:
         self.upvalues: set[Any] = set()
 
     def room_for_locals(self) -> int:
-        """Return how many more locals are possible. Some registers are kept for expressions."""
+        """Return how many more locals are allowed. Some registers are kept free for expressions."""
         return min(MAX_LOCALS - self.locals, MAX_REGISTERS - 25 - self.registers)
 
     def takes_another_closure(self) -> bool:

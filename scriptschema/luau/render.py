@@ -83,8 +83,8 @@ def render(
     separately.
 
     A style chooses among spellings of the same program: quotes, escape sequences, long brackets,
-    numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. The simplest choices,
-    and exhausted bytes, result in the same source as no style.
+    numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. If all choices are 0,
+    as with empty bytes, the source is the same as without a style.
     """
     if isinstance(tree, ModuleSet):
         # Each source has the directives and the spelling with which it is written to a file.

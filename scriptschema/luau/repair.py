@@ -123,7 +123,10 @@ def repair(
 def repair_in_place(
     tree: Message, *, names: Names = DEFAULT, luau: str | Version | None = None
 ) -> list[Problem]:
-    """Repair a tree that is not shared. Return the problems that `check` would have reported."""
+    """Repair `tree` itself, and return the problems that `check` would have reported.
+
+    No part of the tree may be shared with another tree.
+    """
     run = Traversal(tree, names)
     if luau is not None:
         versions.leave_out_newer(run, Version.parse(luau))

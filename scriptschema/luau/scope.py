@@ -26,10 +26,10 @@ class Loop:
 
 
 class Function(Usage):
-    """A function whose body is being read, with its outer function, innermost loop and limits.
+    """A function whose body is being read, with its outer function and innermost loop.
 
     `module` is true if it is the main function of the module. A main function does not have an
-    `outer`. `depth` is the number of functions around it.
+    `outer`. `depth` is the number of functions that enclose it.
     """
 
     __slots__ = ("depth", "loop", "module", "outer", "vararg")
@@ -82,7 +82,7 @@ class NameTable:
         hidden.append(binding)
 
     def forget(self, name: str) -> None:
-        """End the scope of the name that was declared last."""
+        """End the scope of `name`, which must be the name that was declared last."""
         declarations = self.bindings[name]
         declarations.pop()
         if not declarations:
@@ -101,7 +101,7 @@ class NameTable:
 
 
 class _Frame:
-    """The declarations of a block, which end together with the block.
+    """The declarations of a block, whose scope ends with the block.
 
     `loop` is set for the body of a repeat, because its condition can use the body's declarations.
     `late` are the locals that are declared after a `continue` of that loop.
@@ -130,8 +130,7 @@ class Scope:
         self.packs = NameTable()
         self.function = Function(None, vararg=True)
         self.type_function = 0
-        """The number of functions down to the innermost type function, or 0 outside of type
-        functions."""
+        """The depth of the innermost type function, or 0 outside of type functions."""
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()

@@ -57,7 +57,8 @@ def module_of(path: Path) -> Path | None:
 def read_sources(path: Path) -> tuple[bytes, bytes | None]:
     """Return the source in a file, and the source of its module.
 
-    The second source is None if the file does not mention a module. Raises FileError.
+    The second source is None if the file does not mention a module. Raises FileError if a file
+    cannot be read.
     """
     try:
         if path == files.STANDARD:
@@ -104,7 +105,7 @@ def write_sources(
     """Write a tree's source to the file `target`, or its two sources to a folder.
 
     The folder has the name of `target` without the suffix. `below` is as in `files.write`, and
-    `options` are those of `render`. Raises FileError.
+    `options` are those of `render`. Raises FileError if a file cannot be written.
     """
     sources = source_files_of(tree, target.stem, **options)
     for name, data in sources.items():

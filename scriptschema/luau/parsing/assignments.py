@@ -44,7 +44,7 @@ def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
 
 
 def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
-    """Return statements that do `target //= value`, since the schema lacks that operator."""
+    """Return a statement that does `target //= value`, since the schema lacks that operator."""
     how = "`x = x // y`"
     before: list[m.Stat] = []
     node: Any = target.alternative
@@ -73,7 +73,7 @@ def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.
 
 
 def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
-    """Append a new local variable with this value to `before`. Return a reference to it."""
+    """Append a declaration of a new local with this value to `before`. Return a reference to it."""
     while name in r.identifiers:
         name += "_"
     index = r.names.local(name)

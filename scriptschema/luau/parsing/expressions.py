@@ -69,7 +69,7 @@ def read_expressions(r: Reader) -> Reading:
 
 
 def _read_leaf(r: Reader) -> m.Expr | None:
-    """As a shortcut, return the expression if it is just the current token, else None."""
+    """Return the expression at the current token if it is only this token, else None."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
         return None
@@ -77,7 +77,7 @@ def _read_leaf(r: Reader) -> m.Expr | None:
 
 
 def _read_constant(r: Reader) -> m.Expr | None:
-    """Return the constant at the current token, or None if the token is not a constant."""
+    """Return the constant, variable or `...` at the current token, or None for other tokens."""
     kind = r.kind
     if kind == "name":
         return as_expr(r.variable(r.take()))
@@ -107,7 +107,7 @@ def read_expression(r: Reader) -> Reading:
             pending.append((UNARY_PRIORITY, unary, None))
             r.advance()
         if r.kind == "number":
-            # A minus belongs to the number unless it applies to more than the number.
+            # A minus becomes part of the number, unless it applies to more than the number.
             minus = bool(pending) and pending[-1][1] is m.ExprUnary.Op.Minus
             follows = r.kinds[r.index + 1]
             minus = minus and follows != "^" and not (r.extended and follows == "::")
@@ -180,7 +180,10 @@ def _read_cast(r: Reader, operand: m.Expr) -> Reading:
 
 
 def read_primary(r: Reader) -> Reading:
-    """Read a name or a group with its fields and calls. Return it as an alternative of Expr."""
+    """Read a name or an expression in parentheses, with the fields and calls after it.
+
+    Returns a message that can be an alternative of Expr.
+    """
     opening = r.index
     node: Any
     owner = None  # the name if `node` is a global
@@ -234,8 +237,9 @@ def read_primary(r: Reader) -> Reading:
 def _read_arguments(r: Reader, callee: int) -> Reading:
     """Read the arguments of a call: a list in parentheses, a string or a table.
 
-    A list must begin on the line on which the token at index `callee` ends. This is the name of a
-    method, even if types in `<<>>` follow it, or the last token of any other called expression.
+    A list must begin on the line on which the token at index `callee` ends. For a method, this
+    token is its name, even if types in `<<>>` follow the name. Otherwise it is the last token of
+    the called expression.
     """
     if r.kind == "string":
         return [m.Expr(string=m.ExprConstantString(val=r.string()))]
@@ -316,7 +320,7 @@ def _read_conditional(r: Reader) -> Reading:
 def _read_interpolated(r: Reader) -> Reading:
     """Read an interpolated string."""
     parts: list[m.Expr] = []
-    text: list[str] = []  # the beginning of the next part
+    text: list[str] = []  # the pieces of the next part
     while True:
         kind = r.kind
         if kind not in ("whole", "first", "middle", "last"):
@@ -420,10 +424,10 @@ def _read_literal(r: Reader) -> Reading:
 def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     """Read a number. Return (expression, has_minus).
 
-    The expression is a constant, or another expression if the schema does not have such a constant.
-    `negative` is true if a minus before the number should become part of the constant, and
-    `has_minus` is true if it did. It never does for a 64-bit integer, nor for 0, since -0 is a
-    different number.
+    The expression is a constant, unless the schema has no constant with this value. `negative` is
+    true if a minus before the number should become part of the constant, and `has_minus` is true if
+    it did. `has_minus` is always false for a 64-bit integer, and for 0, since -0 is a different
+    number.
     """
     index = r.index
     text = r.take()

@@ -26,9 +26,10 @@ from scriptschema.messages import (
 def read_function_body(
     r: Reader, opening: int, attributes: list[ExprAttr], *, method: bool = False
 ) -> Reading:
-    """Read generics, parameters, result types, body and `end`.
+    """Read the rest of a function: generics, parameters, result types, body and `end`.
 
-    `opening` is the index of the `function` token. `method` is true if there is a parameter `self`.
+    `opening` is the index of the `function` token. `method` is true if the function has an implicit
+    parameter `self`.
     """
     generic: list[str] = []
     generics: list[Typename] = []
@@ -96,9 +97,10 @@ def read_function_body(
 
 
 def by_position(r: Reader, named: list[tuple[int, Type | None]]) -> list[Type]:
-    """Return the types by position, as the schema's lists require, with gaps filled.
+    """Return a list with one type for each name, up to the last name that has a type.
 
-    Each item of `named` is a pair: the index of a name's token, and the name's type or None.
+    Each item of `named` is a pair: the index of a name's token, and the name's type or None. A
+    missing type becomes a TypeOmitted or, in the original schema, `any`.
     """
     while named and named[-1][1] is None:
         named.pop()

@@ -1,9 +1,9 @@
 """The reader: the current token, errors, losses, scopes, and the driver of the parser.
 
-The parser is a recursive descent without recursion. A function for syntax that can nest is a
-generator: it yields a reading (also a generator) for each part, and is sent the result.
-`Reader.run` keeps these generators on a stack. So nesting, up to `MAX_NESTING`, costs only memory
-and never causes a RecursionError. The time is linear.
+The parser is a recursive-descent parser that does not use Python's call stack. A function for
+syntax that can nest is a generator: it yields a reading (also a generator) for each part, and is
+sent the result. `Reader.run` keeps these generators on a stack. So nesting, up to `MAX_NESTING`,
+costs only memory and never causes a RecursionError. The time is linear in the source.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from scriptschema.messages import ExprGlobal, ExprLocal, Local
 from scriptschema.versions import Version
 
 MAX_NESTING: Final = 200_000
-"""The maximum depth of nested readings. It limits memory. Luau does not compile anything that
-deep."""
+"""The maximum depth of nested readings, which limits memory. Luau itself does not compile anything
+that deep."""
 
 
 @attrs.frozen
 class Loss:
     """A part of a source that the tree does not represent as it is written.
 
-    `source` is `program` or `module`. Line and column count from 1, columns in characters. `what`
-    names the part of the source, and `how` says what happened to it.
+    `source` is `program` or `module`. `line` and `column` count from 1, and columns count
+    characters. `what` names the part of the source, and `how` says what happened to it.
     """
 
     source: str
@@ -48,7 +48,7 @@ COMMENTS: Final = frozenset({"comment", "directive"})
 
 
 class ParseError(ValueError):
-    """A source that is not Luau.
+    """Raised for a source that is not valid Luau.
 
     `source` is `program` or `module`. `line` and `column` count from 1. `expected` says what would
     be valid at that position, and `found` is the text that is there.
@@ -75,7 +75,7 @@ the result."""
 
 
 class Reader:
-    """The state of reading one source.
+    """The state of the parser for one source.
 
     The grammar consists of functions that take the reader `r`. `expression` and `block` are the
     functions that read an expression and a block. They are attributes of the reader because types
@@ -116,8 +116,8 @@ class Reader:
         self.losses = losses
         self.luau = luau
         self.extended = luau is not None
-        """Whether the tree may have extension fields. If not, the syntax for these fields is
-        lost."""
+        """Whether the tree may have extension fields. If not, syntax that needs these fields is
+        recorded as a loss."""
         self.index = 0
         self.kind = self.kinds[0]
         self.in_scope: dict[str, int] = {}  # the number of locals in scope, by name
@@ -148,23 +148,23 @@ class Reader:
         return text
 
     def skip(self, kind: str) -> bool:
-        """Move past the current token if it has this kind. Return whether it had."""
+        """Move past the current token if it has this kind. Return whether it does."""
         if self.kind != kind:
             return False
         self.advance()
         return True
 
     def expect(self, kind: str, purpose: str) -> None:
-        """Move past a token of this kind. Otherwise, raise ParseError.
+        """Move past the current token, which must have this kind. Raises ParseError if it does not.
 
-        The error reports that `kind` was expected, and for what purpose.
+        `purpose` follows the kind in the error message, such as `after the condition`.
         """
         if self.kind != kind:
             self.fail(f"`{kind}` {purpose}")
         self.advance()
 
     def close(self, kind: str, opening: int) -> None:
-        """Move past the token that closes the token at index `opening`, or raise ParseError."""
+        """Move past `kind`, which closes the token at index `opening`, or raise ParseError."""
         if self.kind != kind:
             line, column = self.source.position(self.starts[opening])
             text = self.texts[opening]
@@ -172,9 +172,10 @@ class Reader:
         self.advance()
 
     def name(self, purpose: str) -> str:
-        """Return the name at the current token, and move past it. Raises ParseError if none.
+        """Return the name at the current token, and move past it.
 
-        The error reports that a name was expected, and for what purpose.
+        Raises ParseError if the token is not a name. `purpose` follows "a name" in the error
+        message, such as `of a field`.
         """
         if self.kind != "name":
             self.fail(f"a name {purpose}")

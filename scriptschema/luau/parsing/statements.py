@@ -215,7 +215,10 @@ def _required_module(r: Reader, start: int) -> int | None:
 
 
 def _read_bindings(r: Reader, purpose: str) -> Reading:
-    """Read names and types. Return the names, and (token index, type or None) for each name."""
+    """Read names with optional types, separated by commas.
+
+    Returns the names, and (token index, type or None) for each name.
+    """
     names = []
     types = []
     while True:
@@ -261,7 +264,7 @@ def _read_attributed_statement(r: Reader) -> Reading:
 
 
 def _note_const(r: Reader) -> None:
-    """Record the `const` at the current token as a loss, or check that the version has it."""
+    """Record the `const` at the current token as a loss, or check that the version supports it."""
     if not r.extended:
         r.lose(r.index, "`const`", "`local`")
     r.require(m.StatLocal, "is_const", "`const`", r.index)
@@ -284,7 +287,7 @@ def _read_exported_function(r: Reader, attributes: list[m.ExprAttr]) -> Reading:
 
 
 def _read_exported_variables(r: Reader) -> Reading:
-    """Read `export local` or `export const`."""
+    """Read a statement that begins with `export local` or `export const`."""
     r.require(m.StatLocal, "is_exported", "an exported value", r.index)
     r.advance()
     constant = r.take() == "const"

@@ -114,7 +114,11 @@ def _read_named_type(r: Reader) -> Reading:
 
 
 def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
-    """Set the arguments of a named type, in its lists of types and packs or in the extension."""
+    """Store the arguments of a named type in its lists of types and packs.
+
+    With a version of Luau, arguments that these lists cannot represent are stored in the extension
+    field `arguments`.
+    """
     rest: list[m.TypeArgument] = []
     for index, argument in arguments:
         pack = argument.pack
@@ -241,7 +245,10 @@ def read_pack(r: Reader) -> Reading:
 
 
 def _read_type_list(r: Reader) -> Reading:
-    """Read a list of types up to `)`. Return the types, any names, and the pack that ends them."""
+    """Read a list of types up to `)`.
+
+    Returns the types, the names of parameters if there are any, and the pack that ends the list.
+    """
     types: list[m.Type] = []
     names: list[m.Name] = []
     tail: m.TypePack | None = None
@@ -270,7 +277,7 @@ def _read_type_list(r: Reader) -> Reading:
 def _read_pack_or_type(r: Reader) -> Reading:
     """Read `(types)` or a type that begins with `(`, where both are possible.
 
-    Returns the types, the pack that ends them, and whether it was a list `(types)`.
+    Returns the types, the pack that ends them, and whether they are a list `(types)`.
     """
     opening = r.index
     r.advance()

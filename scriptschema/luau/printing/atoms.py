@@ -76,4 +76,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypeOmitted: _write_omitted,
     m.TypeString: write_string,
 }
-"""The function that prints each kind of message."""
+"""Maps each kind of message to the function that prints it."""

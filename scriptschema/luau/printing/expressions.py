@@ -322,4 +322,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.ExprLiteralTable: _write_table,
     m.LiteralTableItem: _write_literal_item,
 }
-"""The function that prints each kind of message."""
+"""Maps each kind of message to the function that prints it."""

@@ -1,4 +1,4 @@
-"""Shortens a source: names of one letter, and no white space that Luau does not need."""
+"""Makes a source shorter, with short names and only the white space that Luau needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JOINED: Final = frozenset(
         *(f".{digit}" for digit in string.digits),
     ]
 )
-"""Pairs of characters that would be read as one token, so adjacent tokens must not form them."""
+"""Pairs of characters that Luau would read as one token, so a space must separate them."""
 
 
 def compact(source: str) -> str:

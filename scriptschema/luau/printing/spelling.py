@@ -1,4 +1,4 @@
-"""Writes strings and numbers in all spellings that Luau has. Choices select one of them.
+"""Writes strings and numbers in any of the spellings that Luau allows, selected by choices.
 
 All spellings have the same value. Choice 0 is the spelling that `render` prints without a style.
 
@@ -24,7 +24,7 @@ _MASK: Final = 2**64 - 1
 class Near:
     """Choices that depend only on a key and on the text nearby.
 
-    So the spelling at a place stays the same when the program around it gets smaller.
+    Therefore, the spelling at a place stays the same when the program around it gets smaller.
     """
 
     def __init__(self, key: int) -> None:
@@ -32,7 +32,7 @@ class Near:
         self._state = 0
 
     def at(self, near: str) -> None:
-        """Begin the choices for the place that has the text `near` next to it."""
+        """Begin the choices for a place. `near` is the text next to it."""
         self._state = crc32(near.encode("utf-8", "surrogatepass"), self._key) + 1
 
     def below(self, n: int) -> int:
@@ -44,14 +44,13 @@ class Near:
 def string(choices: Near, value: str) -> str:
     """Return a string constant in single or double quotes, with escapes, or in long brackets.
 
-    Long brackets are preceded by a space, so that a bracket before them does not become part of
-    them.
+    Long brackets are preceded by a space, so that they do not join with a bracket before them.
     """
     kind = choices.below(4)
     if kind == 1:
         return _escaped(choices, value, "'", few=True)
     if kind == 2 and _stands_in_brackets(value):
-        newline = "\r\n" if choices.below(2) else "\n"  # both mean the same
+        newline = "\r\n" if choices.below(2) else "\n"  # Luau reads both as a newline
         return " " + in_brackets(value, choices.below(_LEVELS)).replace("\n", newline)
     if kind >= 2:
         return _escaped(choices, value, "\"'"[choices.below(2)])
@@ -59,7 +58,7 @@ def string(choices: Near, value: str) -> str:
 
 
 def text_in_interpolation(choices: Near, value: str) -> str:
-    """Return the spelling of a string as text between expressions of an interpolated string."""
+    """Return a string spelled as text between expressions of an interpolated string."""
     if choices.below(2):
         return "".join(_characters(choices, value, "`{"))
     return quote_in_interpolation(value)
@@ -68,21 +67,22 @@ def text_in_interpolation(choices: Near, value: str) -> str:
 def number(choices: Near, value: int) -> str:
     """Return a number constant in one of Luau's notations.
 
-    These are decimal, hexadecimal and binary digits, perhaps with `_`, an exponent or a fraction.
+    The notations are decimal, hexadecimal and binary digits, perhaps with `_`, an exponent or a
+    fraction.
     """
     sign, digits = ("-", str(-value)) if value < 0 else ("", str(value))
     return sign + _NUMBERS[choices.below(len(_NUMBERS))](choices, digits)
 
 
 def _stands_in_brackets(value: str) -> bool:
-    """Return whether the string keeps all its characters when it is written in long brackets."""
+    """Return whether long brackets can represent all characters of the string."""
     return not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in value)
 
 
 def in_brackets(value: str, level: int) -> str:
     """Return `value` in long brackets.
 
-    Their level is `level`, or the next level whose closing bracket is not in `value`.
+    The brackets have the level `level`, or the next level whose closing bracket is not in `value`.
     """
     closing = f"]{'=' * level}]"
     while (value + closing).find(closing) < len(value):
@@ -130,7 +130,7 @@ def _characters(choices: Near, value: str, special: str) -> list[str]:
             written.append(("\\\n", "\\\r\n")[choices.below(2)])
         elif kind == 11:
             plain = _plain(character, special)
-            plain = r"\x20" if plain == " " else plain  # it would be skipped as well
+            plain = r"\x20" if plain == " " else plain  # otherwise `\z` would skip it, too
             written.append(rf"\z{_SPACES[choices.below(len(_SPACES))]}{plain}")
         else:
             written.append(_plain(character, special))

@@ -218,4 +218,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.ClassMethod: _write_method,
     m.StatRequireIntoLocalHelper: _write_require,
 }
-"""The function that prints each kind of message."""
+"""Maps each kind of message to the function that prints it."""

@@ -1,18 +1,18 @@
-"""Prints a tree with other spellings: `render` uses this module if a style is given.
+"""Prints a tree in a style. `render` uses this module if a style is given.
 
-A style is a source of choices. The table at the end of this module lists the messages that have
-several spellings. The writer prints these messages differently from the plain writer, and also
+A style is given as a source of choices. The table at the end of this module lists the messages that
+have several spellings. The writer prints these messages differently from the plain writer, and also
 changes the white space between tokens. It chooses only spellings that `luau.parse` reads as the
 same tree. It does not change parentheses, or write `a["b"]` for `a.b`, because the schema has
 ExprGroup and ExprIndexExpr for these.
 
 There are two exceptions, which only `luau.parse` for a version of Luau can see, because it records
 these spellings in extension fields: `f"x"` for `f("x")` (`ExprCall.parenless`), and `["x"]: T` for
-`x: T` (`TypeTableItem.key_string`). A tree does not say whether it is for a version, and parsers
-have separate code for these spellings, so styles contain them for every tree.
+`x: T` (`TypeTableItem.key_string`). Styles use them for every tree, because a tree does not say
+which version it is for, and because parsers have separate code for these spellings.
 
-The choices determine a key, and the share of places that differ from the plain spelling, for each
-kind of spelling. The spelling at a place depends on the key and on the text nearby, so that a tree
+The choices determine a key and, for each kind of spelling, the share of places that differ from the
+plain spelling. The spelling at a place depends on the key and on the text nearby, so that a tree
 keeps its spelling when it is reduced.
 """
 
@@ -56,7 +56,7 @@ _SHARES: Final = (0, 64, 16, 4)
 _SHARES_OF_GAPS: Final = (0, 32, 4, 1)
 _SHARES_OF_COMMENTS: Final = (0, 64, *(6,) * 3, *(1,) * 4, *(0,) * 7)
 """Possible shares of comments. The largest share follows 0, because shrinking tries 0 and 1 first.
-If there are comments everywhere, their places do not depend on the text around them."""
+With this share, there are comments everywhere, no matter which text is nearby."""
 
 _SPACES: Final = (" ", "\t", "    ", " \v\f ")
 _LINES: Final = ("\n", "\n\n", " \n\t", "\r\n")
@@ -70,7 +70,7 @@ _DIRECTIVES: Final = (
     *("native", "optimize 0", "optimize 1", "optimize 2"),
     *("strict", "nonstrict", "nocheck", "nolint", "nolint LocalUnused"),
 )
-"""Directives in the first comments of a source: how to compile it, and how strictly to check it.
+"""Directives for the first comments of a source, which say how to compile and type-check it.
 
 Source: https://luau.org/lint and https://luau.org/typecheck#type-inference-modes, Compiler.cpp.
 """
@@ -215,8 +215,8 @@ class StyledWriter(Writer):
 def _after_types_of_method(kinds: Sequence[str], colon: int) -> int:
     """Return the index of the token after the `<<types>>` in `:name<<types>>`, or 0 if none.
 
-    `colon` is the index of the `:`. It may also precede a type such as `T<<U>(U) -> ()>`, in which
-    the second list is followed by `(`.
+    `colon` is the index of the `:`. A type after a `:`, such as `T<<U>(U) -> ()>`, begins with the
+    same tokens, but does not end in `>>`.
     """
     if kinds[colon + 1 : colon + 4] != ["name", "<", "<"]:
         return 0
@@ -343,4 +343,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypeUnion: _write_union,
     m.TypeIntersection: _write_intersection,
 }
-"""The function that prints each kind of message with several spellings."""
+"""Maps each kind of message with several spellings to the function that prints it."""

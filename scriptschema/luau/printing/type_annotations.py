@@ -42,7 +42,7 @@ def generics(
     packs: Sequence[m.Typename],
     further: m.TypeArguments | None = None,
 ) -> list[Part]:
-    """Return `<T, U..., further>`, or nothing if that list would be empty."""
+    """Return `<T, U..., further>`, or nothing if there are no generics, or types are left out."""
     if not (generics or packs or further is not None) or not w.types:
         return []
     parts = separated(generics)
@@ -82,9 +82,9 @@ def _listed(
     tail: m.TypePack | None,
     names: Callable[[int], list[Part]] | None = None,
 ) -> tuple[list[Part], int]:
-    """Return the parts that print types and the pack that ends them, and the number of these.
+    """Return the parts that print a list of types and the pack that ends it, and the list's length.
 
-    The parts include commas, which are not counted. Only types and packs are counted.
+    The length includes types and packs, but not the commas among the parts.
     """
     parts: list[Part] = []
     count = 0
@@ -122,9 +122,9 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
 def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
     """Print an operand of a union or an intersection, in parentheses if necessary.
 
-    Luau requires parentheses where unions and intersections are mixed. `chained` is the kind of
-    operation that, as this operand, does not need parentheses. For a left operand, it is the kind
-    of the whole operation.
+    Luau requires parentheses where unions and intersections are mixed. `chained` is the only kind
+    of operation that does not need parentheses as this operand, or None. For a left operand, it is
+    the kind of the whole operation.
     """
     if node.which in _OPERATIONS and node.which != chained:
         w.print("(", node, ")")
@@ -260,4 +260,4 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypePack: _write_pack,
     m.TypeArgument: write_wrapper,
 }
-"""The function that prints each kind of message."""
+"""Maps each kind of message to the function that prints it."""

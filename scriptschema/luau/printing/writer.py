@@ -24,12 +24,12 @@ UNSET: Final = " --[[unset]]"
 _DEEPEST_INDENT: Final = 40
 
 ON_ONE_LINE: Final = 1 << 32
-"""If this is subtracted from the writer's level, the level is negative, and `Writer.newline`
-returns a space."""
+"""A number to subtract from the writer's level while printing on one line. The level is then
+negative, and `Writer.newline` returns a space."""
 
 _ROOM: Final = 64
-"""The number of nested messages after which printing is postponed. Each of them needs up to five
-calls."""
+"""The maximum depth of nested messages that are printed immediately. Deeper messages are postponed.
+Each level needs up to five calls."""
 
 Write: TypeAlias = Callable[[Any, Any], None]
 """A function that prints a message. Its arguments are the writer and the message."""
@@ -79,7 +79,7 @@ class Writer:
             self.later(node)
 
     def later(self, node: Message) -> None:
-        """Print a message at the current place, but only when the message around it is complete."""
+        """Reserve the current place in the output for a message, and print the message later."""
         place: list[Any] = []
         self.out.append(place)
         self._later.append((place, node, self.level, self.limit, self.after))
@@ -139,7 +139,7 @@ def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
 
 
 def write_wrapper(w: Writer, node: Any) -> None:
-    """Print a message that only holds another message: print that inner message."""
+    """Print the inner message of a message that only holds another message."""
     inner = node.alternative
     if inner is None:
         w.out.append(UNSET)

@@ -134,7 +134,10 @@ def visit_prefix(
 def expressions(
     items: list[m.Expr], path: Place, name: str, depth: int, registers: int
 ) -> list[Task]:
-    """Return tasks for expressions whose values are adjacent. Reserve all registers first."""
+    """Return tasks that visit expressions whose values are in adjacent registers.
+
+    The registers for all values are counted before the first expression is visited.
+    """
     registers += len(items)
     return [
         (visit_expr, item, (path, name, index), depth, registers)
@@ -291,7 +294,10 @@ def _visit_binary(
 
 
 def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:
-    """Remove the group of a left operand, which is repaired, if it ends in a type."""
+    """Remove the group around the left operand of a `<` if the operand ends in a type.
+
+    The parentheses are then printed without the group, too. The operand must already be repaired.
+    """
     group = node.left.group
     if group is not None and takes_less(group.expr):
         path = ((path, "left", None), "group", None)
@@ -354,8 +360,8 @@ def _visit_interpolation(
 
 
 _IN_HOLDER: Final = (visit_local, visit_global, _visit_varargs)
-"""Handlers that are called with the message around their own, because they may have to change that
-outer message."""
+"""Handlers that are called with the message that holds theirs (Expr, ExprPrefix or LValue), because
+they may have to change its alternative."""
 
 _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprLocal: visit_local,
@@ -375,7 +381,7 @@ _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprCast: _visit_cast,
     m.ExprInstantiate: _visit_instantiate,
 }
-"""The handler for each kind of message in an Expr. Other kinds cannot break a rule."""
+"""The handler for each kind of message in an Expr. Other kinds need no handler."""
 
 HANDLERS.update(
     {cls: handler for cls, handler in _EXPRESSIONS.items() if handler not in _IN_HOLDER}

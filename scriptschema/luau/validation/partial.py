@@ -1,7 +1,7 @@
 """Repairs statements in an otherwise valid tree, without visiting the rest.
 
 The traversal visits only the messages that enclose the statements, so that their handlers bring
-declarations into scope and pass on the depth, registers and loop as in a full traversal. For the
+declarations into scope and pass on the depth, registers and loop as in a full traversal. Of the
 statements before these messages, only the declarations are processed. If the result could depend on
 other parts of the tree, `IncompleteError` is raised. The whole tree then has to be visited.
 """
@@ -60,9 +60,9 @@ def repair_statements(
 
 
 def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> None:
-    """Visit the messages in `way`, and then some of the block's statements.
+    """Visit the messages in `way`, then the block's statements from index `start` on.
 
-    Those are the statements from index `start` on, except the last `behind`.
+    The last `behind` statements of the block are not visited.
     """
     stack = v.stack
     block: Any = way[-1]
@@ -82,7 +82,7 @@ def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> Non
                 break
         elif node.__class__ is m.Stat:
             _declare(v, node)
-    # The last tasks on the stack are now the end of the scope and the statements.
+    # The top of the stack now holds the tasks for the statements, above the end of the scope.
     for _ in range(start):
         _declare(v, stack.pop()[1])
     v.go_on(below + behind)

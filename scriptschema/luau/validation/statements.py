@@ -49,7 +49,7 @@ RULES: Final = {
 }
 
 _JUMPS: Final = frozenset(["break_", "continue_", "return_"])
-"""The statements that end their block."""
+"""The statements that can only come last in their block."""
 
 _DECLARE: Final = {
     "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
@@ -189,7 +189,7 @@ def _loop_over(
 ) -> tuple[Task, ...]:
     return (
         (v.scope.open,),
-        (v.scope.take_registers, 3),  # for Luau itself: the bounds, or the iterator and its state
+        (v.scope.take_registers, 3),  # used by Luau: the bounds, or the iterator and its state
         (v.scope.declare_locals, variables),
         *_in_loop(v, body, path, depth),
         (v.scope.close,),
@@ -322,7 +322,7 @@ def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, d
 
 
 def _function_name(v: Traversal, node: Any, path: Place) -> None:
-    """Repair the name of a function statement, so that it has only variables and fields."""
+    """Repair the name of a function statement, so that it is a variable followed by fields."""
     while node.which is not None and node.which not in ("local", "global_"):
         inner: Any = node.alternative
         if inner.__class__ is m.ExprIndexName:
@@ -340,7 +340,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Set `node` to the alternative of `other`, or to none if `node` has no such alternative."""
+    """Set `node` to the alternative of `other`, or unset `node` if it cannot hold that message."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

@@ -3,8 +3,8 @@
 It visits a tree in the order in which Luau's compiler reads a program. The handlers in the other
 modules are functions that take the traversal `v`, a message, its path and its depth (the root's is
 1). If a rule is broken, a handler records a `Problem` and repairs the message immediately. It then
-pushes the messages to visit next. Open messages are kept on a stack, so depth costs memory, never a
-RecursionError, and time is linear.
+pushes the messages to visit next. Messages to visit are kept on a stack. So nesting costs only
+memory and never causes a RecursionError, and time is linear.
 
 The rule `depth` is applied here: a part that would nest too deep is replaced by the simplest part
 that does not.
@@ -32,25 +32,26 @@ MAX_DEPTH: Final = 100
 """The maximum depth of a tree that protobuf's runtimes accept."""
 
 DEEPEST: Final = 400
-"""The maximum depth for a tree that exceeds `MAX_DEPTH`, far below Luau's own limit of 1,000."""
+"""The depth to which a tree is limited if it exceeds `MAX_DEPTH`, far below Luau's own limit of
+1,000."""
 
 Place: TypeAlias = tuple[Any, ...]
-"""The position of a message: the place of the message around it, and the last step of its path,
-in the form of `Path`'s arguments. The root's place is empty. Only few places are converted to a
-Path."""
+"""The position of a message: the place of the message around it, then the last step of its path, as
+in the arguments of `Path`. The root's place is empty. A place is converted to a Path only when a
+problem is recorded."""
 
 Visit: TypeAlias = Callable[..., None]
-"""A handler. Its arguments are the Traversal, a message, its path, its depth, and further facts."""
+"""A handler. Its arguments are the Traversal, a message, its path, its depth, and other arguments
+that depend on the handler."""
 
 Task: TypeAlias = tuple[Any, ...]
 """A handler with its arguments after the Traversal, or a method of the Scope with its arguments. A
 method has at most two arguments."""
 
 HANDLERS: Final[dict[type[Message], Visit]] = {}
-"""The handler of each kind of message, registered by the modules that have the handlers.
+"""The handler for each kind of message. The modules that define handlers register them here.
 
-Messages of other kinds can only be checked by the handler of a message around them, or cannot break
-a rule.
+A message of another kind is checked by the handler of a message around it, or cannot break a rule.
 """
 
 _NOT_EMPTY: Final = {
@@ -128,7 +129,7 @@ def _depth(tree: Message) -> int:
 def filler() -> m.ExprConstantNumber:
     """Return a replacement for a missing expression: 0, since nil would stop programs earlier.
 
-    The number is 0 rather than 1 because `-1` would be a separate constant.
+    The number is 0 rather than 1 because a minus before 1 would have to be part of the constant.
     """
     return m.ExprConstantNumber(val=0)
 
@@ -166,7 +167,7 @@ class Traversal:
 
     @cached_property
     def deepest(self) -> int:
-        """Return the maximum depth of the tree, which is computed on first access."""
+        """Return the maximum depth that the tree may have. It is computed on first access."""
         return MAX_DEPTH if _depth(self.tree) <= MAX_DEPTH else DEEPEST
 
     def run(self) -> None:
@@ -194,7 +195,7 @@ class Traversal:
                 task[0](*task[1:])
 
     def enter(self, node: Message, path: Place, depth: int) -> None:
-        """Count a message, and shorten it if it nests too deep.
+        """Count a message, and remove the parts of it that nest too deep.
 
         This method is called before the message is visited. If a message only wraps another
         message, its handler may visit the inner one immediately.

@@ -27,7 +27,10 @@ _TYPE_FUNCTIONS: Final = frozenset(
 def types_of(
     types: Iterable[m.Type], path: Place, name: str, depth: int, omitted: int = 0
 ) -> list[Task]:
-    """Return tasks for the types in the field `name`. The first `omitted` types are optional."""
+    """Return tasks that visit the types in the field `name`.
+
+    The first `omitted` types may be placeholders (TypeOmitted).
+    """
     return [
         (visit_type, item, (path, name, index), depth)
         for index, item in enumerate(types)
@@ -47,14 +50,14 @@ def trim_types(v: Traversal, node: Any, path: Place) -> None:
 
 
 def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
-    """Return tasks for the pack that ends a list of types, in the field `name`."""
+    """Return tasks that visit the pack that ends a list of types, in the field `name`."""
     return [(_visit_pack, pack, (path, name, None), depth)]
 
 
 def join_lists(
     v: Traversal, node: Any, types: str, tail: str, path: Place, *, may_be_empty: bool = False
 ) -> None:
-    """Merge a list of types with the list that ends it, because both print the same.
+    """Merge a list of types with a list that is its tail, because both forms print the same.
 
     If `may_be_empty` is true, an empty list that ends an empty list is kept, as for the results in
     `(): ()`.
@@ -69,7 +72,10 @@ def join_lists(
 
 
 def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool = True) -> bool:
-    """Check and repair the name of a generic pack. Return whether there is a valid pack."""
+    """Check and repair the name of a generic pack. Return whether the name is now valid.
+
+    `possible` says whether a generic pack is allowed here.
+    """
     own_name(v, node, path)
     name = v.names.type(node.index)
     if possible and v.scope.packs.get(name) is not None:
