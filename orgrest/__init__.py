@@ -1,3 +1,3 @@
-"""HTTP requests in Org files and request files: completed, evaluated, answered in place."""
+"""Completes and evaluates HTTP requests in Org files and request files."""
 
 __version__ = "0.1.0"

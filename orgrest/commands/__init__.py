@@ -1,1 +1,1 @@
-"""The command line, `python -m orgrest`: evaluation, the tour, and the other commands."""
+"""The command line of orgrest, `python -m orgrest`, and all its commands."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Formats(click.Choice[str]):
-    """The names of the export formats. The modules of the formats are imported on first use."""
+    """An option type for the name of an export format. Formats are imported on first use."""
 
     def __init__(self) -> None:
         self.case_sensitive = True
@@ -99,7 +99,7 @@ def export(
 
 
 def _save(export_: Export, written: Written, output: Path | None) -> None:
-    """Write the export and the files beside it, or print it. Raises OrgrestError."""
+    """Write the export and the files beside it, or print it. Raises OrgrestError if that fails."""
     from orgrest.files import write, write_new, write_private
     from orgrest.model import to_bytes
 

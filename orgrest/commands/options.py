@@ -112,7 +112,8 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
 def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the values of a command's options, grouped by the object whose fields they set.
 
-    The group "" is for Settings. The other groups are named after its fields, such as `inputs`.
+    The group "" is for Settings itself. The other groups are `inputs`, `choice`, `retry_policy`,
+    `client` and `budget`.
     """
     groups: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in options_of(command):
@@ -124,9 +125,9 @@ def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
 
 
 def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
-    """Return the value sources for a document in a folder, from the options of a command.
+    """Return the Inputs for a document in a folder, from the options of a command.
 
-    `options` contains the values of the options, and `more` contains other fields of the result.
+    `options` contains the values of the options, and `more` contains other fields of the Inputs.
     Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs
@@ -159,7 +160,7 @@ def settings_of(command: str, options: Mapping[str, Any], inputs: Inputs) -> Set
 
 
 def client_of(command: str, options: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
-    """Return a client factory and the budget of a run, from the options of a command."""
+    """Return a factory for clients and the budget of a run, from the options of a command."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 

@@ -1,6 +1,6 @@
-"""The style of the command line: commands imported on demand, options in sections, and errors.
+"""Base classes for the command line: lazily imported commands, help with sections, and errors.
 
-scriptschema has the same style in a separate module, since the two products do not share code.
+scriptschema has its own module for the same style, since the two products do not share code.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ class Context(click.Context):
     """A context whose help also fits narrow terminals."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """Return a formatter for the terminal width. click's own is never below 50 columns wide."""
+        """Return a formatter for the terminal width.
+
+        click's own formatter is never narrower than 50 columns.
+        """
         from shutil import get_terminal_size
 
         return click.HelpFormatter(width=max(20, min(100, get_terminal_size().columns) - 2))
 
 
 class Option(click.Option):
-    """An option that belongs to a section of the help."""
+    """An option that is listed in a section of the help."""
 
     def __init__(self, *words: Any, section: str, **options: Any) -> None:
         super().__init__(*words, **options)
@@ -57,7 +60,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands whose help shows the first sentence about each command in full."""
+    """A group of commands whose help shows the first sentence of each command in full."""
 
     context_class = Context
     command_class = Command

@@ -1,7 +1,7 @@
 """``orgrest test``: runs documents as tests, with output on the terminal and in reports.
 
-The exit status is 0 if every request got a response and every assertion passed. It is 1 if not, or
-if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for wrong usage or an unreadable
+The exit status is 0 if every request got a response and every assertion passed. It is 1 otherwise,
+or if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for wrong usage or an unreadable
 document, and 130 after Ctrl-C or SIGTERM.
 """
 
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
-"""How many seconds after `--max-time` requests in progress are abandoned to write the reports."""
+"""How many seconds `--max-time` may be exceeded before requests in progress are abandoned, so that
+reports can be written."""
 _MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 
@@ -109,7 +110,7 @@ def _test(options: SimpleNamespace) -> int:
     try:
         services.client = control.client
         return _run(options, plan, settings, services, control)
-    except FileError as error:  # of --jsonl or --globals
+    except FileError as error:  # about the file of --jsonl or --globals
         complain(str(error))
         return 1
     finally:
@@ -245,8 +246,8 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
     """Return a context in which the first Ctrl-C or SIGTERM ends the run.
 
     A second signal abandons requests in progress. The context's value is a function to call before
-    reports are written: from then on, signals are ignored until the context ends or, if the run was
-    interrupted, until the process ends.
+    reports are written. After the call, signals are ignored until the context ends or, if the run
+    was interrupted, until the process ends.
     """
     import signal
 
@@ -341,7 +342,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _print_coverage(description: dict[str, Any]) -> None:
-    """Print the number of exercised operations of a description, and list the others."""
+    """Print how many operations of an OpenAPI description were exercised, and list the others."""
     from orgrest.rendering.sanitize import visible
 
     every = description["operations"]

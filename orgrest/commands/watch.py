@@ -55,7 +55,7 @@ class Watched:
         self._written.update(path.resolve() for path in paths)
 
     def end(self) -> None:
-        """Record the state of the files that the run wrote, since the run has ended."""
+        """Record the state of the files that the run wrote. Called when the run has ended."""
         for path in self._written & set(self._stamps):
             self._stamps[path] = _stamp(path)
 
@@ -79,7 +79,7 @@ class Watched:
 
 
 def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
-    """Evaluate repeatedly until Ctrl-C, and return the status of the last run.
+    """Evaluate after each change until Ctrl-C, and return the status of the last run.
 
     Each time, `once` evaluates and returns the exit status. It adds the files that it reads to the
     `Watched` object that `named` creates.

@@ -4,9 +4,9 @@
 format has a module with some or all of the functions `recognizes`, `read` and `write`.
 
 Readers build a `shared.model.Collection`, which `shared.documents` writes as a request file or an
-Org document. Every written request is parsed again. If it does not have the same meaning as in the
-source, that is reported. Writers get a `shared.exports.Export`, which `shared.completing` makes
-from a document, as in a dry run.
+Org document. Every written request is parsed again, and reported if its meaning differs from the
+source. Writers get a `shared.exports.Export`, which `shared.completing` makes from a document, as
+in a dry run.
 
 Readers of JSON and YAML use `shared.fields.Fields`, which records the fields that were read. All
 other fields are reported, so nothing is lost silently. Sources are untrusted: their size and depth

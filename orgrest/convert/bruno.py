@@ -35,7 +35,7 @@ from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.model import explained
 
 TOP: Final = "bruno.json"
-"""The name of the file at the top of a collection."""
+"""The name of the file in a collection's top folder."""
 LARGEST: Final = 4 * 2**20
 """The maximum size of a file, in bytes."""
 _OPEN_COLLECTION: Final = (
@@ -68,7 +68,7 @@ _FILE_TYPES: Final = {
     "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
     "webp": "image/webp", "yaml": "text/yaml", "yml": "text/yaml", "zip": "application/zip",
 }  # fmt: skip
-"""The media types of files in forms that Bruno knows in addition to those of curl."""
+"""Media types by suffix that Bruno uses for files in forms, in addition to those of curl."""
 _OPERATORS: Final = {
     "eq": "== {}", "neq": "!= {}", "gt": "> {}", "gte": ">= {}", "lt": "< {}", "lte": "<= {}",
     "contains": "contains {}", "notContains": "not contains {}", "startsWith": "startsWith {}",
@@ -289,11 +289,11 @@ class _Reader(Reader):
         return [(self._text(pair.key), self._text(pair.value)) for pair in pairs if pair.enabled]
 
     def _headers(self, pairs: Iterable[_Pair]) -> list[tuple[str, str]]:
-        """Return the headers to send: of several with the same name, Bruno sends the last."""
+        """Return the headers to send. If a name occurs several times, Bruno sends only the last."""
         return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return the position, name and request of a file. An error becomes a note."""
+        """Return the position, file name and request of a file. An error becomes a note."""
         try:
             fields = self._blocks(path)
         except Exception as error:
@@ -420,7 +420,7 @@ class _Reader(Reader):
         return [before] if before.strip() else [], [script for script in after if script.strip()]
 
     def _after(self, fields: Fields, scripts: list[str]) -> list[str]:
-        """Return the assertions of a request. Code that sets variables is added to `scripts`."""
+        """Return the assertions of a request. Code for captures is added to `scripts`."""
         assertions: list[str] = []
         for pair in fields.any("assert") or ():
             if not pair.enabled:
@@ -445,7 +445,10 @@ def _file_type(path: str) -> str:
 
 
 def _without_comments(json: str) -> str:
-    """Return JSON as Bruno sends it. Lines with nothing but a comment are removed."""
+    """Return JSON without comments, as Bruno sends it.
+
+    A line that contains only a comment is removed entirely.
+    """
     return texts.without_comments(_COMMENT_LINE.sub("", json))
 
 

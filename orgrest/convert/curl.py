@@ -183,7 +183,7 @@ class _Shell:
         return self._replaced(match, now)
 
     def _replaced(self, match: re.Match[str], now: _Line) -> str:
-        """Return the text that replaces a `$` or a backslash in a word."""
+        """Return the replacement for a `$` or a backslash in a word."""
         if match["computed"] is not None:
             now.problem = (
                 now.problem or f"{match[0]} is computed by a shell: replace it with its value"
@@ -340,7 +340,7 @@ def _read_ansi(text: str) -> str:
 
 
 def write(export: exports.Export, *, beside: str | None) -> Written:
-    """Return an export as a script for a POSIX shell, or a single request as just the command.
+    """Return an export as a script for a POSIX shell, or as a plain command if it has one request.
 
     `beside` is not used.
     """
@@ -387,7 +387,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
 
 
 def sending(*, follows: bool, jar: str | None) -> list[str]:
-    """Return the options for redirects and cookies.
+    """Return curl's options for redirects and cookies.
 
     `jar` is the file with the cookies, "" to keep them only for redirects, or None for no cookies.
     """

@@ -45,11 +45,12 @@ class Command:
     """A curl command that is being parsed.
 
     `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
-    names of headers that curl would add but must not, in lower case. If `globs` is true, curl
-    expands patterns in the URL, and requests several URLs. If `dots` is true, the dot segments in
-    the URL's path are sent; otherwise, curl removes them. `read` contains the files from which
-    cookies are read, and `written` those to which they are written. A file "" is only in memory.
-    Markers for variables begin with `mark` and end with z, or with e if the value is to be encoded.
+    lower-case names of headers that curl must not add. If `globs` is true, curl expands patterns in
+    the URL, and requests several URLs. If `dots` is true, the dot segments in the URL's path are
+    sent; otherwise, curl removes them. `read` contains the files from which cookies are read, and
+    `written` contains the files to which they are written. The file "" means that cookies are only
+    kept in memory. Markers for variables begin with `mark` and end with z, or with e if the value
+    is to be encoded.
     """
 
     mark: str
@@ -97,7 +98,7 @@ class Command:
     def _without_dots(self, url: str) -> str:
         """Return a URL without the dot segments in its path (RFC 3986, section 5.2.4).
 
-        If they cannot be removed because of a variable, that is recorded.
+        If a variable makes that impossible, the URL is returned unchanged, and this is recorded.
         """
         head, path, rest = cast("re.Match[str]", _PATH.match(url)).groups()
         segments = path.split("/")
@@ -115,10 +116,10 @@ class Command:
         return "/".join([head, *kept]) + rest
 
     def complete_directives(self, jars: set[str]) -> list[str]:
-        """Return the directives, including those for what curl does only with an option.
+        """Return the directives. Redirects and cookies are off unless options of curl enable them.
 
-        `jars` contains the cookie files of earlier commands; those of this command are added.
-        Raises ConversionError if cookies are read from a file that no command wrote.
+        `jars` contains the cookie files of earlier commands. The files of this command are added to
+        it. Raises ConversionError if cookies are read from a file that no command wrote.
         """
         reads, keeps_cookies = any(self.read), bool(self.read or self.written)
         if jars and keeps_cookies and not reads:
@@ -431,7 +432,10 @@ _Effect = TypeVar("_Effect")
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
-    """Return a table with one option spelling per key. A key of `table` may contain several."""
+    """Return a table with a separate key for each spelling of an option.
+
+    A key of `table` contains all spellings of one or more options, separated by spaces.
+    """
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 

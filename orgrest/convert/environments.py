@@ -47,7 +47,7 @@ def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]
 
 
 def shared(variables: Mapping[str, str]) -> Environment:
-    """Return the environment whose variables apply in all other environments."""
+    """Return an environment with variables that apply in all other environments."""
     return Environment(SHARED, tuple(variables.items()))
 
 

@@ -39,7 +39,7 @@ def _never(_: Source) -> bool:
 
 @classes.frozen
 class Format:
-    """A format. Its `title` describes a file in the format.
+    """A format. `title` describes a file in this format.
 
     `recognizes` and `read` are the functions of its importer, and `write` is its exporter.
     """

@@ -91,7 +91,7 @@ def _read(entry: Fields) -> Request:
 
 
 def _entry(entry: Fields) -> Request:
-    """Return the request in an entry. The entry's other fields describe the recording."""
+    """Return the request in an entry. Fields that only describe the recording are ignored."""
     entry.ignore("startedDateTime", "time", "response", "cache", "timings", "serverIPAddress",
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
                  "connectionId")  # fmt: skip
@@ -111,9 +111,10 @@ def _has_cookie(request: Request) -> bool:
 
 
 def _without_jar(request: Request) -> Request:
-    """Return a request of a recording with cookies. Without a cookie, it does not use the jar.
+    """Return a request that does not use the cookie jar if it was recorded without a cookie.
 
-    Browsers often leave all cookies out of a recording: then the requests need those of the jar.
+    This is only for recordings that contain cookies. Browsers often leave all cookies out of a
+    recording, and its requests then need the cookies of the jar.
     """
     if _has_cookie(request):
         return request

@@ -53,7 +53,8 @@ _SUBJECTS: Final = {
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
 _COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
-"""The subjects that are the number of what these queries return. Other values have a count."""
+"""The subjects that replace these queries if `count` follows them. After other queries, `count` is
+kept."""
 _PREDICATES: Final = (
     "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",
@@ -63,7 +64,8 @@ _SAME: Final = {"equals": "==", "notEquals": "!=", "greaterThan": ">", "lessThan
                 "exists": "isDefined"}  # fmt: skip
 _HAS_TIME: Final = r"matches [Tt ].*(?:[Zz]|[+-]\d\d:\d\d)$"
 _SEVERAL: Final = re.compile(r"\*|\.\.|\[[^\]]*[?,:]")
-"""Matches a JSONPath that selects a list in hurl, if names in quotes are removed."""
+"""Matches a JSONPath for which hurl returns a list. Quoted names in the path must be removed
+first."""
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
@@ -172,7 +174,7 @@ class _Reader(Reader):
                     return
 
     def _belongs(self, entry: _Entry, section: str, line: str) -> bool:
-        """Read a line if it belongs to the section. Return whether it belongs to the section."""
+        """Read a line if it belongs to `section`, and return whether it does."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
             return True

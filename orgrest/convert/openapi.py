@@ -41,7 +41,7 @@ def recognizes(source: Source) -> bool:
 def read(source: Source) -> Collection:
     """Return a request for each operation in a description.
 
-    Raises ConversionError if it is invalid.
+    Raises ConversionError if the description is invalid.
     """
     value: Mapping[str, Any] = source.value
     if str(value.get("swagger", "")) == "2.0":
@@ -281,7 +281,7 @@ class _Reader:
         return _styled(name, self._example(given.given), style, explode=explode)
 
     def _example(self, given: Mapping[str, Any]) -> Any:
-        """Return the example of a parameter or a body, or else a sample of its schema."""
+        """Return the example of a parameter or a body, or else a sample value for its schema."""
         if "example" in given:
             return given["example"]
         examples = given.get("examples")
@@ -327,7 +327,7 @@ class _Reader:
         return None, kind
 
     def _form(self, media: Any, value: Any) -> Iterator[tuple[str, str]]:
-        """Yield the names and values of a form, as the Encoding Objects of its fields say."""
+        """Yield the names and values of a form, according to the Encoding Objects of its fields."""
         encodings = media.get("encoding") if isinstance(media, Mapping) else None
         for key, item in value.items() if isinstance(value, dict) else ():
             encoding = encodings.get(key) if isinstance(encodings, Mapping) else None
@@ -353,7 +353,10 @@ class _Reader:
                 yield name, texts.literal(_plain(item)), "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
-        """Return the credentials of the first alternative in `security`, and report the others."""
+        """Return the credentials for the first scheme of the first alternative in `security`.
+
+        Other schemes of this alternative are reported.
+        """
         first = security[0] if isinstance(security, list) and security else {}
         if not isinstance(first, Mapping) or not first:
             return Authorization()
@@ -384,7 +387,7 @@ class _Reader:
 
 
 def _preferred(kinds: list[str]) -> str:
-    """Return the media type that is the easiest to write."""
+    """Return the preferred media type: see `_PREFERRED`."""
     return next(
         media_type for form in _PREFERRED for media_type in kinds if re.match(form, media_type)
     )

@@ -60,9 +60,9 @@ def _is_environment(source: Source) -> bool:
 
 
 def _collection_in(source: Source) -> Mapping[str, Any] | None:
-    """Return the collection in a source, or in the field in which Postman's API wraps it.
+    """Return the collection in a source, or None if the source does not contain one.
 
-    Returns None for other objects.
+    Postman's API wraps a collection in the field `collection`.
     """
     inner = source.value.get("collection")
     value = inner if isinstance(inner, Mapping) else source.value
@@ -360,7 +360,10 @@ class _Reader(Reader):
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:
-    """Return the parameters of credentials. Format 2.1 has a list, older formats have an object."""
+    """Return the parameters of credentials.
+
+    They are a list in format 2.1, and an object in older formats.
+    """
     listed = auth.given.get(kind)
     if isinstance(listed, list):
         parameters = {}

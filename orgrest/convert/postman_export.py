@@ -147,7 +147,7 @@ class _Writer:
         )
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
-        """Return the credentials that Postman computes when sending, or None without any."""
+        """Return the credentials that Postman computes when it sends a request, or None."""
         credentials = call.request.credentials
         if credentials is None:
             return None

@@ -31,7 +31,8 @@ _TAKEN: Final = (*keyword.kwlist, *dir(builtins), "requests", "os", "session", "
 _NORMALIZED: Final = re.compile(
     r"/\.{1,2}(?:[/?]|$)|%(?:2[DdEe]|5[Ff]|7[Ee]|3\d|[46][1-9A-Fa-f]|[57][0-9Aa])"
 )
-"""Matches the parts of a URL that requests changes: dot segments, and unnecessary %-encoding."""
+"""Matches the parts of a URL that the library `requests` changes: dot segments, and unnecessary
+%-encoding."""
 _OTHERWISE: Final = (
     (re.compile(r"https?://[^/?#]*//"), "requests replaces // at the start of a path with /"),
     (re.compile(r"\?$"), "requests drops the ? of an empty query"),
@@ -40,7 +41,8 @@ _OTHERWISE: Final = (
         "requests sends a % without two hexadecimal digits as %25",
     ),
 )
-"""Differences in what is sent that a script cannot avoid."""
+"""Unavoidable differences in what the library `requests` sends, as pairs of a pattern for the URL
+and a description."""
 _WIDTH: Final = 60  # the maximum length of a literal on one line, in bytes or characters
 
 
@@ -119,7 +121,7 @@ def _headers(call: ExportedRequest, names: dict[Variable, str], notes: list[Note
     headers: dict[str, tuple[str, list[str]]] = {}
     for name, value in call.request.headers:
         headers.setdefault(name.lower(), (name, []))[1].append(value)
-    if coding := headers.pop("transfer-encoding", None):  # requests chooses the coding itself
+    if coding := headers.pop("transfer-encoding", None):  # the library chooses the coding itself
         if [value.lower() for value in coding[1]] != ["chunked"]:
             notes.append(Note(call.place, f"{coding[0]}: {', '.join(coding[1])}"))
         if headers.pop("content-length", None):

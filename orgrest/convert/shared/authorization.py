@@ -93,7 +93,7 @@ def _pair(scheme: str, parameters: Mapping[str, str]) -> tuple[Authorization, st
 def _ntlm(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     user, domain = parameters.get("username", ""), parameters.get("domain", "")
     if domain:
-        between = "\\\\" if user.startswith("{{") else "\\"  # a single one would escape the braces
+        between = "\\\\" if user.startswith("{{") else "\\"  # one `\` would escape the braces
         user = f"{domain}{between}{user}"
     header, problem = _pair("NTLM", {**parameters, "username": user})
     if parameters.get("workstation") and not problem:
