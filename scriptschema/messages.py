@@ -204,7 +204,7 @@ class ExprConstantBool(Message):
 class ExprConstantNumber(Message):
     """A number constant. In the original schema, it is a 32-bit integer.
 
-    If `double` is set, it is the number, and `val` is the nearest int32, for readers without
+    If `double` is set, it holds the number, and `val` holds the nearest int32 for readers without
     extensions.
 
     Source: specification 2.1.
@@ -760,7 +760,7 @@ class Type(Message):
 
 @message
 class TypePrimitive(Message):
-    """A primitive type (`number`, `boolean` ...), by index.
+    """A primitive type (`number`, `boolean` ...), given by an index.
 
     Source: specification 2.3.
     """
@@ -770,7 +770,7 @@ class TypePrimitive(Message):
 
 @message
 class TypeLiteral(Message):
-    """A type by name: `name<generics, genericpacks..., arguments>`.
+    """A named type: `name<generics, genericpacks..., arguments>`.
 
     Source: specification 2.3.
     """
@@ -881,7 +881,7 @@ class TypeIntersection(Message):
 
 @message
 class TypeClass(Message):
-    """A class of the host (`Instance`, `Vector3` ...), by index.
+    """A class of the host (`Instance`, `Vector3` ...), given by an index.
 
     Source: specification 2.3.
     """

@@ -48,7 +48,7 @@ class Version:
 
 
 SEED: Final = Version(677)
-"""The version of the original schema, the oldest that is supported."""
+"""The oldest supported version, which corresponds to the original schema."""
 
 TODAY: Final = Version(735)
 """The newest known version."""
@@ -66,7 +66,7 @@ class Span:
 
 
 def has(luau: Version | None, span: Span | None) -> bool:
-    """Return whether the version `luau` has the feature whose versions are `span`.
+    """Return whether the version `luau` has a feature that exists in the versions `span`.
 
     A feature without a span always exists. If `luau` is None (the original schema), only features
     without a span exist.

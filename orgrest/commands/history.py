@@ -301,7 +301,7 @@ def _text(record: Record, run: KeptRun) -> Iterator[str]:
 
 
 def _brief(exchange: Record) -> str:
-    """Return the line for an earlier attempt, a redirect, or a request for a token."""
+    """Return a summary line for an earlier attempt, a redirect, or a request for a token."""
     request, response = exchange["request"], exchange["response"]
     status = f"no response: {exchange['error']}" if response is None else response["status"]
     return f"# {exchange['reason']}: {request['method']} {request['url']}  {status}"

@@ -93,7 +93,10 @@ def _combined(collections: dict[str, Collection]) -> Collection:
 
 
 def _write(whole: Collection, output: Path | None) -> Written:
-    """Write the document and the files beside it, or print the document. Raises OrgrestError."""
+    """Write the document and the files beside it, or print the document.
+
+    Raises OrgrestError if a file cannot be written.
+    """
     from orgrest.convert.environments import PRIVATE, merged
     from orgrest.convert.shared import documents
     from orgrest.files import FileError, is_request_file, write, write_new, write_private

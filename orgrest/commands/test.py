@@ -119,7 +119,7 @@ def _test(options: SimpleNamespace) -> int:
 
 
 def _keep(file: Path | None, services: Services) -> None:
-    """Save the global variables of scripts for the next run. Raises FileError."""
+    """Save the global variables of scripts for the next run. Raises FileError if that fails."""
     from orgrest.files import write_private
 
     if file is not None and services.globals_ is not None:

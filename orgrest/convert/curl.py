@@ -221,7 +221,10 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the requests of the curl commands in a source. Raises ConversionError."""
+    """Return the requests of the curl commands in a source.
+
+    Raises ConversionError if there is no curl command, or if a quote is never closed.
+    """
     text, name = source.text, source.name
     is_cmd = _CMD.match(text) is not None
     if is_cmd:
@@ -400,7 +403,7 @@ def sending(*, follows: bool, jar: str | None) -> list[str]:
 def to_command(
     request: model.Request, quote: Callable[[str], str] = shlex.quote, options: Sequence[str] = ()
 ) -> str:
-    """Return a curl command that sends the same request, with additional `options`.
+    """Return a curl command that sends `request`, with additional `options`.
 
     `quote` quotes a word for the shell. If a command line cannot hold the body, the body is piped
     into the command. Raises ConversionError for a WebSocket, and TransportError for a request that

@@ -68,7 +68,7 @@ FORMATS: Final = (
     Format("curl", "curl commands", curl.recognizes, curl.read, curl.write),
     Format("python", "a script for Python's requests", write=python.write),
 )
-"""The formats, in the order in which they are tried for a source."""
+"""The formats, in the order in which they are tried when a source is read."""
 
 
 def read(source: Source) -> Collection:

@@ -53,7 +53,10 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the requests in a HAR file, an entry, or a request. Raises ConversionError."""
+    """Return the requests in a HAR file, an entry, or a request.
+
+    Raises ConversionError if the source is invalid.
+    """
     whole = source.fields
     if "log" in whole:
         log = whole.object("log")
@@ -196,7 +199,7 @@ def _field(fields: Fields) -> tuple[str, str, str, str, bool]:
 
 
 def write(export: Export, *, beside: str | None) -> Written:
-    """Return an export as an archive.
+    """Return an export as a HAR file.
 
     Variables are replaced with their values, except for secrets. `beside` is not used.
     """
@@ -225,9 +228,9 @@ def write(export: Export, *, beside: str | None) -> Written:
 
 
 def to_request(request: model.Request) -> dict[str, Any]:
-    """Return a completed request as the JSON object that represents it in an archive.
+    """Return a completed request as the JSON object that represents it in a HAR file.
 
-    The object's `comment` lists the parts that an archive cannot represent.
+    The object's `comment` lists the parts that a HAR file cannot represent.
     """
     notes: list[Note] = []
     sent = _written(ExportedRequest("", "", request, follows=True, timeout=None), notes)

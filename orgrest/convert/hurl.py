@@ -118,7 +118,7 @@ class _Reader(Reader):
         self._at = 0
 
     def requests(self) -> Iterator[Request]:
-        """Yield the requests in the file. Raises ConversionError."""
+        """Yield the requests in the file. Raises ConversionError if the file is invalid."""
         entry: _Entry | None = None
         section = ""
         in_body = False
@@ -304,7 +304,10 @@ class _Reader(Reader):
         return request if request.method else classes.evolve(request, description=shown)
 
     def draft(self, _given: Fields, _around: Inherited) -> Draft:
-        """Return the request of the entry that was just read. Raises ConversionError."""
+        """Return the request of the entry that was just read.
+
+        Raises ConversionError if it cannot be converted.
+        """
         entry = self._entry
         url = self._text(_plain(entry.url))
         if query := pairs_encoded(self._pairs(entry.query), self.names):

@@ -341,7 +341,7 @@ class _Reader:
                 yield from _styled(str(key), item, style, explode=explode)
 
     def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
-        """Yield the parts of a form, with values from `value`."""
+        """Yield the parts of a multipart form, with values from `value`."""
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         for key, item in value.items() if isinstance(value, dict) else ():
             kind = self._resolved((properties or {}).get(key))

@@ -44,7 +44,7 @@ _OF_APP: Final = ("_postman_variable_scope", "_postman_exported_at", "_postman_e
 
 
 def recognizes(source: Source) -> bool:
-    """Return whether a source is a Postman collection, an environment or a set of globals."""
+    """Return whether a source is a Postman collection, an environment or global variables."""
     return _is_environment(source) or _collection_in(source) is not None
 
 

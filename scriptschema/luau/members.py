@@ -352,7 +352,7 @@ def span_of(line: str) -> Span | None:
 
 
 def _read_newer() -> dict[tuple[str, str], Span]:
-    """Add the lines of `_NEWER` to `LINES`. Return their members with their versions."""
+    """Add the lines of `_NEWER` to `LINES`. Return the members in them, with their versions."""
     spans: dict[tuple[str, str], Span] = {}
     for text in _NEWER.strip().splitlines():
         library, line = text.strip().split(".", 1)

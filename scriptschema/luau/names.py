@@ -165,7 +165,7 @@ class Names:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any]) -> Names:
-        """Return a `Names` with the given tables. A missing table has Luau's names.
+        """Return a `Names` with the given tables. A table that is missing gets Luau's names.
 
         Raises ValueError if `tables` is not a valid mapping of tables.
         """

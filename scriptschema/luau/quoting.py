@@ -28,10 +28,10 @@ def escape(character: str) -> str:
 
 
 def string_bytes(value: str) -> bytes:
-    """Return the bytes of a string constant: UTF-8, with lone surrogates as the original bytes."""
+    """Return a string constant's bytes: UTF-8, or the original byte for a lone surrogate."""
     try:
         return value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # surrogates that represent no byte; decoding never yields these
+    except UnicodeEncodeError:  # a surrogate that is not a byte; decoding never yields these
         return b"".join(
             c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
             for c in value

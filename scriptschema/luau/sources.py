@@ -114,5 +114,5 @@ def write_sources(
 
 
 def encode(source: str) -> bytes:
-    """Return the source as bytes. Lone surrogates become the original bytes."""
+    """Return the source in UTF-8. Lone surrogates become the original bytes."""
     return source.encode("utf-8", "surrogateescape")

@@ -215,7 +215,7 @@ def _own(item: _Item) -> dict[str, str | None]:
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
-    """Return the variables that requests may refer to, each with the first value known for it.
+    """Return the variables that requests may refer to, each with its first known value.
 
     References to expressions are kept only if their value is secret or unknown.
     """
@@ -231,7 +231,7 @@ def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | 
 
 
 def _begins(items: Iterable[_Item]) -> set[str]:
-    """Return the names of the variables at the beginning of URLs."""
+    """Return the names of the variables that URLs begin with."""
     names = set()
     for item in items:
         target = item.parsed.target.text

@@ -284,11 +284,14 @@ class Reader:
         return self.decode(string_value, self.texts[self.index])
 
     def text(self) -> str:
-        """Return the value of the text at the current token, a piece of an interpolated string."""
+        """Return the value of the interpolated text at the current token, and move past it."""
         return self.decode(unescape, self.texts[self.index][1:-1])
 
     def decode(self, value: Callable[[str], str], text: str) -> str:
-        """Return the value of the current token, computed by `value(text)`, and move past it."""
+        """Return `value(text)`, the value of the current token, and move past it.
+
+        Raises ParseError for an escape sequence that Luau does not have.
+        """
         try:
             decoded = value(text)
         except ValueError as error:

@@ -48,7 +48,7 @@ def visit_expr(
     after: int = 0,
     *chain: int,
 ) -> None:
-    """Check and repair an Expr between operators.
+    """Check and repair an Expr, which may be an operand.
 
     `limit` and `after` are as in `needs_parentheses`. `chain` is set only for the right operand of
     a concatenation. It is the number of operands in the chain.

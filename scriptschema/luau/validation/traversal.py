@@ -45,8 +45,8 @@ Visit: TypeAlias = Callable[..., None]
 that depend on the handler."""
 
 Task: TypeAlias = tuple[Any, ...]
-"""A handler with its arguments after the Traversal, or a method of the Scope with its arguments. A
-method has at most two arguments."""
+"""A handler with all its arguments but the Traversal, or a method of the Scope with its arguments.
+A method has at most two arguments."""
 
 HANDLERS: Final[dict[type[Message], Visit]] = {}
 """The handler for each kind of message. The modules that define handlers register them here.
