@@ -44,7 +44,7 @@ Style: TypeAlias = int | bytes | Choices
 
 @attrs.frozen
 class Sources:
-    """The sources of a ModuleSet: `module` (None if there is none) and `program`."""
+    """The sources of a ModuleSet: `program`, and `module` or None."""
 
     module: str | None
     program: str
