@@ -1,7 +1,7 @@
 """Converts Swagger 2.0 descriptions to OpenAPI 3.0.
 
 Only the parts that define requests are converted. Schemas and references to them stay unchanged.
-Source: the OpenAPI specification 2.0, and the guide for upgrading to 3.0.
+Sources: the OpenAPI specification 2.0, and the guide for upgrading to 3.0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _STYLES: Final = {"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
 _FORM: Final = "application/x-www-form-urlencoded"
 _OPERATIONS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
 KEPT: Final = ("definitions", "parameters", "responses")
-"""The parts of a description that are kept, because references lead to them."""
+"""The fields of a description that are copied unchanged, because references point into them."""
 
 
 def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _operation(
 
 
 def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parameters, with references resolved in the `whole` description."""
+    """Return the parameters, with references into `whole` (the entire description) resolved."""
     parameters = []
     for parameter in _list(given):
         reference = str(_object(parameter).get("$ref", ""))
@@ -130,7 +130,7 @@ def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _layout(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that say how an array is written."""
+    """Return the fields of OpenAPI 3.0 that determine how an array is serialized."""
     layout = given.get("collectionFormat", "csv")
     style = {"style": _STYLES[layout]} if layout in _STYLES else {}
     return {"explode": layout == "multi", **style}
@@ -144,7 +144,7 @@ def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any]:
-    """Return the request body for a body parameter, or for the parameters of a form."""
+    """Return the Request Body Object for a body parameter or for the parameters of a form."""
     for parameter in given:
         if parameter.get("in") == "body":
             media = {key: parameter[key] for key in ("schema", "example") if key in parameter}

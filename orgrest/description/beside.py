@@ -1,6 +1,6 @@
-"""Finds the OpenAPI description near a document that does not name one.
+"""Finds the OpenAPI descriptions near a document that does not name one.
 
-Importing this module is cheap.
+This module does not import the OpenAPI parser, so importing it is cheap.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""Used in place of a file name: use a description near the document."""
+"""Stands for any description that is found near the document, in place of a file name."""
 NONE = "no"
-"""Used in place of a file name: use no description."""
+"""Stands for no description at all, in place of a file name."""
 _STEMS = ("openapi", "swagger", "api")
 _ENDS = (".yaml", ".yml", ".json")
 
 
 def beside(folder: Path) -> Iterator[Path]:
-    """Yield the existing files that may describe the documents of a folder, most likely first.
+    """Yield the existing files that may be OpenAPI descriptions for a folder, most likely first.
 
-    The files are searched for in the folder, then in its parents up to the root of the repository.
+    The folder is searched first, then each of its parents up to the root of the repository.
     """
     for place in environments.project_folders(folder.resolve()):
         for stem in _STEMS:

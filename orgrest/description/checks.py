@@ -1,8 +1,8 @@
-"""Compares an exchange with its description, and finds problems and values to validate.
+"""Compares an exchange with its OpenAPI description: finds problems, and values to validate.
 
-The values are validated by JSON Schema in a separate process (see `schemas`), because matching the
-patterns of a description can take exponential time. Values that cannot be checked are reported,
-never skipped silently.
+The values are later validated by JSON Schema in a separate process (see `schemas`), because
+matching the patterns of a description can take exponential time. Values that cannot be checked are
+always reported.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OPAQUE = frozenset(
 
 @classes.frozen
 class Part:
-    """A value to validate, with its name in messages and its schema."""
+    """A value to validate against a schema. Messages call the value `name`."""
 
     name: str
     schema: Node
@@ -54,7 +54,7 @@ class Part:
 
 @classes.define
 class Findings:
-    """The problems found so far, the values to validate, and why other values are not checked."""
+    """The problems found so far, the values to validate, and reasons why others are not checked."""
 
     problems: list[str] = classes.field(factory=list)
     parts: list[Part] = classes.field(factory=list)
@@ -82,7 +82,7 @@ def of_exchange(
 def of_request(
     operation: Operation, path: Mapping[str, str], request: Request, *, complete: bool = True
 ) -> Findings:
-    """Return the findings about a request. The body's content is ignored unless `complete`."""
+    """Return the findings about a request. Its body's content is checked only if `complete`."""
     findings = Findings()
     findings.problems += (f"parameters cannot be checked: {why}" for why in operation.unreadable())
     _parameters(operation, path, request, findings)
@@ -140,7 +140,7 @@ def _parameters(
 
 
 def _is_any(parameter: Parameter) -> bool:
-    """Return whether a query parameter may be an object whose properties can have any name."""
+    """Return whether a query parameter may be an object with arbitrary property names."""
     spread = (
         parameter.where == "query"
         and parameter.style == "form"
@@ -151,12 +151,15 @@ def _is_any(parameter: Parameter) -> bool:
 
 
 def _is_within(name: str, known: set[str]) -> bool:
-    """Return whether a name such as `filter[id]` belongs to one of the parameters in `known`."""
+    """Return whether a name such as `filter[id]` refers to part of a parameter in `known`."""
     return "[" in name and name.partition("[")[0] in known
 
 
 def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings) -> None:
-    """Add a problem if a required parameter is missing, else add its value for validation."""
+    """Add a parameter's value for validation, or a problem if a required value is missing.
+
+    `value` is a list with the value, or an empty list if the parameter is missing.
+    """
     if not value:
         if parameter.required and parameter.where != "cookie":  # it may come from the cookie jar
             findings.problems.append(f"{what} is missing")
@@ -167,7 +170,7 @@ def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings
 def _of_query(
     parameter: Parameter, query_pairs: Pairs, others: set[str]
 ) -> tuple[list[Any], set[str]]:
-    """Return a list with the value of a query parameter, if any, and the names of its pairs."""
+    """Return a query parameter's value, in a list that may be empty, and the names it may use."""
     value = of_query(parameter, query_pairs, others)
     names = {parameter.name}
     if value is not None:
@@ -186,7 +189,7 @@ def _of_querystring(parameter: Parameter, query: str) -> list[Any]:
 
 
 def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
-    """Return a list with the value of a parameter in the path, a header or a cookie, if any."""
+    """Return the value of a path, header or cookie parameter in a list, which may be empty."""
     if parameter.where == "path":
         return [of_text(parameter, path[parameter.name])] if parameter.name in path else []
     if parameter.where == "header":
@@ -252,7 +255,7 @@ def _response(operation: Operation, method: str, response: Response, findings: F
 def _body(
     node: Node, headers: Headers, body: bytes | None, findings: Findings, direction: Direction
 ) -> None:
-    """Find the described media type of a body, and add the body's content for validation."""
+    """Add the content of a body for validation by the schema described for its media type."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
     if not findings.found(content, what) or not content.object:
@@ -289,7 +292,7 @@ def _body(
 
 
 def _ranges(kind: str) -> Iterator[str]:
-    """Yield the media types and ranges that match `kind`, most specific first."""
+    """Yield the media type `kind` and the media ranges that include it, most specific first."""
     main, _, sub = kind.partition("/")
     yield kind
     if "+" in sub:
@@ -308,7 +311,7 @@ def _accepts_anything(schema: Node) -> bool:
 
 
 def _content(body: bytes, content_type: str, kind: str, media: Node, schema: Node) -> Any:
-    """Return the content of a body as a value.
+    """Return the parsed content of a body.
 
     Raises WrongError if the body is malformed, and UnreadError if it cannot be checked.
     """

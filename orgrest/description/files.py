@@ -1,4 +1,4 @@
-"""Reads descriptions from files, and limits the files that they may refer to."""
+"""Reads OpenAPI descriptions from files, and limits which other files they may refer to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from orgrest.http.values import files
 from orgrest.structured import LARGEST
 
 Locate: TypeAlias = Callable[[str, Path], Path]
-"""Returns the path of a file, given its path relative to a folder. Raises OrgrestError."""
+"""A function that returns the path of a file, given its name in a reference and a base folder.
+
+It raises OrgrestError if the file may not be read.
+"""
 
 
 def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
-    """Return the description in a file, which is called `name` in messages.
+    """Return the OpenAPI description in a file. Messages call the file `name`.
 
-    `locate` finds the files that the description refers to, and rejects others. Raises
-    OrgrestError.
+    `locate` finds the files that the description refers to, and rejects files that it may not read.
+    Raises OrgrestError.
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:
@@ -32,6 +35,9 @@ def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Descr
 def below(
     folder: Path, allowed: Iterable[Path], on_read: Callable[[Path], None] | None = None
 ) -> Locate:
-    """Return a locator for files below `folder`, below its repository's root, and in `allowed`."""
+    """Return a function that locates files, and rejects files outside of the permitted folders.
+
+    Files are permitted below `folder`, below the root of its repository, and in `allowed`.
+    """
     also = tuple(allowed)
     return lambda reference, base: files.locate(reference, base, folder, also, on_read)

@@ -65,9 +65,9 @@ def urlencoded(text: str, media: Node) -> dict[str, Any]:
 
 
 def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
-    """Return a query parameter that is serialized like a field.
+    """Return a query parameter that is serialized in the same way as a form field.
 
-    The Encoding Object determines the serialization. If it is missing, the default applies.
+    The Encoding Object determines the serialization. If it is missing, OpenAPI's default applies.
     """
     whole = encoding.object
     style, media = str(whole.get("style") or "form"), None

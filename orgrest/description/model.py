@@ -1,4 +1,4 @@
-"""An OpenAPI description 3.0, 3.1 or 3.2: its operations, and how requests match them.
+"""The model of an OpenAPI description (3.0 to 3.2): its operations, and how requests match them.
 
 A description is not trusted: it can only refer to files near it (see `nodes`), and the time for
 matching grows linearly with the URL. Source: the OpenAPI specification, 3.0.4, 3.1.1 and 3.2.0.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from orgrest.description.nodes import Read
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
-"""The methods of operations, as spelled in the fields of a Path Item Object."""
+"""The HTTP methods of operations, as spelled in the fields of a Path Item Object."""
 _MOST_OPERATIONS = 20_000
 _LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:=]+(\S.*?)[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\{[^{}]*\}")
@@ -53,7 +53,7 @@ class Parameter:
 
     @classmethod
     def of(cls, node: Node, name: str, where: str) -> Parameter:
-        """Return the parameter, or the header of a response, that an object describes."""
+        """Return the parameter that a Parameter Object or Header Object describes."""
         object_ = node.object
         style = str(object_.get("style") or _STYLES.get(where, "form"))
         content = node.child("content")
@@ -74,7 +74,7 @@ class Parameter:
 
 @classes.frozen(eq=False)
 class Operation:
-    """An operation: its method, its path with `{parameters}`, and two description objects.
+    """An OpenAPI operation: its method, its path with `{parameters}`, and its description objects.
 
     `node` is its Operation Object, and `item` is the Path Item Object of its path.
     """
@@ -91,7 +91,7 @@ class Operation:
 
     @property
     def summary(self) -> str:
-        """The summary of the operation, or the beginning of its description."""
+        """The summary of the operation, or else the first line of its description."""
         return self.node.first_line("summary", "description")
 
     def parameters(self) -> list[Parameter]:
@@ -106,7 +106,7 @@ class Operation:
         return list(parameters.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield the reasons why a parameter, or all parameters, cannot be read."""
+        """Yield the reasons why parameters of the operation cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(child for _, child in listed.children())):
                 if node.why:
@@ -125,13 +125,13 @@ class Operation:
 
     @property
     def statuses(self) -> list[str]:
-        """The described statuses, as they are written."""
+        """The described response statuses, spelled as in the description."""
         return [name for name, _ in self.node.child("responses").children()]
 
 
 @classes.define(eq=False)
 class Description:
-    """The OpenAPI description in the file `name`. `version` is 3.0, 3.1 or 3.2."""
+    """An OpenAPI description, read from the file `name`. `version` is 3.0, 3.1 or 3.2."""
 
     documents: Documents = classes.field(repr=False)
     name: str
@@ -146,7 +146,7 @@ class Description:
         read: Read | None = None,
         **limits: int,
     ) -> Description:
-        """Return the description in JSON or YAML data. `name` is its name in messages.
+        """Return the OpenAPI description in JSON or YAML data. Messages call the data `name`.
 
         The files that it refers to are read later, with `read`. Raises OrgrestError.
         """
@@ -164,7 +164,7 @@ class Description:
         return cls(Documents(value, name, path, read, **limits), name, version[:3])
 
     def at(self, pointer: str) -> Node:
-        """Return the node at a JSON pointer."""
+        """Return the node at a JSON pointer in the main file."""
         return self.documents.at(pointer)
 
     @cached_property
@@ -186,11 +186,11 @@ class Description:
         return tuple(operations)
 
     unreadable: list[str] = classes.field(factory=list, init=False, repr=False)
-    """The reasons why paths could not be read, complete once `operations` has been computed."""
+    """The reasons why paths could not be read. Complete once `operations` has been computed."""
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
-        """The URLs of all servers, with the defaults of their variables."""
+        """The URLs of all servers, with their variables replaced by the default values."""
         urls: dict[str, None] = {}
         for node in self._with_servers():
             for _, server in node.child("servers").children():
@@ -210,7 +210,7 @@ class Description:
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
-        """The paths of the servers' URLs, longest first, and the empty path."""
+        """The paths in the URLs of the servers, longest first, followed by the empty path."""
         paths = {""}
         for url in self.servers:
             try:
@@ -221,16 +221,16 @@ class Description:
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        """The hosts of the servers."""
+        """The host names in the URLs of the servers."""
         return frozenset(filter(None, map(_host, self.servers)))
 
     def is_of_server(self, url: str) -> bool:
-        """Return whether a URL has a server's host. If no server has a host, any host matches."""
+        """Return whether a URL has the host of a server. Any host matches if no server has one."""
         host = _host(url)
         return host is not None and (not self.hosts or host in self.hosts)
 
     def matches_server_or_localhost(self, url: str) -> bool:
-        """Return whether a URL is on one of the servers or, for development, on this machine."""
+        """Return whether a URL has the host of a server or, for development, of this machine."""
         host = _host(url)
         return host is not None and (self.is_of_server(url) or bool(_LOCAL.fullmatch(host)))
 
@@ -243,9 +243,10 @@ class Description:
         return by_length
 
     def operation(self, method: str, url: str) -> tuple[Operation, dict[str, str]] | None:
-        """Return the operation that a request matches, and its path parameters, or None.
+        """Return the operation that a request matches, with its path parameters, or None.
 
-        The path with the fewest parameters is preferred. Values are not decoded.
+        If several paths match, the path with the fewest parameters is chosen. The values of
+        parameters are not percent-decoded.
         """
         try:
             path = urlsplit(url).path or "/"
@@ -269,7 +270,7 @@ class Description:
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
-    """Return the FILE of the last line `# @openapi FILE` above `end` with its span, or None."""
+    """Return the FILE of the last line `# @openapi FILE` above `end`, and its span, or None."""
     lines = list(_LINE.finditer(text, 0, end))
     return (lines[-1][1], lines[-1].span(1)) if lines else None
 
@@ -277,7 +278,7 @@ def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
 def matched(template: str, path: str) -> dict[str, str] | None:
     """Return the parameters in `path` if it matches a template such as `/users/{id}`, else None.
 
-    The values of parameters are not decoded. They are not empty and do not contain a slash.
+    The values of parameters are not percent-decoded. They are never empty and contain no slash.
     """
     expected, actual = template.split("/"), path.split("/")
     if len(expected) != len(actual):

@@ -1,6 +1,6 @@
-"""The values of a description, each with its location, and the references between them.
+"""The values in an OpenAPI description, each with its location, and the references between them.
 
-A reference can lead to another JSON or YAML file with a relative path, if the document may read the
+A reference can lead to another JSON or YAML file by a relative path, if the document may read that
 file. The number and size of these files and the length of a chain of references are limited.
 Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """
@@ -25,9 +25,9 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NAMES = (".json", ".yaml", ".yml")
 
 Read: TypeAlias = Callable[[str, Path], tuple[Path, bytes]]
-"""Returns the path and the content of a file, given its path relative to another file.
+"""A function that returns a file's path and content, given its path relative to another file.
 
-Raises OrgrestError.
+It raises OrgrestError.
 """
 Stamp: TypeAlias = tuple[int, int] | None
 
@@ -42,9 +42,9 @@ def stamp(path: str | Path) -> Stamp:
 
 
 class Documents:
-    """The files of one description. Several threads can use this object.
+    """The files of one OpenAPI description. This class is thread-safe.
 
-    `path` is the main file, which is called `name` in messages. `stamps` has the stamps of
+    `path` is the path of the main file, which messages call `name`. `stamps` contains the stamps of
     the other files, including files that could not be read.
     """
 
@@ -72,7 +72,7 @@ class Documents:
         return self._at(self._path, pointer, pointer, 0)
 
     def followed(self, node: Node, depth: int = 0) -> Node:
-        """Return a node, or the node that its chain of references leads to."""
+        """Return a node or, for a reference, the node at the end of its chain of references."""
         while (reference := node.reference) is not None:
             depth += 1
             if depth > _MOST_REFERENCES:
@@ -81,7 +81,10 @@ class Documents:
         return node
 
     def _without(self, node: Node, reference: str, why: str) -> Node:
-        """Return a node without a value, for a reference that cannot be resolved."""
+        """Return a node without a value for a reference that cannot be resolved.
+
+        `why` completes a message that begins with the reference.
+        """
         return Node(None, self, node.file, node.pointer, f"{reference} {why}")
 
     def target(self, node: Node, reference: str, depth: int = 0) -> Node:
@@ -99,7 +102,7 @@ class Documents:
         return target
 
     def _at(self, file: Path | None, pointer: str, reference: str, depth: int) -> Node:
-        """Return the node at a pointer in a file, following references on the way."""
+        """Return the node at a pointer in a file, following the references along the pointer."""
         node = Node(self._contents[file], self, file, "")
         why = f"{reference} does not exist"
         if pointer and not pointer.startswith("/"):
@@ -113,7 +116,7 @@ class Documents:
         return node
 
     def _file(self, base: Path | None, name: str) -> Path | str:
-        """Return the file that `base` refers to as `name`, or the reason why it is not read."""
+        """Return the file that `base` refers to as `name`, or the reason why it cannot be read."""
         with self._lock:
             file = self._found.get((base, name))
             if file is None:
@@ -145,7 +148,7 @@ class Documents:
         return path
 
     def shown(self, file: Path | None) -> str:
-        """Return the name that messages use for a file of the description."""
+        """Return the name of one of the description's files for use in messages."""
         if file is None or self._path is None or file == self._path:
             return self.name
         return os.path.relpath(file, self._path.parent)
@@ -153,9 +156,10 @@ class Documents:
 
 @classes.frozen(eq=False)
 class Node:
-    """A value and its location: a file of `documents` and a pointer (RFC 6901, in a fragment).
+    """A value and its location: a file of `documents`, and a JSON pointer as in a URI's fragment.
 
-    If there is nothing at the location, the value is None, and `why` is the reason if it is known.
+    The notation of the pointer is defined by RFC 6901. If there is nothing at the location, the
+    value is None, and `why` is the reason if it is known.
     """
 
     value: Any
@@ -166,24 +170,24 @@ class Node:
 
     @property
     def place(self) -> tuple[Path | None, str]:
-        """The location, which identifies the value."""
+        """The location of the node, which serves as its identity."""
         return self.file, self.pointer
 
     @property
     def object(self) -> Mapping[Any, Any]:
-        """The value if it is an object, else {}."""
+        """The value of the node if it is an object, else {}."""
         return self.value if isinstance(self.value, Mapping) else {}
 
     @property
     def reference(self) -> str | None:
-        """The target of the reference, or None if this is not a reference."""
+        """The target of the reference, or None if the node is not a reference."""
         target = self.object.get("$ref")
         return target if isinstance(target, str) else None
 
     def plain_child(self, step: str) -> Node:
-        """Return the child called `step`, which may be a reference.
+        """Return the child called `step`, without following it if it is a reference.
 
-        If there is no such child, the value of the node is None.
+        If there is no such child, return a node whose value is None.
         """
         value = None
         if isinstance(self.value, Mapping):
@@ -195,14 +199,14 @@ class Node:
         return Node(value, self.documents, self.file, f"{self.pointer}/{escaped(step)}")
 
     def child(self, *names: str) -> Node:
-        """Return the descendant with the path `names`, following references."""
+        """Return the descendant at the path `names`, following all references on the way."""
         node = self
         for step in names:
             node = self.documents.followed(node.plain_child(step))
         return node
 
     def children(self) -> Iterator[tuple[str, Node]]:
-        """Yield (name or index, child) for each child of an object or list. Resolve references."""
+        """Yield (name or index, child) for each child of an object or list. Follow references."""
         if isinstance(self.value, Mapping):
             names = [str(key) for key in self.value]
         else:
@@ -212,11 +216,11 @@ class Node:
 
     @property
     def is_list(self) -> bool:
-        """Whether the value is a list."""
+        """Whether the value of the node is a list."""
         return isinstance(self.value, list)
 
     def first_line(self, *names: str) -> str:
-        """Return the first line of the first field in `names` that is not empty."""
+        """Return the first line of text in the first of the fields `names` that is not empty."""
         text = next((str(self.object[name]) for name in names if self.object.get(name)), "")
         return text.strip().split("\n")[0][:200]
 

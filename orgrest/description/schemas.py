@@ -1,8 +1,8 @@
-"""Translates the schemas of a description into JSON Schema 2020-12.
+"""Translates the schemas of an OpenAPI description into JSON Schema 2020-12.
 
-Another process uses the result to validate values. Each target of a reference becomes a definition,
-so that the result does not refer to files. Schemas of OpenAPI 3.0 are converted. Source: the
-OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
+Another process validates values with the result. Each schema that a reference leads to becomes a
+definition, so the result does not refer to any files. Schemas of OpenAPI 3.0 are converted. Source:
+the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "
 
 @classes.frozen
 class _Definition:
-    """A schema, its number of parts, and the names of the definitions that it refers to."""
+    """A translated schema, its number of parts, and the names of definitions that it refers to."""
 
     schema: Any
     size: int
@@ -39,7 +39,10 @@ class _Definition:
 
 
 class Schemas:
-    """The schemas of a description, translated on first use, separately for each direction."""
+    """The schemas of a description, each translated on first use in a request or response.
+
+    A schema that is used in both directions is translated twice.
+    """
 
     def __init__(self, description: Description) -> None:
         self._old = description.version == "3.0"
@@ -50,7 +53,7 @@ class Schemas:
         self._missing: dict[str, str] = {}
 
     def job(self, parts: Iterable[Part]) -> tuple[dict[str, Any], list[str]]:
-        """Return the job that validates `parts`, and the problems with parts that are left out."""
+        """Return the job that validates `parts`, and a problem for each part that is left out."""
         needed: dict[str, Any] = {}
         listed, wrong = [], []
         with self._lock:
@@ -68,7 +71,7 @@ class Schemas:
         return job, wrong
 
     def _name(self, node: Node, direction: Direction) -> str:
-        """Return the name of the definition for a schema."""
+        """Return the name of the definition that a schema is translated to."""
         key = *node.place, direction
         name = self._names.get(key)
         if name is None:
@@ -77,7 +80,7 @@ class Schemas:
         return name
 
     def _closure(self, name: str) -> dict[str, Any] | None:
-        """Return a schema and all schemas it refers to, by name, or None if they are too large."""
+        """Return a definition and all others that it refers to, by name, or None if too large."""
         closure: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
@@ -113,12 +116,12 @@ class Schemas:
 
     @property
     def is_old(self) -> bool:
-        """Whether these are schemas of OpenAPI 3.0."""
+        """Whether the schemas are in the dialect of OpenAPI 3.0."""
         return self._old
 
 
 class _Translation:
-    """The translation of one schema into a definition of JSON Schema."""
+    """The translation of one schema into a JSON Schema definition."""
 
     def __init__(self, schemas: Schemas, direction: Direction) -> None:
         self.size = 0
@@ -128,7 +131,12 @@ class _Translation:
         self._concealing = _HIDDEN[direction]
 
     def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
-        """Return a schema without annotations, OpenAPI's own keywords and `hidden` properties."""
+        """Return a schema translated to JSON Schema. Its `hidden` properties become optional.
+
+        Annotations and OpenAPI's own keywords are left out. The hidden properties are those that
+        exist only in the other direction, such as read-only properties in a request. A response may
+        not contain any.
+        """
         self.size += 1
         value = node.value
         if self.size > _MOST_PARTS or depth > _DEEPEST:
@@ -167,7 +175,11 @@ class _Translation:
         return _modern(schemas) if self._schemas.is_old else schemas
 
     def _hidden_in(self, node: Node) -> frozenset[str]:
-        """Return the properties of a schema that exist only in the other direction."""
+        """Return the names of the properties that do not exist in this direction.
+
+        These are the read-only properties for a request, and the write-only properties for a
+        response.
+        """
         if not node.object.keys() & {"properties", *COMPOSED}:
             return frozenset()
         return frozenset(
@@ -179,7 +191,7 @@ class _Translation:
     def _without_hidden(
         self, node: Node, hidden: frozenset[str], properties: dict[str, Any]
     ) -> None:
-        """Make `hidden` properties optional, and forbid these properties in a response."""
+        """Make the `hidden` properties optional and, in a response, forbid them."""
         required = node.object.get("required")
         if isinstance(required, list) and hidden:
             properties["required"] = [name for name in required if name not in hidden]
@@ -189,7 +201,7 @@ class _Translation:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of OpenAPI 3.0 translated to JSON Schema 2020-12."""
+    """Return an OpenAPI 3.0 schema translated to JSON Schema 2020-12."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         flag = schema.get(exclusive)
         if isinstance(flag, bool):

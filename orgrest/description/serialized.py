@@ -1,4 +1,4 @@
-"""Deserializes parameters and form fields, by OpenAPI's styles, into the types of their schema.
+"""Deserializes parameters and form fields from OpenAPI's styles, using the types in their schemas.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.12.5 (style values) and 4.8.12.6 (examples),
 appendices C to E; RFC 6570.
@@ -27,38 +27,38 @@ _SEPARATORS = {
     "pipeDelimited": re.compile(r"%7C|\|", re.IGNORECASE),
 }
 Pairs = Sequence[tuple[str, str]]
-"""The names and values in a query or a form. The names are decoded, but the values are not."""
+"""The (name, value) pairs of a query or a form. Only the names are percent-decoded."""
 
 
 class UnreadError(Exception):
-    """Raised if a value cannot be read and therefore is not checked. The message says why."""
+    """Raised if a value cannot be read and therefore cannot be checked. The message says why."""
 
 
 class WrongError(Exception):
-    """Raised if a value is not serialized as its parameter requires. The message has details."""
+    """Raised if a value is not serialized as its parameter requires. The message says why."""
 
 
 @classes.frozen
 class Found:
-    """A value, and the names of the pairs that it was read from."""
+    """The value of a parameter, and the names of the query or form pairs that it was read from."""
 
     value: Any
     names: frozenset[str] = frozenset()
 
 
 def is_json(media: str) -> bool:
-    """Return whether a media type is JSON."""
+    """Return whether a media type, such as `application/problem+json`, denotes JSON."""
     return _JSON.fullmatch(media.partition(";")[0].strip()) is not None
 
 
 def pairs(text: str) -> Pairs:
-    """Return the names and values in a query or a form."""
+    """Return the (name, value) pairs of a query or a form. Only the names are percent-decoded."""
     separated = (pair_text.partition("=") for pair_text in text.split("&") if pair_text)
     return [(unquote_plus(name), value) for name, _, value in separated]
 
 
 def typed(text: str, schema: Node) -> Any:
-    """Return `text` as a number, a boolean or null if its schema has that type, else unchanged."""
+    """Return `text` as a number, boolean or null if its schema allows that type, else unchanged."""
     types = kinds(schema)
     if _NUMBER.fullmatch(text) and types & {"integer", "number"}:
         return json.loads(text)
@@ -93,9 +93,9 @@ def as_text(text: str, media: str, schema: Node) -> Any:
 def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = ()) -> Found | None:
     """Return the value of a parameter in a query, or None if it is missing.
 
-    If the properties of an object are separate pairs, pairs with a name in `others` do not belong
-    to the object. Raises WrongError if the value is malformed, and UnreadError if it cannot be
-    checked.
+    If each property of an object is written as a pair of its own, the pairs with a name in `others`
+    belong to other parameters. Raises WrongError if the value is malformed, and UnreadError if it
+    cannot be checked.
     """
     name, schema, style = parameter.name, parameter.schema, parameter.style
     types = kinds(schema)
@@ -127,7 +127,7 @@ def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = (
 
 
 def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
-    """Return an object whose properties are written as ``name[property]=value``."""
+    """Return an object whose properties are written as ``name[property]=value``, or None."""
     known, values, names = properties(schema), dict[str, Any](), set[str]()
     for key, value in query_pairs:
         if not key.startswith(f"{name}["):
@@ -148,7 +148,7 @@ def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
 
 
 def _spread(schema: Node, query_pairs: Pairs, others: set[str]) -> Found | None:
-    """Return an object whose properties are separate pairs in a query or form."""
+    """Return an object whose properties are separate pairs of a query or form, or None."""
     known = properties(schema)
     closed = any(
         inner_schema.object.get("additionalProperties") is False

@@ -1,4 +1,4 @@
-"""The shape of the values that a schema describes: their types, properties and items."""
+"""The shape of the values that a schema allows: their types, properties and items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_SCHEMAS = 300  # that one schema is composed of
 
 
 def composed(schemas: list[Node]) -> list[Node]:
-    """Return the given schemas and all schemas that they are composed of, parents first."""
+    """Return the given schemas and all schemas that they are composed of, outermost first."""
     waiting, reached = list(schemas), []
     for _ in range(_MOST_SCHEMAS):
         if not waiting:
@@ -27,7 +27,10 @@ def composed(schemas: list[Node]) -> list[Node]:
 
 
 def kinds(schema: Node) -> set[str]:
-    """Return the types that a schema and its parts name or imply. An empty set means any type."""
+    """Return the types that a schema allows, as far as it names or implies them.
+
+    The schemas that it is composed of are included. An empty set means any type.
+    """
     names: set[str] = set()
     for inner_schema in composed([schema]):
         type_ = inner_schema.object.get("type")
@@ -47,13 +50,13 @@ def properties(schema: Node) -> dict[str, Node]:
 
 
 def items(schema: Node) -> Node:
-    """Return the schema of a list's items, or a node without a value if it is not described."""
+    """Return the schema of a list's items, or a node without a value if it has none."""
     every = (inner_schema.child("items") for inner_schema in composed([schema]))
     return next((schema for schema in every if schema.object), schema.child("items"))
 
 
 def values(schema: Node) -> list[Any]:
-    """Return the values that a schema lists: strings, numbers, booleans and null."""
+    """Return the scalar values that a schema lists: strings, numbers, booleans or null."""
     listed = schema.object.get("enum")
     if isinstance(listed, list):
         return [value for value in listed if isinstance(value, str | int | float) or value is None]

@@ -1,10 +1,11 @@
 """The static analysis of a document.
 
-An `Analysis` parses the text of a document once, into regions and their requests. Between two
-keystrokes most of a document stays the same, so an analysis reuses the results of the previous
-analysis for unchanged text. The regions of a request file are parsed separately.
-`Analysis.checked` returns their requests with the variables and names of the whole file. The module
-`diagnostics` reports the problems in an analysis, and `names` finds the names in it.
+An `Analysis` parses the text of a document once, into regions and their requests. While a user
+types, most of a document stays the same, so an analysis reuses the results of the previous analysis
+for unchanged text. Each region of a request file, called a part, is parsed separately.
+`Analysis.checked` combines the requests of all parts with the variables and names of the whole
+file. The module `diagnostics` reports the problems in an analysis, and `names` finds the names in
+it.
 
 Nothing is sent. The only files that are read are OpenAPI descriptions and the files that a request
 file imports.
@@ -48,7 +49,7 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
 class _Named(values.RequestNames):
-    """The names of a document's requests, for checks that send nothing."""
+    """The names of a document's requests, used by checks, which send nothing."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
@@ -60,7 +61,7 @@ class _Named(values.RequestNames):
 
 
 class _Definitions(syntax.Definitions):
-    """The definitions in a request file. A part is parsed when one of its names is looked up.
+    """The definitions in a request file. Parts are parsed only when their names are looked up.
 
     `source` is the text of the whole file.
     """
@@ -78,7 +79,7 @@ class _Definitions(syntax.Definitions):
         self.set_by_scripts = frozenset().union(*sets)
 
     def add(self, definition: syntax.Definition) -> None:
-        """Do nothing, because the constructor has already indexed the definitions."""
+        """Do nothing, because the constructor has already indexed all definitions."""
 
     def before(self, name: str, offset: int) -> syntax.Definition | None:
         """Return the last definition of `name` that starts before `offset`, or None."""
@@ -103,14 +104,14 @@ class _Definitions(syntax.Definitions):
 
 
 class Checked:
-    """The requests of a document with all variables that they can use, prepared for the checks.
+    """The requests of a document, together with all variables that they can use, for the checks.
 
-    In a request file, their offsets refer to the whole file, although `parts` are parsed
-    separately.
+    Although the `parts` of a request file are parsed separately, the offsets of the requests refer
+    to the whole file.
     """
 
     def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
-        """Keep the text and its parts, which are parsed on demand."""
+        """Create the object without parsing any parts yet."""
         self.parts = parts
         self._text = text
         self._known: dict[int, syntax.Document] = {}
@@ -121,7 +122,7 @@ class Checked:
         return read(Source(self._text)) if len(self.parts) > 1 else self.parts[0].parsed
 
     def document(self, part: ParsedRegion) -> syntax.Document:
-        """Return the parsed contents of a part."""
+        """Return the parse result of a part."""
         if part.region.restclients is None:
             return part.parsed
         document = self._known.get(part.index)
@@ -133,7 +134,10 @@ class Checked:
         return document
 
     def text(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return the start of a part, and the text that the offsets of its document refer to."""
+        """Return a part's start offset, and the text that the offsets in its parse result refer to.
+
+        The start offset is 0 if the text is the part's own.
+        """
         if part.region.restclients is None:
             return 0, part.region.text
         return part.region.span.start, self._text
@@ -141,8 +145,8 @@ class Checked:
     def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
         """Return the request that contains the offset `inside` in the text of a part, or None.
 
-        If the offset is between two requests of a request file, this is the first request below the
-        part, or else the last request above it.
+        In a request file, an offset outside of all requests of the part belongs to the first
+        request below the part or, if there is none, to the last request above it.
         """
         request = part.parsed.request_at(inside)
         if request is not None:
@@ -168,7 +172,7 @@ class Checked:
 
 
 class Analysis:
-    """The static analysis of a document (see the docstring of the module)."""
+    """The static analysis of a document (see the module's docstring)."""
 
     def __init__(
         self,
@@ -182,7 +186,7 @@ class Analysis:
         described: Described | None = None,
         divided: bool = True,
     ) -> None:
-        """Parse `text`, reusing the results of `before`, the analysis of an earlier text.
+        """Parse `text`, and reuse the results of `before`, the analysis of an earlier version.
 
         `inputs` returns the sources of the variables' values and the files that may be read. `name`
         is the file name of the document. `files` reads the files that the document imports, and
@@ -209,12 +213,12 @@ class Analysis:
         )
         self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
         self.outlines: dict[str, Any] = dict(before.outlines) if before else {}
-        """A server's results for this version, or for the last version that it was asked about."""
+        """Results that a server computed from this version or, until then, an earlier one."""
         self._captured = Captured()
         self.parts = self._read(divided=divided)
         self.checked = Checked(text, self.parts)
         self.imports: Imports | None = None
-        """The request files that this document imports, or None if it imports nothing."""
+        """The request files that this document imports, or None if it does not import any."""
         self._files = files or RequestFiles()
         self.described: Described = described or (before.described if before else Described())
         if kind == "http":
@@ -276,7 +280,7 @@ class Analysis:
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that `name` refers to at `offset` of a request file, or None.
 
-        The second value is the location of the request's name.
+        The request is returned with the location of its name.
         """
         parsed, imports = self.checked.whole, self.requests
         using = parsed.request_at(offset)
@@ -305,15 +309,15 @@ class Analysis:
 
     @cached_property
     def keys(self) -> list[Hashable]:
-        """A cache key for the outline of each part. It does not depend on the part's position."""
+        """A cache key for the outline of each part, independent of the part's position."""
         return [(part.reading, part.region.kept, part.known) for part in self.parts]
 
     def is_captured(self, name: str) -> bool:
-        """Return whether any part captures a variable with this name."""
+        """Return whether a request in any part captures a variable with this name."""
         return name in self._captured.first
 
     def part_at(self, offset: int) -> ParsedRegion | None:
-        """Return the part at an offset, or the next part below it, or None after the last part."""
+        """Return the part at an offset or, if there is none, the next part below it, or None."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
@@ -326,7 +330,7 @@ class Analysis:
 
     @cached_property
     def judged(self) -> tuple[ParsedRegion, ...]:
-        """The parts that a run of the whole document evaluates."""
+        """The parts that are evaluated when the whole document is run."""
         if self.document is None:
             return tuple(self.parts)
         starts = {
@@ -360,17 +364,17 @@ class Analysis:
     # -------------------------------------------------------------------------------- contexts
 
     def new_context(self) -> values.Context:
-        """Return a new context for the document, whose requests can refer to each other by name."""
+        """Return a new context in which the document's requests can refer to each other by name."""
         run = self.imports if self.imports is not None else _Named(self.named)
         return values.Context(self._inputs, run)
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of requests that other requests may refer to."""
+        """The names of the requests that other requests may refer to."""
         return self._captured.named
 
     def context_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Context:
-        """Return the context of a checked request, with the captures of the requests above it."""
+        """Return the context of a checked request, including the captures of requests above it."""
         document = self.new_context()
         for capturing_part in self._capturing:
             if capturing_part.index > part.index:
@@ -387,9 +391,9 @@ class Analysis:
         return [part for part in self.parts if part.captures]
 
     def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
-        """Add the captures of a request to a context, with their values from an earlier run.
+        """Add the variables that a request captures to a context.
 
-        Captures without such a value are `UNKNOWN`.
+        Their values are those of an earlier run, or `UNKNOWN` if there are none.
         """
         for capture in request.captures:
             value = self.remembered.get(capture.name, UNKNOWN)
@@ -403,10 +407,10 @@ def _settings_of(
     inherited: header.Inherited,
     region: regions.Region,
 ) -> BlockSettings:
-    """Return the settings of a block, from `known` unless something that they depend on changed.
+    """Return the settings of a block, cached in `known` as long as they remain valid.
 
-    This is a function, not a method, so that the parts do not refer to their analysis and the
-    analysis is freed with its last user.
+    This is a function, not a method, so the parts hold no reference to their analysis, and the
+    analysis is freed as soon as nothing uses it.
     """
     read = partial(settings_of, region, document, inherited, folder)
     block, heading = region.kept, region.heading
@@ -419,7 +423,7 @@ def _settings_of(
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:
-    """Return whether the parts of a request file mean the same as the whole file."""
+    """Return whether parsing a request file in parts gives the same result as parsing the whole."""
     if not any(part.reading.is_complete for part in parts):
         return False
     # An assertion may belong to the request above, in another part.

@@ -1,6 +1,6 @@
 """Finds header arguments, calls and their names in an Org document.
 
-`orgrest.org.arguments` evaluates header arguments, while an editor needs the offsets at which they
+`orgrest.org.arguments` evaluates header arguments, but an editor needs the offsets at which they
 are written: at a block, in ``#+HEADER:`` lines above it, or in properties.
 """
 
@@ -29,7 +29,7 @@ _VAR = re.compile(r":?var[ \t]+")
 
 
 def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, str, int]]:
-    """Yield (key, value, value offset) for each keyword line right above a block, bottom first."""
+    """Yield (key, value, value offset) for each keyword line directly above a block, upwards."""
     for number in range(block.line - 1, -1, -1):
         match = _KEYWORD_LINE.match(document.lines[number])
         if match is None:
@@ -38,7 +38,7 @@ def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[s
 
 
 def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int]]:
-    """Yield (text, offset) for each string of header arguments written at a block."""
+    """Yield (text, offset) for each piece of text with header arguments that belongs to a block."""
     line = document.lines[block.line]
     start = document.offset(block.line)
     if block.kind == "block":
@@ -57,7 +57,7 @@ def name_span(document: org.OrgDocument, block: Block) -> Span | None:
 
 
 def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Span | None:
-    """Return the span where a block's own lines set `variable` with `:var`, or None."""
+    """Return the span in a block's own lines where `:var` sets `variable`, or None."""
     for text, start in texts_of(document, block):
         for assignment in assignments(text):
             if assignment.name == variable:
@@ -66,7 +66,7 @@ def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Spa
 
 
 def line_span(document: org.OrgDocument, line: int) -> Span:
-    """Return the span of a line without the blanks around it. Lines are counted from 0."""
+    """Return the span of a line, counted from 0, without surrounding blanks."""
     text = document.lines[line]
     start = document.offset(line)
     return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
@@ -77,8 +77,8 @@ def of_properties(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield (text, offset, language) for the header arguments in properties.
 
-    The language "" means all languages. Only the lines from `first` up to but excluding
-    `last`, counted from 0, are searched.
+    The language "" stands for all languages. Only the lines from `first` up to, but not including,
+    `last` are searched. Lines are counted from 0.
     """
     if first == 0 and last is None and "header-args" not in document.text.lower():
         return
@@ -90,14 +90,14 @@ def of_properties(
 
 
 def called_at(text: str, block: Block) -> int:
-    """Return the offset of the called name in ``#+CALL: NAME(`` or ``call_NAME(``."""
+    """Return the offset of NAME in ``#+CALL: NAME(`` or ``call_NAME(``."""
     name = block.call.name if block.call is not None else ""
     mark = ":" if block.kind == "call" else "_"
     return text.index(name, text.index(mark, block.start) + 1)
 
 
 def names_in(text: str) -> Iterator[tuple[str, int]]:
-    """Yield (name with its colon, index) for each header argument in `text`."""
+    """Yield (name with its leading colon, index) for each header argument in `text`."""
     at = 0
     for number, piece in enumerate(argument_syntax.split(text, " \t", ":")):
         if number:

@@ -1,4 +1,4 @@
-"""Assertions in an editor: the descriptions of their words, and their last outcomes."""
+"""Assertions in an editor: descriptions of their parts, and the outcomes of the last run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
-"""The identity of a request: its content, and the number of equal requests above it."""
+"""The identity of a request: its content, and the number of identical requests above it."""
 
 _MOST_LINES = 20  # of a difference
 _MOST_PATHS = 500  # into a response
@@ -41,7 +41,7 @@ _KINDS: dict[type, str] = {
 
 
 def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
-    """Return the description of the assertion at an offset and the assertion's span, or None."""
+    """Return a description of the assertion at an offset, and the assertion's span, or None."""
     for request in part.parsed.requests:
         for assertion in request.assertions:
             if not assertion.span.start <= inside <= assertion.span.end:
@@ -61,14 +61,14 @@ def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
 
 @classes.frozen
 class _Last:
-    """The last outcome of a request: a summary line and the verdicts, both without secrets."""
+    """The last outcome of a request: a summary in one line, and the verdicts, without secrets."""
 
     summary: str
     verdicts: tuple[Verdict, ...] = ()
 
 
 class Sent:
-    """The requests in the text that was sent, indexed by line and by their outcome's line."""
+    """The requests in the text that was sent, indexed by their lines and their outcomes' lines."""
 
     def __init__(self, analysis: Analysis) -> None:
         """Index the requests of the text."""
@@ -83,16 +83,16 @@ class Sent:
 
 
 class LastOutcomes:
-    """The outcomes of a document's requests, kept as long as the requests are unchanged."""
+    """The last outcomes of a document's requests. A changed request no longer has an outcome."""
 
     def __init__(self) -> None:
-        """Start without outcomes."""
+        """Create an object that contains no outcomes."""
         self._known: dict[_Key, _Last] = {}
         self.answered: dict[str, dict[str, str]] = {}
-        """For each request name, the paths into its last response, with their descriptions."""
+        """For each request name, the paths into its last response, each mapped to a description."""
 
     def keep(self, sent: Sent, outcome: Outcome) -> None:
-        """Record the outcome of a block or request in the text that was sent."""
+        """Record the outcome of a block or request. `sent` indexes the requests that were sent."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -128,7 +128,7 @@ class LastOutcomes:
         return results
 
     def summaries(self, analysis: Analysis) -> dict[int, str]:
-        """Return the outcome to show at each lens, by the offset of the lens in the file."""
+        """Return the summary of the last outcome for each code lens, by the offset of the lens."""
         lines: dict[int, str] = {}
         known = dict(self._known)
         for key, part, request in _requests(analysis) if known else ():
@@ -151,7 +151,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
 
 
 def _sends(request: ParsedRequest) -> object:
-    """Return the content of a request as written, without comments, indentation and assertions."""
+    """Return a request's content for comparison: without comments, indentation and assertions."""
     headers = tuple(
         (header.name.text, header.value.text) if isinstance(header, HeaderLine) else header.name
         for header in request.headers
@@ -162,7 +162,7 @@ def _sends(request: ParsedRequest) -> object:
 
 
 def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span | None:
-    """Return the span at which to show a verdict, or None if its assertion no longer exists."""
+    """Return the span at which to show a verdict, or None if the assertion no longer exists."""
     for assertion in request.assertions:
         if assertion.text.text == verdict.name:
             start = assertion.text.offset(0)
@@ -184,9 +184,10 @@ def _masked(verdict: Verdict, safe: Callable[[str], str]) -> Verdict:
 
 
 def counted(verdicts: tuple[Verdict, ...]) -> str:
-    """Return a comma and a summary: how many assertions passed, or which one failed first.
+    """Return how many assertions passed or failed, as text to append to a summary.
 
-    The result is an empty string if there are no verdicts.
+    The text begins with a comma, and names the first failed assertion. It is empty if there are no
+    verdicts.
     """
     if not verdicts:
         return ""
@@ -197,7 +198,7 @@ def counted(verdicts: tuple[Verdict, ...]) -> str:
 
 
 def _paths(response: Response) -> Iterator[tuple[str, str]]:
-    """Yield (path, description) for each path into a response. Descriptions contain no values."""
+    """Yield (path, description) for the paths into a response. Descriptions contain no values."""
     for name, _ in response.headers:
         yield f"headers.{name}", "A header of the last response."
     try:

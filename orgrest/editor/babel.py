@@ -1,4 +1,4 @@
-"""Evaluates one block for Org Babel, while Emacs parses the block and places the result."""
+"""Evaluates a single block for Org Babel. Emacs parses the block and inserts the result."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Reply:
-    """The result of a block for Babel: the value that the Babel function returns, and the outcome.
+    """The reply to Babel: the value that the Babel function returns, and the outcome of the block.
 
-    `old` is the range (from, to) of an old result that Org would not remove itself, or None.
+    `old` is the range (from, to) of an old result that Org would not remove by itself, or None.
     """
 
     value: layout.Returned
@@ -39,10 +39,10 @@ class Reply:
 
 @classes.frozen
 class BabelBlock:
-    """A block as Org has read it, at `line` (counted from 1).
+    """A block as parsed by Org. `line` is its line, counted from 1.
 
-    `text` is the block's body with all references expanded, and `arguments` are its header
-    arguments. `values` and `literal` are its ``:var`` variables, as in `Context.block`.
+    `text` is the body of the block with all references expanded, and `arguments` contains its
+    header arguments. `values` and `literal` contain its ``:var`` variables, as in `Context.block`.
     """
 
     line: int

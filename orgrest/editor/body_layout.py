@@ -1,8 +1,8 @@
-"""Lays out a JSON, XML or GraphQL body that may contain variables. This changes what is sent.
+"""Lays out a JSON, XML or GraphQL body, which may contain variables. This changes what is sent.
 
-The new body consists of the tokens of the old body. Numbers, strings, escapes and repeated keys
+The new body consists of the same tokens as the old one: numbers, strings, escapes and repeated keys
 stay as written. `find` returns an edit for the request at an offset, unless the edit would change
-anything but the request's body.
+anything besides the body.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def find(analysis: Analysis, offset: int) -> Edit | None:
 
 
 def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
-    """Return whether replacing the request's body with `new` changes nothing but its body."""
+    """Return whether replacing a request's body with `new` changes nothing else."""
     body = request.body
     if body is None or body.files or body.file is not None:
         return False
@@ -88,7 +88,7 @@ def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> 
 
 
 def _kind(request: syntax.ParsedRequest) -> Kind | None:
-    """Return the language of a request's body, from its headers or from how the body starts."""
+    """Return the language of a request's body, based on its headers or how the body starts."""
     headers = {
         header.name.text.lower(): header.value.text.lower()
         for header in request.headers
@@ -154,9 +154,9 @@ def _graphql(text: str) -> str | None:
 
 
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
-    """Return the whitespace between two GraphQL tokens.
+    """Return the whitespace to write between two adjacent GraphQL tokens.
 
-    `before` is the first token. `this` is the second token, which is not a closing bracket.
+    `before` is the first token, and `this` is the second token, which is not a closing bracket.
     """
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""

@@ -2,11 +2,11 @@
 
 There is one blank between the parts of a request line, after a header's colon and around the `=` of
 a variable. There are no blanks at the ends of lines, and one empty line between the parts of a
-request file. Bodies, scripts, here-documents and unknown lines stay as they are. In an Org
-document, only request blocks are formatted.
+request file. Bodies, scripts, here-documents and unknown lines stay unchanged. In an Org document,
+only request blocks are formatted.
 
 Formatting must not change requests. Therefore the formatted text is parsed again, and a region
-whose requests would differ is left unchanged.
+whose requests would change is left unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Meaning: TypeAlias = tuple[Any, ...]
 
 
 def formatted(text: str, kind: Kind) -> str:
-    """Return the formatted text of a document, without reading any other file."""
+    """Return the formatted text of a document. No other files are read."""
     return apply(text, edits(_analysis(text, kind)))
 
 
@@ -51,7 +51,7 @@ def _analysis(text: str, kind: Kind) -> Analysis:
 
 
 def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
-    """Return the edits that format a document, in order.
+    """Return the edits that format a document, in document order.
 
     If `within` is given, only the lines that it touches are formatted.
     """
@@ -88,7 +88,7 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
 def _lines(text: str, span: Span) -> Span:
     """Return `span` extended to whole lines.
 
-    If it ends at a line's start, that line is left out.
+    A line is left out if `span` ends exactly at its start.
     """
     end = max(span.start, span.end - 1)
     newline = text.find("\n", end)
@@ -102,8 +102,8 @@ def _touches(edit: Edit, within: Span) -> bool:
 def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
     """Return whether a region may be formatted.
 
-    A region is left unchanged if it has unclosed parts or inserted text, or if its text is used
-    elsewhere.
+    It may not if it contains something unclosed or text inserted from other blocks, or if its text
+    is used elsewhere.
     """
     requests, block = part.parsed.requests, part.region.block
     problems = (*part.parsed.problems, *(problem for each in requests for problem in each.problems))
@@ -124,7 +124,7 @@ def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
 
 
 def _meaning(part: ParsedRegion) -> _Meaning:
-    """Return everything in a region that affects a run."""
+    """Return everything in a region that matters to a run, for comparison."""
     items = [item for item in map(_of_item, part.parsed.items) if item is not None]
     problems = [problem.code for problem in part.parsed.problems]
     return part.restclient, items, part.parsed.scripts, problems
@@ -142,7 +142,7 @@ def _of_item(item: syntax.Item) -> _Meaning | None:
 
 
 def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Yield the `edits` of a region's text, converted to edits of its file."""
+    """Yield the edits of a file that correspond to `edits` of a region's text."""
     to_file = part.region.to_file
     for edit in edits:
         end = to_file(edit.end - 1) + 1 if edit.end > edit.start else to_file(edit.start)
@@ -150,11 +150,11 @@ def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
 
 
 class _Region:
-    """The edits of one region, found line by line.
+    """The edits that format one region, found line by line.
 
-    `_understood` lists the lines whose ends may change, and `_kept` lists the known lines that stay
-    unchanged. Other lines that are not blank are unknown. Blank lines around unknown lines stay,
-    too.
+    `_understood` contains the lines in which whitespace may change, and `_kept` the lines that are
+    known but stay unchanged. All other lines that are not blank are unknown, and the blank lines
+    next to them stay unchanged, too.
     """
 
     def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:
@@ -174,7 +174,7 @@ class _Region:
         self._found: list[Edit] = []
 
     def edits(self) -> list[Edit]:
-        """Return the edits, which do not overlap, in order."""
+        """Return the edits, which do not overlap, in document order."""
         items = self._part.parsed.items
         unknown: set[int] = set()
         for item in items:
@@ -275,7 +275,7 @@ class _Region:
         self._outdent(self._line(start))
 
     def _outdent(self, line: int) -> None:
-        """Remove the leading blanks of a line if they are not significant."""
+        """Remove the leading blanks of a line unless they are significant."""
         if self._in_org or self._part.restclient or line not in self._understood:
             return
         text = self._lines[line]
@@ -289,7 +289,7 @@ class _Region:
     # ---------------------------------------------------------------------------- blank lines
 
     def _blank_lines(self) -> None:
-        """Replace several empty lines with one, and make sure that each separator follows one."""
+        """Replace consecutive empty lines with one, and insert one above each separator."""
         known = self._understood | self._kept
         before_separators = set() if self._in_org else known - self._separators
         count = len(self._lines)
@@ -307,7 +307,10 @@ class _Region:
             self._replace(start, len(self._text), "\n")
 
     def _run(self, first: int, end: int, known: set[int]) -> None:
-        """Shorten a run of blank lines from `first` to `end` if both neighbours are known lines."""
+        """Shorten the blank lines from `first` up to `end` to one line between known lines.
+
+        Blank lines at the beginning of a request file are removed.
+        """
         if first == 0:
             if end in known and not self._in_org:
                 self._replace(0, self._starts[end], "")

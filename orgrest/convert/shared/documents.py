@@ -1,7 +1,7 @@
 """Writes a collection as a request file or an Org document.
 
-A body that would be parsed as something else is written to a file beside the document. A request
-that cannot be written at all becomes a comment, and is reported.
+A body that would be misparsed in the document is written to a separate file beside it. A request
+that cannot be written at all is replaced with a comment and reported.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def request_file_of(
 ) -> Written:
     """Return a collection as a request file.
 
-    `bodies` is the folder beside the document for files that contain bodies, or None if files
-    cannot be written. `elsewhere` contains the names of variables that are not written into the
+    `bodies` is the folder, beside the document, for the files that hold bodies, or None if no such
+    files can be written. `elsewhere` contains the names of variables that are left out of the
     document.
     """
     writer = _Writer(bodies, frozenset(elsewhere))
@@ -65,7 +65,7 @@ def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[st
 
 
 def _safe_start(text: str) -> str:
-    """Return a document, made encodable and without Emacs settings in its first line."""
+    """Return a document that can be encoded and does not begin with a line of Emacs settings."""
     text = whole(text)
     return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 
@@ -81,7 +81,7 @@ class _Writer:
         self._names: set[str] = set()
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder. `around` contains the variables that apply outside of it."""
+        """Yield the lines of a folder. `around` contains the variables of the enclosing folders."""
         if folder.name:
             yield f"### {'/ ' * max(depth - 1, 0)}{_line(folder.name)}"
         yield from self._comments(folder.description, folder.notes)
@@ -99,9 +99,9 @@ class _Writer:
         yield from _restored(around, own)
 
     def _own(self, folder: Folder) -> dict[str, str]:
-        """Return the variables of a folder that can be written on one line.
+        """Return the variables of a folder whose values can be written on one line.
 
-        The other variables are added to the notes.
+        Add a note about each of the others.
         """
         own: dict[str, str] = {}
         for name, value in folder.variables:
@@ -175,7 +175,7 @@ class _Writer:
         return self._comments(text, (note,))
 
     def _with_file(self, request: Request) -> Request:
-        """Return a request with its body in a file, or the same request if that is impossible."""
+        """Return a request with its body moved to a file, or unchanged if that is impossible."""
         if self._bodies is None or _has_files(request):
             return request
         pieces = [part for part in request.body or () if not isinstance(part, Inclusion)]
@@ -214,7 +214,7 @@ class _Writer:
         return path
 
     def _comments(self, description: str, notes: Iterable[Note]) -> list[str]:
-        """Return a description, and notes about untranslated parts, as lines of comments."""
+        """Return a description and notes about untranslated parts as comment lines."""
         comments = []
         for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
             shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
@@ -243,7 +243,7 @@ class _OrgWriter(_Writer):
         return without_links(without_settings(line))
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder: a heading, followed by its content."""
+        """Yield the lines of a folder: a heading and its content."""
         own = self._own(folder)
         variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
         if depth == 0:
@@ -281,14 +281,14 @@ class _OrgWriter(_Writer):
 
 
 def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that set the variables in `names` back to their `known` values."""
+    """Yield the lines that reset the variables in `names` to their `known` values."""
     back = [f"@{name} = {known[name]}" for name in names if name in known]
     if back:
         yield from ("###", *back, "")
 
 
 def _written(request: Request) -> str:
-    """Return the lines of a request, without the line with its name."""
+    """Return the lines of a request without the line that names it."""
     lines = [f"@{name} = {value}" for name, value in request.definitions]
     lines += [f"# @{directive}" for directive in request.directives]
     for script in request.before:
@@ -312,12 +312,12 @@ def _written(request: Request) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """Return a comment, changed if it would be read as a directive or an assertion."""
+    """Return the text of a comment, altered if it would be read as a directive or an assertion."""
     return f"- {text}" if re.match(r"[#/\s]*[@+#?]", text) else text
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:
-    """Return a string as text for one line, shortened to at most `longest` characters."""
+    """Return a string on a single line, truncated to at most `longest` characters."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return without_settings(" ".join(shown.split())[:longest].rstrip())
 
@@ -331,5 +331,5 @@ def _title(request: Request) -> str:
 
 
 def _quoted(value: str) -> str:
-    r"""Return a value as Org expects it after `:var`: a string in double quotes."""
+    r"""Return a value as a string in double quotes, which is how Org expects it after `:var`."""
     return '"' + with_escaped_links(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'

@@ -1,7 +1,7 @@
 """Translates JavaScript tests from Postman, Insomnia and Bruno to assertions.
 
-A script is split into statements. A test becomes assertions if assertions can express each of its
-statements. The rest stays a script. Sources: Postman's "Test script examples"; Bruno's "JavaScript
+A test is translated only if all of its statements can be expressed as assertions. Everything else
+in a script remains JavaScript. Sources: Postman's "Test script examples"; Bruno's "JavaScript
 reference"; chaijs.com, "BDD".
 """
 
@@ -29,7 +29,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONTINUES: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
-"""Matches a word at the beginning of a line that continues the statement above."""
+"""Matches a word at the beginning of a line that continues the previous line's statement."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
@@ -100,10 +100,10 @@ _REQ: Final = {
     "getUrl": "() => String(pm.request.url)",
     "getBody": "() => pm.request.body.raw",
 }
-"""Equivalents of the functions of Bruno's `req`, by name."""
+"""JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""Matches a `res` that the script itself defines, often in a callback. It is not Bruno's `res`."""
+"""Matches the declaration of a script's own `res`, which is not Bruno's, often in a callback."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -114,7 +114,7 @@ _STATUS_WORDS: Final = {
 
 @classes.frozen
 class Translated:
-    """A translated script: its assertions with their titles, and the remaining script.
+    """A translated script: its assertions and their titles, and the rest of the script.
 
     The title of an assertion is the name of its test. `script` is "" if nothing remains.
     """
@@ -125,7 +125,7 @@ class Translated:
 
 
 def translated(script: str) -> Translated:
-    """Return the assertions for a script with tests, and the remaining script."""
+    """Return the assertions that replace a script's tests, and the rest of the script."""
     if len(script) > _LONGEST or script.rfind("/*") > script.rfind("*/"):  # an unclosed comment
         return Translated((), script)
     statements = _statements(script)
@@ -151,13 +151,13 @@ def translated(script: str) -> Translated:
 
 
 def _title(statement: str) -> str:
-    """Return the name of the test in a statement, or "" for other statements."""
+    """Return the name of the test that a statement defines, or "" if it does not define one."""
     match = _OLD.fullmatch(statement) or _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     return _string(match["name"]) if match else ""
 
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the assertions for all scripts, with their titles, and the remaining scripts."""
+    """Return the assertions of all scripts, with their titles, and the remaining scripts."""
     every = [translated(script) for script in scripts]
     assertions: dict[str, str] = {}
     for each in every:
@@ -167,10 +167,10 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
-    """Return notes about functions that a request's scripts use and orgrest does not have.
+    """Return notes about functions that a request's scripts use but orgrest does not provide.
 
-    `before` and `after` are the scripts before and after the request at `place`. If a script before
-    the request is affected, the note blocks the request, since it would be sent differently.
+    `before` and `after` are the scripts that run before and after the request at `place`. A note
+    about a script in `before` blocks the request, because the request would be sent differently.
     """
     notes = []
     for scripts, blocks in ((before, True), (after, False)):
@@ -196,7 +196,7 @@ def as_pm(script: str) -> str:
 
 
 def foreign(script: str) -> list[str]:
-    """Return the functions used in a script that orgrest does not provide."""
+    """Return the names of the functions that a script uses but orgrest does not provide."""
     own = _OWN.search(script) is not None
     return [
         match[0]
@@ -228,7 +228,7 @@ def _statements(script: str) -> list[str]:
 def _ends(now: list[str], script: str, at: int) -> bool:
     """Return whether a line break ends the statement `now`.
 
-    `at` is the offset of the next line.
+    `at` is the offset in `script` at which the next line starts.
     """
     before = "".join(now[-3:]).rstrip()
     after = script[at : at + 1]
@@ -237,9 +237,9 @@ def _ends(now: list[str], script: str, at: int) -> bool:
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions for a statement, such as a test, or None if they cannot express it.
+    """Return the assertions that express a statement, such as a test, or None if there are none.
 
-    Variables that the statement sets to the JSON of the response are added to `names`.
+    If the statement assigns the response's JSON to a variable, the variable is added to `names`.
     """
     if match := _OLD.fullmatch(statement):
         return _equal(match["left"], match["right"], names)
@@ -259,7 +259,7 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _one(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions for a single expectation, or None if they cannot express it."""
+    """Return the assertions that express a single expectation, or None if there are none."""
     assertions = None
     if match := _RESPONSE.fullmatch(statement):
         assertions = _of_response(" ".join(match["rest"].split()))
@@ -273,7 +273,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _of_response(chain: str) -> list[str] | None:
-    """Return the assertion for `pm.response.<chain>`, or None if there is no equivalent."""
+    """Return the assertion equivalent to `pm.response.<chain>`, or None if there is none."""
     chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
@@ -291,7 +291,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return assertions equivalent to `expect(what).chain`, or None if no assertion is."""
+    """Return the assertions equivalent to `expect(what).chain`, or None if there are none."""
     subject = subject_of(what, names)
     if subject is None:
         return None
@@ -331,7 +331,7 @@ def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
 
 
 def equality(subject: str, literal: str) -> list[str]:
-    """Return assertions to check that a subject has a JavaScript literal's value and type."""
+    """Return assertions that a subject has the same value and type as a JavaScript literal."""
     assertions = [f"{subject} == {_shown(literal)}"]
     if subject.startswith("body $") and literal[0] not in "\"'n":
         assertions.append(
@@ -341,9 +341,9 @@ def equality(subject: str, literal: str) -> list[str]:
 
 
 def subject_of(what: str, names: dict[str, str]) -> str | None:
-    """Return the assertion subject for an expression, or None if there is no such subject.
+    """Return the assertion subject for a JavaScript expression, or None if there is none.
 
-    `names` contains variables that hold the JSON of the response.
+    `names` contains the variables that hold the JSON of the response.
     """
     for pattern, subject in _SUBJECTS:
         if re.fullmatch(pattern, what):
@@ -374,7 +374,7 @@ def _header_name(quoted: str) -> str | None:
 
 
 def _shown(literal: str) -> str:
-    """Return a JavaScript literal in the notation of assertions, with strings in double quotes."""
+    """Return a JavaScript literal as assertions write it, with strings in double quotes."""
     if literal[0] not in "\"'":
         return literal
     try:
@@ -384,9 +384,9 @@ def _shown(literal: str) -> str:
 
 
 def bare(text: str) -> str | None:
-    """Return a string as the operand of an operator such as `contains`.
+    """Return a string as an unquoted operand of an operator such as `contains`.
 
-    Returns None if the string cannot be an operand.
+    Returns None if the string cannot be written without quotes.
     """
     if not text or text != text.strip() or "\n" in text or "\r" in text:
         return None

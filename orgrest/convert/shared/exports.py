@@ -1,4 +1,4 @@
-"""Exports: the completed requests of a document, and the variables that remain in them."""
+"""The data to export: a document's completed requests, and the variables that remain in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Made = TypeVar("_Made")
 
 @classes.frozen
 class Variable:
-    """A variable that remains in an export. Its `value` is None if it is secret or unknown."""
+    """A variable that remains in an export. `value` is None if it is secret or unknown."""
 
     name: str
     value: str | None
@@ -31,42 +31,45 @@ class Variable:
 
 @classes.frozen
 class Basic(Credentials):
-    """A user and a password, not encoded yet (RFC 7617), because they may refer to variables."""
+    """A user name and password for Basic authentication (RFC 7617), before encoding.
+
+    They are not encoded, because they may contain references to variables.
+    """
 
     user: str
     password: str = classes.field(repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The password, as the only secret."""
+        """The secrets in these credentials: only the password."""
         return (self.password,)
 
     def flow(
         self, request: Request, _host: str, _target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request unchanged, since the other tool encodes the credentials."""
+        """Yield the request unchanged, since the importing tool encodes the credentials."""
         yield request
         return None
 
     def curl(self, _host: str) -> list[str]:
-        """Return the options of curl for these credentials."""
+        """Return the curl options for these credentials."""
         return ["--user", f"{self.user}:{self.password}"]
 
 
 Text: TypeAlias = "tuple[str | Variable, ...]"
-"""A string with references to variables, as a sequence of strings and variables."""
+"""A string with references to variables, split into literal strings and variables."""
 
 
 @classes.frozen
 class ExportedRequest:
     """A request to export. `place` is its place in the document.
 
-    The keys of `kept` are markers in the strings of `request`, and the values are the corresponding
-    variables. If `follows` is true, redirects are followed. If `keeps_cookies` is true, cookies
-    from responses are stored, and sent with later requests. `timeout` is in seconds, or None for
-    the default. `tests` contains the scripts and assertions of the request. `lost` contains notes
-    on parts that cannot be expressed in any format. `added` contains the names of headers that are
-    not in the request as written.
+    `kept` maps each marker in the strings of `request` to the variable that it stands for. If
+    `follows` is true, redirects are followed. If `keeps_cookies` is true, cookies from responses
+    are stored and sent with later requests. `timeout` is in seconds, or None for the default.
+    `tests` contains the scripts and assertions of the request. `lost` contains notes on parts that
+    no export format can express. `added` contains the names of headers that are not written in the
+    document.
     """
 
     name: str
@@ -81,7 +84,7 @@ class ExportedRequest:
     keeps_cookies: bool = True
 
     def told(self, test: Script | Assertion) -> Note:
-        """Return the note about a test of this request that the export leaves out."""
+        """Return a note about a script or assertion of this request that the export leaves out."""
         if isinstance(test, Assertion):
             return Note(self.place, f"?? {test.text.text}")
         early = test.when in ("before", "request")
@@ -89,7 +92,7 @@ class ExportedRequest:
         return Note(self.place, what)
 
     def text(self, value: str) -> Text:
-        """Return a string in the request with variables instead of markers."""
+        """Return a string of the request in which the markers are replaced with their variables."""
         if not self.kept:
             return (value,) if value else ()
         pieces = re.split(f"({'|'.join(self.kept)})", value)
@@ -107,11 +110,11 @@ class ExportedRequest:
 
 @classes.frozen
 class Export:
-    """The requests of a document to export, and the variables that remain in them.
+    """A document's requests to export, and the variables that remain in them.
 
-    `title` is the document's name. `failed` lists the reasons why requests cannot be completed.
-    `secrets` must not be shown. `suspects` contains messages about parts that look like requests
-    but are not exported.
+    `title` is the document's name. `failed` lists the reasons why requests could not be completed.
+    `secrets` contains strings that must not be shown. `suspects` contains messages about parts of
+    the document that look like requests but are not exported.
     """
 
     title: str
@@ -125,7 +128,7 @@ class Export:
 def each(
     calls: Iterable[ExportedRequest], write: Callable[[ExportedRequest], _Made], notes: list[Note]
 ) -> Iterator[_Made]:
-    """Yield the result of `write` for each call. If it fails, a note is added to `notes`."""
+    """Yield the result of `write` for each request. If `write` fails, add a note to `notes`."""
     for call in calls:
         try:
             written = write(call)
@@ -140,7 +143,7 @@ def identifiers(
 ) -> dict[Variable, str]:
     """Return a unique identifier for each variable.
 
-    `spelled` changes the spelling of a name. The identifiers in `reserved` are not used.
+    `spelled` converts a variable's name to an identifier. Identifiers in `reserved` are not used.
     """
     names: dict[Variable, str] = {}
     used = set(reserved)

@@ -1,7 +1,7 @@
 """Objects in a source that record which of their fields were read.
 
-An importer reads the fields that it translates, and ignores the fields without an effect. `unread`
-reports all others, so a field that importers do not know is not lost silently.
+An importer reads the fields that it translates, and marks the fields without any effect as ignored.
+`unread` reports all other fields, so fields that an importer does not know are never lost silently.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Fields:
         self._read.update(names)
 
     def any(self, name: str) -> Any:
-        """Return the value of a field unchanged. Everything in the value counts as read."""
+        """Return the value of a field unchanged, and mark everything in the value as read."""
         self._read.add(name)
         return self.given.get(name)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the string in a field. Numbers and booleans are returned as JSON.
+        """Return the string in a field. A number or boolean is returned as JSON text.
 
         Returns `default` if the field is missing or has another type.
         """
@@ -52,7 +52,7 @@ class Fields:
         return value if isinstance(value, str) else json.dumps(value)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return whether a field is true. A missing field has the value `default`."""
+        """Return whether a field is true, or `default` if the field is missing."""
         value = self.given.get(name, default)
         if isinstance(value, bool) or value is None:
             self._read.add(name)
@@ -95,17 +95,17 @@ class Fields:
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return another object as a part of this one. Its unread fields are reported, too."""
+        """Return `value` as a part of this object, whose unread fields are reported as well."""
         fields = Fields(value, place)
         self._parts.append(fields)
         return fields
 
     def note(self, reason: str, *, blocks: bool = False) -> None:
-        """Report that a part of this object is not translated. See `Note` for `blocks`."""
+        """Record a note that a part of this object is not translated. See `Note` for `blocks`."""
         self._notes.append(Note(self.place, reason, blocks))
 
     def unread(self) -> tuple[Note, ...]:
-        """Return notes on the reported parts and the unread fields, without duplicates."""
+        """Return the recorded notes and a note for each unread field, without duplicates."""
         notes, self._notes = self._notes, []
         for name, value in self.given.items():
             if name not in self._read and value not in (None, "", [], {}):
@@ -127,6 +127,6 @@ class Fields:
 
 
 def _shown(value: object) -> str:
-    """Return the beginning of a value as JSON on one line."""
+    """Return the beginning of a value as JSON on a single line."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

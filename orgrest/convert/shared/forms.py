@@ -1,4 +1,4 @@
-"""The bodies of forms, either urlencoded or multipart (RFC 7578)."""
+"""The bodies of forms: urlencoded or multipart (RFC 7578)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.variables import Names
 
 Part: TypeAlias = "tuple[str, str, str, str, bool]"
-"""A part of a form: (name, text or path, file name, media type, whether it is a file)."""
+"""A form part: (name, text or file path, file name to send, media type, whether it is a file)."""
 _BOUNDARY = "orgrest-form-boundary"
 _GIVEN = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 
 
 def encoded(text: str, safe: str = "") -> str:
-    """Return the percent-encoded string, with references to variables unchanged."""
+    """Return a string percent-encoded, except for its references to variables."""
     out = []
     for piece in texts.pieces(text):
         out.append(piece if isinstance(piece, texts.Variable) else quote(piece, safe=safe))
@@ -29,7 +29,7 @@ def encoded(text: str, safe: str = "") -> str:
 
 
 def encoded_form(text: str, names: Names) -> str:
-    """Return the form-encoded string. The values of variables are encoded when they are sent."""
+    """Return a form-encoded string. The values of variables are encoded on sending."""
     return texts.written(
         re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
         if isinstance(piece, str)
@@ -44,23 +44,26 @@ def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def pairs_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
-    """Return the body of a form, or a query, with encoded names and values."""
+    """Return names and values encoded as the body of a form or as a query."""
     return "&".join(
         f"{encoded_form(name, names)}={encoded_form(value, names)}" for name, value in fields
     )
 
 
 def file_path(path: str) -> str:
-    """Return a file path as literal text. Raises ConversionError if it has a line break."""
+    """Return a path in the notation of request files.
+
+    Raises ConversionError if it contains a line break or a NUL character.
+    """
     if re.search(r"[\r\n\0]", path):
         raise ConversionError("the file name contains a line break")
     return texts.literal(path)
 
 
 def file_part(name: str, path: str, kind: str = "", filename: str = "") -> Part:
-    """Return a part of a form that contains a file.
+    """Return a form part that sends a file.
 
-    `kind` is the media type, and `filename` is the name to send instead of the file's own.
+    `kind` is the media type, and `filename` is the name to send instead of the file's own name.
     """
     shown = filename or texts.literal(path.rpartition("/")[2])
     return name, file_path(path), shown, kind, True
@@ -69,7 +72,8 @@ def file_part(name: str, path: str, kind: str = "", filename: str = "") -> Part:
 def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...], str]:
     """Return the body of a multipart form, and its Content-Type.
 
-    A boundary in `kind` is used. Otherwise, a boundary is chosen that does not occur in the fields.
+    If `kind` contains a boundary, it is used. Otherwise, a boundary is chosen that does not occur
+    in the fields.
     """
     match = _GIVEN.search(kind)
     boundary = (match[1] or match[2]) if match else _BOUNDARY

@@ -1,10 +1,11 @@
-"""References to variables that remain in a completed request.
+"""References to variables that are kept in a completed request.
 
-A request is completed twice: with the values of its variables, and with a marker for each variable.
-The two requests are compared part by part. If replacing the markers in a part of the second request
-with the values yields the same part as in the first request, the reference can remain, and the
-value can be inserted later. Otherwise (because the value is encoded, or used in a computation), the
-part gets the value, and that is reported. A reference to a secret always remains.
+A request is completed twice: once with the values of its variables, and once with a marker in place
+of each value. The two requests are compared part by part. If replacing the markers in a part of the
+second request with the values yields the same part as in the first request, the reference is kept,
+and the value can be inserted later. Otherwise (because the value is encoded, or used in a
+computation), the value replaces the reference, and that is reported. A reference to a secret is
+always kept.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _SCHEME: Final = re.compile(r"https?://")
 def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
     """Return a marker for each variable. No marker occurs in the string `around`.
 
-    If a value is a number or a URL, so is its marker. `begins` contains the names of variables at
-    the beginning of URLs.
+    The marker of a variable whose value is a number or a URL is also a number or a URL. `begins`
+    contains the names of variables at the beginning of URLs.
     """
     marked: dict[str, str] = {}
     number, serial = 20_000, 0
@@ -57,13 +58,13 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @classes.define
 class Merged:
-    """A request in which references remain, and notes about the parts that have values instead."""
+    """A request with references to variables, and notes about parts that have values instead."""
 
     request: Request
     notes: list[str] = classes.field(factory=list)
 
     def fix(self, part: str) -> None:
-        """Record that a part has values instead of references."""
+        """Add a note that a part of the request contains values instead of references."""
         self.notes.append(f"{part}: variables were replaced with their values, because the "
                         "request sends them in another form")  # fmt: skip
 
@@ -82,11 +83,12 @@ def merged(
     values: Mapping[str, str | None],
     secrets: Container[str],
 ) -> Merged:
-    """Return the request `marked`, with values where references cannot remain.
+    """Return the request `marked`, with values in the parts that cannot keep their references.
 
-    `resolved` is the same request with values. If it is None, some values are unknown, and
-    everything stays marked. `values` maps each marker to its value, or to None if the value is
-    unknown. Parts with an unknown value, or with the marker of one of the `secrets`, stay marked.
+    `resolved` is the same request with values instead of markers. If it is None, some values are
+    unknown, and all markers stay. `values` maps each marker to its value, or to None if the value
+    is unknown. Parts with an unknown value, or with the marker of one of the `secrets`, keep their
+    markers.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
@@ -178,7 +180,7 @@ def _merge_body(
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
-    """Return a string with values instead of markers, or None if a value is not known."""
+    """Return a string with values instead of markers, or None if one of the values is unknown."""
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
@@ -187,9 +189,9 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
 
 
 def _pair(value: str) -> tuple[str, str] | None:
-    """Return the user and password in the value of an `Authorization` header.
+    """Return the user name and password in the value of an `Authorization` header.
 
-    Returns None if the scheme is not Basic, or the value is invalid.
+    Returns None if the scheme is not Basic, or if the value is invalid.
     """
     scheme, _, coded = value.partition(" ")
     if scheme.lower() != "basic":
@@ -214,9 +216,9 @@ def holds(value: str, secrets: frozenset[str]) -> bool:
 def table(
     used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
 ) -> dict[tuple[str, str | None], Variable]:
-    """Return a variable with a unique name for each pair (name, value).
+    """Return an export variable with a unique name for each pair (name, value).
 
-    If the value contains a secret, the variable has no value.
+    A variable whose value contains a secret is exported without the value.
     """
     variables: dict[tuple[str, str | None], Variable] = {}
     used_names: set[str] = set()

@@ -1,4 +1,4 @@
-"""The result of all importers: a collection of requests in folders.
+"""The data that all importers produce: a collection of requests in folders.
 
 Strings (URLs, header values, bodies, values of variables) are in the notation of request files:
 `{{name}}` refers to a variable, and literal braces are escaped (see `texts`).
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class ConversionError(OrgrestError):
-    """Raised if a source cannot be imported, or a file cannot be written."""
+    """Raised if a source cannot be imported or a file cannot be written."""
 
 
 @classes.frozen
 class Note:
     """A note about a part that was not translated: its place in the source, and the reason.
 
-    If `blocks` is true, the request would be sent differently without the part, and is therefore
-    written as disabled. If `bug` is true, the reason is a bug in orgrest.
+    If `blocks` is true, leaving out the part would change what is sent, so the request is written
+    as disabled. If `bug` is true, the reason is a bug in orgrest.
     """
 
     place: str
@@ -36,31 +36,31 @@ class Note:
 
     @classmethod
     def of_error(cls, place: str, error: Exception) -> Self:
-        """Return the note about a request or environment that is missing because of an error."""
+        """Return a note that a request or environment is missing because of `error`."""
         problem = explained(error)
         return cls(place, problem.reason, bug=problem.code == "bug")
 
 
 @classes.frozen
 class Inclusion:
-    """A file whose bytes are sent as a part of a body."""
+    """A file whose bytes are sent as part of a body."""
 
     path: str
 
 
 Piece: TypeAlias = "str | bytes | Inclusion"
-"""A part of a body: text, bytes to send unchanged, or a file."""
+"""A piece of a body: text, bytes that are sent unchanged, or a file."""
 
 
 @classes.frozen
 class Request:
-    """A request to write.
+    """An imported request, to be written to a document.
 
-    Each piece of `body` is written on separate lines. `definitions` contains variables for this
-    request only. `assertions` contains the strings after `??`, and `titles` contains their titles.
-    `before` and `after` are scripts. `place` is the request's place in the source. If `shorthand`
-    is true, the value of its Authorization header is written in the shorthand of request files,
-    from which the header to send is computed.
+    Each piece of `body` starts on a new line. `definitions` contains variables for this request
+    only. `assertions` contains the strings after `??`, and `titles` maps assertions to their
+    titles. `before` and `after` contain scripts. `place` is the request's place in the source. If
+    `shorthand` is true, the Authorization header is written in the shorthand of request files, from
+    which orgrest computes the header that is sent.
     """
 
     method: str
@@ -82,7 +82,7 @@ class Request:
 
 @classes.frozen
 class Folder:
-    """A folder of requests, with variables that all requests in the folder can use."""
+    """A folder of requests, with variables that all of its requests can use."""
 
     name: str
     items: tuple[Folder | Request, ...] = ()
@@ -116,7 +116,7 @@ class Environment:
 
 @classes.frozen
 class Collection:
-    """The content of a source: a folder with all requests, and environments."""
+    """The content of a source: its environments, and a folder with all of its requests."""
 
     folder: Folder
     environments: tuple[Environment, ...] = ()
@@ -124,7 +124,7 @@ class Collection:
 
 @classes.frozen
 class Written:
-    """A written document, its body files by path, and notes about missing parts."""
+    """A written document, its body files by path, and notes about what is missing from it."""
 
     text: str
     files: dict[str, bytes]

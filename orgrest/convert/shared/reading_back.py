@@ -1,7 +1,7 @@
-"""Checks that a written request has the intended meaning.
+"""Checks that a request in its written form still means the same.
 
-Every written request is parsed again with the same parser as in a run. This ensures that text from
-a source cannot become another request, and that no part of a request is lost.
+Every written request is parsed with the parser that a run uses. This ensures that text from a
+source cannot become another request, and that no part of a request is lost.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ACCEPTED = frozenset({"http-version"})
 
 
 def wrong_with(text: str, request: Request) -> tuple[str, str]:
-    """Return which part of `text` does not have the meaning of `request`, and the reason.
+    """Return the part of a request that `text` expresses incorrectly, and the reason.
 
-    Both are "" if all parts have the same meaning. If the part is "body", writing the body to a
-    file may help.
+    Both are "" if `text` has the same meaning as `request`. If the part is "body", writing the body
+    to a separate file may help.
     """
     document = request_file.parse(text)
     if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
@@ -73,7 +73,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether the media type of a request causes its body `text` to be sent differently."""
+    """Return whether a request's media type causes its body `text` to be sent differently."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))
@@ -82,10 +82,9 @@ def _transformed(text: str, request: Request) -> bool:
 
 
 def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
-    """Return the part that would be sent differently, and the reason.
+    """Return the part of a request that would be sent differently than intended, and the reason.
 
-    Returns ("", "") if everything is the same. Requests that need variables or files are not
-    checked.
+    Both are "" if there is no such part. Requests that need variables or files are not checked.
     """
     body = request.body or ()
     if request.shorthand and any(

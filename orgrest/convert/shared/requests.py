@@ -22,7 +22,7 @@ Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 class Inherited:
     """The settings that a request inherits from its folders.
 
-    `before` and `after` are scripts. `behavior` has Postman's protocol settings.
+    `before` and `after` contain scripts, and `behavior` contains Postman's protocol settings.
     """
 
     authorization: Authorization | None = None
@@ -38,7 +38,7 @@ class Inherited:
         scripts: tuple[list[str], list[str]],
         behavior: Mapping[str, Any] | None = None,
     ) -> Inherited:
-        """Return the settings for the items of a folder that inherits these settings.
+        """Return these settings combined with a folder's own settings, for the folder's items.
 
         The arguments are the folder's own settings.
         """
@@ -52,14 +52,14 @@ class Inherited:
 
 
 def _overridden(inherited: Pairs, own: list[tuple[str, str]]) -> Pairs:
-    """Return the inherited headers that are not overridden, followed by the `own` headers."""
+    """Return the inherited headers, except for those that are overridden, and the `own` headers."""
     names = {key.lower() for key, _ in own}
     return (*(pair for pair in inherited if pair[0].lower() not in names), *own)
 
 
 @classes.define
 class Draft:
-    """A request without inherited settings. `kind` is the media type of its body."""
+    """A request before inherited settings are added. `kind` is the media type of its body."""
 
     method: str
     url: str
@@ -77,22 +77,22 @@ class Draft:
 
 
 class Reader:
-    """Reads the requests of a collection. `names` contains the names of its variables."""
+    """Reads the requests of a collection. `names` holds the names of the collection's variables."""
 
     def __init__(self) -> None:
         self.names = Names()
 
     def draft(self, fields: Fields, around: Inherited, /) -> Draft:
-        """Return a request without inherited settings. Raises ConversionError if it is invalid.
+        """Return a request before inherited settings are added.
 
-        `around` contains the settings that the request inherits.
+        `around` contains the settings to inherit. Raises ConversionError if the request is invalid.
         """
         raise NotImplementedError
 
     def item(self, fields: Fields, name: str, around: Inherited) -> Request:
-        """Return a request with inherited settings.
+        """Return a request with its inherited settings.
 
-        If it is invalid, the request is empty and has a note with the error.
+        If the request is invalid, return an empty request that has a note with the error.
         """
         self.names.unknown.clear()
         self.names.aliases.clear()
@@ -146,8 +146,9 @@ class Reader:
     ) -> tuple[Authorization, Pairs]:
         """Return the credentials of a request or folder, and the variables that they need.
 
-        `kind` and the keys of `parameters` are Postman's names. If `inherited` is true, requests
-        inherit these credentials from a folder, so they are stored in a variable.
+        `kind` and the keys of `parameters` are names that Postman uses. If `inherited` is true, the
+        credentials belong to a folder and are inherited by requests, so they are stored in a
+        variable.
         """
         header, problem = header_of(kind, parameters)
         if problem:

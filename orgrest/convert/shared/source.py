@@ -1,4 +1,7 @@
-"""A source of requests: a file or a folder of files. It is read once, and its size is limited."""
+"""A source of requests to import: a file or a folder of files.
+
+It is read only once, and its size is limited.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ _YAML: Final = re.compile(
     r"""^["']?type["']?\s*:\s*["']?\w+\.insomnia\.rest""",
     re.MULTILINE,
 )
-"""Matches a line that, of all importable formats, only YAML files have."""
+"""Matches a line that occurs in no other importable format than YAML."""
 
 
 @classes.define
 class Source:
-    """A source: the `text` of a file, or a `folder`. `name` is its name in messages."""
+    """A source: the `text` of a file, or a `folder`. Messages call it `name`."""
 
     name: str
     text: str = ""
@@ -45,7 +48,7 @@ class Source:
 
     @classmethod
     def of(cls, data: bytes, name: str) -> Source:
-        """Return the source with this content. Raises StructureError if it is too large."""
+        """Return a source with the given content. Raises StructureError if it is too large."""
         check_size(data, name)
         return cls(name, decode(data)[0])
 
@@ -53,7 +56,7 @@ class Source:
     def value(self) -> dict[str, Any]:
         """The JSON or YAML object in the text, or an empty object for other formats.
 
-        Raises StructureError for invalid text that begins like JSON or YAML.
+        Raises StructureError if the text begins like JSON or YAML but is invalid.
         """
         is_json = self.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
         value = load(self.text, self.name) if is_json or _YAML.search(self.text) else None
@@ -61,5 +64,5 @@ class Source:
 
     @property
     def fields(self) -> Fields:
-        """The JSON or YAML object, with a record of the fields that were read."""
+        """The JSON or YAML object in the text, as `Fields` that record which of them were read."""
         return Fields(self.value, self.name)

@@ -1,6 +1,6 @@
 r"""Strings in the notation of request files: references to variables, and escaped braces.
 
-`{{name}}` refers to a variable. ``\{{name}}`` and ``\{\{name\}\}`` are literal braces.
+`{{name}}` refers to a variable. ``\{{name}}`` and ``\{\{name\}\}`` stand for literal braces.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Variable:
 
 
 def literal(text: str) -> str:
-    """Return a string with its braces escaped, so that it does not refer to variables."""
+    """Return a string with its braces escaped, so that none of it refers to a variable."""
     return written([text])
 
 
 def written(given: Iterable[str | Variable]) -> str:
     """Return literal strings and references to variables in the notation of request files.
 
-    Raises ConversionError for braces after a backslash, which the notation cannot express.
+    Raises ConversionError for a brace after a backslash, which the notation cannot express.
     """
     given = tuple(given)
     text = "".join(
@@ -48,7 +48,7 @@ def written(given: Iterable[str | Variable]) -> str:
 
 
 def is_literal(text: str) -> bool:
-    """Return whether a string in this notation is free of references to variables."""
+    """Return whether a string in this notation contains no references to variables."""
     return not any(isinstance(piece, Variable) for piece in pieces(text))
 
 
@@ -64,7 +64,7 @@ def without_comments(json: str) -> str:
 
 
 def body_of(text: str) -> str | bytes:
-    """Return a literal string as a body: a string, or bytes if the notation cannot express it."""
+    """Return a string as a body in this notation, or as bytes if the notation cannot express it."""
     try:
         return literal(text)
     except ConversionError:
@@ -72,10 +72,10 @@ def body_of(text: str) -> str | bytes:
 
 
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
-    """Return a string with another tool's `{{name}}`, converted to request files' notation.
+    """Return a string with another tool's `{{name}}`, converted to the notation of request files.
 
-    `variable` translates the content of double braces. If it returns None, the braces and their
-    content stay unchanged. Raises ConversionError like `written`.
+    `variable` translates the text between double braces. If it returns None, that text and the
+    braces stay unchanged. Raises ConversionError like `written`.
     """
     translated_pieces: list[str | Variable] = []
     at = 0
@@ -88,7 +88,7 @@ def translated(text: str, variable: Callable[[str], Variable | str | None]) -> s
 
 
 def name_of(text: str) -> str:
-    """Return the name of a variable, changed so that request files allow it."""
+    """Return the name of a variable, altered if necessary to be valid in request files."""
     return _NOT_IN_NAME.sub("_", text.strip()).strip("_") or "variable"
 
 
@@ -119,7 +119,7 @@ def _escape(text: str) -> str:
 
 
 def pieces(text: str) -> tuple[str | Variable, ...]:
-    """Return the literal strings and the references in a string in this notation."""
+    """Return the literal strings and the references that a string in this notation consists of."""
     read: list[str | Variable] = []
     at = 0
     for reference in references(text, 0, len(text), (), lambda _: False, restclient=False):
@@ -132,7 +132,7 @@ def pieces(text: str) -> tuple[str | Variable, ...]:
 
 
 def _joined(pieces: Iterable[str | Variable]) -> tuple[str | Variable, ...]:
-    """Return pieces with adjacent strings joined, and without empty strings."""
+    """Return pieces in which adjacent strings are joined and empty strings are left out."""
     out: list[str | Variable] = []
     for piece in pieces:
         if isinstance(piece, str) and out and isinstance(last := out[-1], str):

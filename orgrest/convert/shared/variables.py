@@ -1,4 +1,4 @@
-"""Variable names and dynamic values from tools with the notation `{{name}}`."""
+"""Names of variables and dynamic values in tools that write them as `{{name}}`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DYNAMIC: Final = {
     "$randomEmail": "$random.email",
     "$randomExampleEmail": "$random.email",
 }
-"""Postman's dynamic values that orgrest also has, with their names in orgrest."""
+"""Postman's dynamic values that orgrest also has, mapped to their names in orgrest."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _RESERVED: Final = re.compile(
@@ -27,30 +27,30 @@ _RESERVED: Final = re.compile(
     "null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|"
     "undefined|var|void|while|with|yield|encodeURIComponent"
 )
-"""Matches reserved words (ECMAScript 2025, section 12.7.2), and the function that is called."""
+"""Matches JavaScript's reserved words (ECMAScript 2025, 12.7.2), and `encodeURIComponent`."""
 
 
 class Names:
-    """Unique names for the variables of a source, changed so that request files allow them."""
+    """Unique names, valid in request files, for the variables of a source."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self.unknown: dict[str, None] = {}
-        """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
+        """The other tool's dynamic values that orgrest lacks, in order of first use."""
         self.aliases: dict[str, Variable] = {}
-        """Names that expressions can use, and the variable of each."""
+        """Maps aliases, which are names that expressions can use, to their variables."""
         self._alias_of: dict[str, str] = {}
 
     def name(self, original: str) -> str:
-        """Return the name in the request file for the variable called `original`."""
+        """Return the name, in request files, of the variable that the source calls `original`."""
         original = original.strip()
         if original not in self._names:
             self._names[original] = self.free(texts.name_of(original))
         return self._names[original]
 
     def free(self, base: str) -> str:
-        """Reserve and return an unused name that is `base` or begins with it."""
+        """Reserve an unused name and return it: `base`, or `base` with a number appended."""
         name, number = base, 1
         while name in self._taken:
             number += 1
@@ -59,7 +59,7 @@ class Names:
         return name
 
     def variable(self, original: str) -> Variable:
-        """Return the variable for the content of double braces."""
+        """Return the variable that the text between double braces refers to."""
         original = original.strip()
         if original in _DYNAMIC:
             return Variable(_DYNAMIC[original])
@@ -70,7 +70,7 @@ class Names:
         return Variable(original)
 
     def encoded(self, variable: Variable) -> Variable:
-        """Return the expression for a variable's value, percent-encoded for a form or a query.
+        """Return an expression that percent-encodes a variable's value for a form or a query.
 
         If an expression cannot use the variable by its name, an alias is added to `aliases`.
         """
@@ -86,9 +86,9 @@ class Names:
         return Variable(f"encodeURIComponent({name})")
 
     def definitions(self) -> tuple[tuple[str, str], ...]:
-        """Return the definitions of the aliases."""
+        """Return the definitions of the aliases as (name, value)."""
         return tuple((name, texts.written([of])) for name, of in self.aliases.items())
 
     def text(self, text: str) -> str:
-        """Return a string from the other tool in the notation of request files."""
+        """Return a string from the other tool, converted to the notation of request files."""
         return texts.translated(text, self.variable)

@@ -1,6 +1,6 @@
 """Checks of an Org document outside of its requests: header arguments, names and calls.
 
-Each check in the table `CHECKS` is a generator of findings. A new check is a new function with a
+Each check in the table `CHECKS` is a generator of findings. To add a check, add a function and a
 row in the table.
 """
 
@@ -35,7 +35,7 @@ _ALIKE_ARGUMENT = 0.8
 
 
 def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the header arguments that cannot be parsed or refer to something missing."""
+    """Yield findings about header arguments that are malformed or refer to a missing element."""
     for part in analysis.judged:
         block = part.region.block if part.given.faults else None
         for fault in part.given.faults if block is not None else ():
@@ -50,7 +50,7 @@ def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the calls that name a block that does not exist."""
+    """Yield findings about calls of blocks that do not exist."""
     names = [block.name for block in document.blocks if block.name and block.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.heading.comment or document.block_named(block.call.name):
@@ -62,7 +62,7 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _properties(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the unknown header arguments in properties that apply only to request blocks."""
+    """Yield findings about unknown header arguments in properties for request blocks only."""
     if not analysis.property_texts:
         return
     blocks = [block for block in document.blocks if block.kind == "block"]
@@ -78,7 +78,7 @@ def _properties(analysis: Analysis, document: org.OrgDocument) -> Iterator[Findi
 
 
 def _arguments(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the unknown header arguments at blocks."""
+    """Yield findings about unknown header arguments of blocks."""
     for part in analysis.judged:
         kept = part.region.kept
         if kept is None or not any(map(_unknown, (kept.arguments, *kept.headers))):
@@ -89,7 +89,7 @@ def _arguments(analysis: Analysis, document: org.OrgDocument) -> Iterator[Findin
 
 
 def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the lines that look like part of a request but are ignored by a run."""
+    """Yield findings about lines that look like part of a request but are ignored in a run."""
     requests = [part.region.block for part in analysis.parts if part.region.block is not None]
     lines = [(block.line, why) for block, why in misspelt.languages(document)]
     lines += ((document.line_of(at), why) for at, why in misspelt.lines(document, requests))
@@ -102,7 +102,7 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
 
 
 def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield the blocks that have the name of an earlier block."""
+    """Yield findings about blocks that have the same name as an earlier block."""
     names = [block.name.lower() for block in document.blocks if block.name]
     used = set(names)
     if len(used) == len(names):
@@ -126,7 +126,7 @@ def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[F
 def _renaming(
     document: org.OrgDocument, block: Block, span: Span, used: Collection[str]
 ) -> tuple[Fix, ...]:
-    """Return the fix that gives a block, and the result right below it, a unique name."""
+    """Return the fix that renames a block, and the result directly below it, to an unused name."""
     name = document.text[span.start : span.end]
     new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in used)
     edits = [Edit(span.start, span.end, new)]
@@ -145,14 +145,17 @@ def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
 
 @lru_cache(4096)
 def _unknown(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the unknown argument names in `text`, each with its index."""
+    """Return the unknown argument names in `text`, each with its index in `text`."""
     return tuple(name for name in arguments.names_in(text) if name[0][1:] not in KNOWN)
 
 
 def _misspelt(
     text: str, code: str, message: str, known: Sequence[str], span: Span, alike: float
 ) -> Finding:
-    """Return the finding for an unknown name. Its fix suggests the most similar known name."""
+    """Return a finding about an unknown name, with a fix that inserts the most similar known name.
+
+    `alike` is the minimum similarity of the names, from 0 to 1.
+    """
 
     def fixes() -> tuple[Fix, ...]:
         return tuple(

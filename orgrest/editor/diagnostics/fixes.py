@@ -1,8 +1,8 @@
-"""Quick fixes for the problems of a region. `FIXES` maps the codes of problems to the fixes.
+"""Quick fixes for the problems of a region. `FIXES` maps the code of a problem to its fix.
 
-A fix is computed on demand by its function, which gets a `Place`. It returns a title and a change
-of the region's text, or None if there is no fix. `as_edit` converts the change to an edit of the
-file.
+A fix is computed on demand by a function that receives a `Place`. The function returns a title and
+a change of the region's text, or None if there is no fix. `as_edit` converts the change to an edit
+of the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 @classes.frozen
 class Change:
-    """A change of a region's text. If `lines` is True, it changes whole lines."""
+    """A change of a region's text. If `lines` is True, it inserts or replaces whole lines."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Change:
 
 @classes.frozen
 class Place:
-    """The position of a problem, from `start` to `end` in the `text` of a part."""
+    """The place of a problem: from `start` to `end` in the `text` of a part."""
 
     part: ParsedRegion
     text: str
@@ -52,12 +52,12 @@ class Place:
 
     @property
     def line(self) -> int:
-        """The start of the line in which the problem starts."""
+        """The offset at which the line with the start of the problem begins."""
         return self.text.rfind("\n", 0, self.start) + 1
 
     @property
     def found(self) -> str:
-        """The text that has the problem."""
+        """The text in which the problem was found."""
         return self.text[self.start : self.end]
 
 
@@ -135,11 +135,11 @@ FIXES: Mapping[str, Callable[[Place], Made]] = {
     "unclosed-here": _unclosed_here,
 }
 GUESSES = frozenset({"undefined-variable"})
-"""The codes of problems whose fix may differ from what the user intended."""
+"""The codes of problems for which the fix is only a guess at what the user intended."""
 
 
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
-    """Return the fix for a problem of a part, as edits of `file`, which is the whole file's text.
+    """Return the fix for a problem of a part as an edit of `file`, the text of the whole file.
 
     Returns an empty tuple if there is no fix.
     """
@@ -153,7 +153,7 @@ def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
 
 
 def as_edit(change: Change, region: regions.Region, text: str) -> Edit:
-    """Return a change of a region as an edit of `text`, which is the whole file's text."""
+    """Return a change of a region as an edit of `text`, the text of the whole file."""
     start = region.to_file(change.start)
     if not change.lines:
         return Edit(start, region.to_file(change.end), change.text)

@@ -1,4 +1,4 @@
-"""Diagnostics for editors, and the problems in regions that they are derived from."""
+"""Diagnostics for editors, and the problems in regions from which they are made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 
 @classes.frozen
 class Fix:
-    """A fix for a problem, as edits. If `guess` is True, the user may have meant another fix."""
+    """A fix for a problem, as edits. If `guess` is True, it may not be what the user intended."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -29,7 +29,7 @@ class Fix:
 
 @classes.frozen
 class Diagnostic:
-    """A problem in a document: its span, severity, code and message."""
+    """A problem in a document, as an editor shows it: its span, severity, code and message."""
 
     span: Span
     severity: Severity
@@ -39,7 +39,7 @@ class Diagnostic:
 
 @classes.frozen
 class Finding:
-    """A diagnostic, and a function that computes its fixes."""
+    """A diagnostic, and a function that computes the fixes for it."""
 
     diagnostic: Diagnostic
     fixes: Callable[[], tuple[Fix, ...]] = tuple
@@ -47,7 +47,7 @@ class Finding:
 
 @classes.frozen
 class Problem:
-    """A problem whose offsets are relative to the text of its region."""
+    """A problem in a region. Its offsets are relative to the text of the region."""
 
     start: int
     end: int
@@ -56,7 +56,7 @@ class Problem:
     message: str
 
     def moved(self, by: int) -> Problem:
-        """Return the problem with its offsets increased by `by`, which may be negative."""
+        """Return the problem with its offsets increased by `by`, which can be negative."""
         return classes.evolve(self, start=self.start + by, end=self.end + by)
 
 

@@ -1,4 +1,4 @@
-"""Checks of names in a request file: imports, duplicates, circular and unknown references."""
+"""Checks of the names in a request file: imports, duplicates, circular and unknown references."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def of_names(analysis: Analysis) -> Iterator[Problem]:
-    """Yield the problems with imports and with the names of requests, with offsets in the file."""
+    """Yield problems with imports and with names of requests. Offsets refer to the whole file."""
     imports, text = analysis.imports, analysis.text
     if analysis.kind != "http":
         return
@@ -55,10 +55,10 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _may_be_wrong(analysis: Analysis) -> bool:
-    """Return whether two requests may share a name, or a request may depend on itself.
+    """Return whether two requests might share a name, or a request might depend on itself.
 
-    A name refers to the closest request above that has this name. Therefore no request can depend
-    on itself if each one needs only requests above it.
+    A name refers to the closest request above that has it. If no request needs a request below it,
+    none can depend on itself.
     """
     named = analysis.named
     if not named or analysis.imports is not None:
@@ -76,7 +76,7 @@ def _may_be_wrong(analysis: Analysis) -> bool:
 
 
 def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
-    """Yield the problems with the names of requests in the main document of `imports`."""
+    """Yield the problems with names of requests in the main document of `imports`."""
     document = imports.main.document
     for again, first in namesakes(document):
         naming = again.directive("name")
@@ -88,10 +88,10 @@ def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
 
 @classes.define(eq=False)
 class _Visit:
-    """A request on the current path of the search for cycles.
+    """A request on the current path of a depth-first search for cycles.
 
-    `needs` yields the requests that it needs, and `at` is its reference to the next request on the
-    path.
+    `needs` yields the requests that it refers to, and `at` is the offset of its reference to the
+    next request on the path.
     """
 
     request: ParsedRequest
@@ -100,10 +100,10 @@ class _Visit:
 
 
 def _circles(imports: Imports, text: str) -> Iterator[Problem]:
-    """Yield the requests that depend, directly or indirectly, on their own responses.
+    """Yield a problem for each cycle of requests that depend on their own responses.
 
-    A cycle through imported files is reported at the reference in the document itself that leads
-    into the cycle.
+    If a cycle is in imported files, the problem is at the document's own reference that leads into
+    it.
     """
     own = imports.main.document
     done: set[int] = set()

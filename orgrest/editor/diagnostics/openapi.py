@@ -1,6 +1,6 @@
-"""Checks of requests against OpenAPI descriptions that are possible before sending.
+"""Checks a request against OpenAPI descriptions before it is sent.
 
-Bodies and patterns are only checked in runs, because that needs a separate process.
+Bodies and patterns are only checked in runs, because this requires a separate process.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @classes.frozen
 class About:
-    """The descriptions that may apply to a request.
+    """The OpenAPI descriptions that may apply to a request.
 
-    `is_named` is False if the document does not name the descriptions. In that case, they apply
-    only to requests that match one of their operations. `broken` is the problem with reading the
-    named description, or None.
+    `is_named` is False if the document does not name them. In that case, they apply only if the
+    request matches one of their operations. `broken` is the problem with reading the named
+    description, or None.
     """
 
     descriptions: tuple[Description, ...] = ()
@@ -52,7 +52,7 @@ def chosen(
     described: Described,
     default: str,
 ) -> About:
-    """Return the descriptions that may apply to a request in `text`.
+    """Return the OpenAPI descriptions that may apply to a request in `text`.
 
     `default` is the value of the header argument ``:openapi``, or empty.
     """
@@ -72,7 +72,7 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield a request's violations of the first description in `about` that it violates."""
+    """Yield how a request violates the first description in `about` that it does not satisfy."""
     for description in about.descriptions:
         reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"
@@ -119,9 +119,9 @@ def _wrong(
 
 
 def _plainly_wrong(part: Part) -> str | None:
-    """Return the problem with a value, or None if it has none or is an object or a list.
+    """Return the problem with a scalar value, or None if there is none.
 
-    Only the value's type and enumeration are checked.
+    Only the value's type and enumeration are checked. Objects and lists are not checked.
     """
     schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")

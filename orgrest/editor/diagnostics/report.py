@@ -1,8 +1,8 @@
-"""Finds the problems of a document with the checks, and caches them for the next version.
+"""Runs the checks on a document, and caches the problems found for its next version.
 
-Nothing is sent, and no files are read. The checks only test whether files can be read. The problems
-of a part depend on its text, the definitions in other parts and the settings of its region. While
-these are unchanged, the findings of an earlier report are reused.
+Nothing is sent, and no file contents are read: the checks only test whether files can be read. The
+problems of a part depend on its text, the definitions in other parts, and the settings of its
+region. As long as these are unchanged, the findings of an earlier report are reused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
 def _given_by(environment: Environment) -> Hashable:
-    """Return the variables of the chosen environments, and the errors in environment files."""
+    """Return the variables of the chosen environments, and the errors in environment files.
+
+    The result is compared to find out whether an environment has changed.
+    """
     wrong = tuple(str(file.error) for file in environment.every.broken)
     with contextlib.suppress(OrgrestError):  # reported where a variable is not found
         return wrong, tuple(environment.settings().items())
@@ -45,10 +48,10 @@ def _given_by(environment: Environment) -> Hashable:
 
 
 class Report:
-    """The problems of one analysis. `diagnostics` lists them in document order."""
+    """The problems that the checks find in an analysis. `diagnostics` is in document order."""
 
     def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
-        """Find the problems. Reuse the problems in `before`, the report on an earlier text."""
+        """Find the problems, reusing those in `before`, the report on an earlier version."""
         self.analysis = analysis
         self._is_described = "openapi" in analysis.text or _has_one_beside(analysis)
         self._of_descriptions: VersionCache[Hashable, tuple[Problem, ...]] = VersionCache(
@@ -57,7 +60,7 @@ class Report:
         self._context = analysis.new_context()
         self._around = self._outside()
         self._sets: Hashable = None
-        """Everything set by the parts of a request file, if descriptions are checked."""
+        """All names that the parts of a request file set, or None if OpenAPI is not checked."""
         if self._is_described and analysis.document is None:
             self._sets = tuple([part.reading.sets for part in analysis.parts])
         self._known: dict[Hashable, tuple[Problem, ...]] = {}
@@ -74,7 +77,7 @@ class Report:
         self._before = {}
 
     def _outside(self) -> Hashable:
-        """Return everything outside of the document's text that problems depend on."""
+        """Return everything outside of the document's text that affects its problems."""
         analysis = self.analysis
         environment: Hashable = ()
         if not all(part.restclient for part in analysis.parts):
@@ -93,7 +96,7 @@ class Report:
         )
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
-        """Return the fixes for a diagnostic of this report. The fixes are computed on demand."""
+        """Return the fixes for a diagnostic of this report, which are computed on demand."""
         make = self._fixes.get(diagnostic)
         return make() if make is not None else ()
 
@@ -125,7 +128,7 @@ class Report:
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
-        """Return a finding for a problem of a region, with its position in the file."""
+        """Return a finding for a problem of a region, with the problem's position in the file."""
         start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
         span = Span(start, max(start, end))
         text = self.analysis.text
@@ -193,7 +196,10 @@ class Report:
             yield from problems
 
     def _may_be_empty(self, part: ParsedRegion) -> bool:
-        """Return whether a part may lack requests: if empty, never sent or used by others."""
+        """Return whether a part without requests is not a problem.
+
+        This is the case if it has no text, is never evaluated, or is inserted into other blocks.
+        """
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
@@ -211,7 +217,7 @@ def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
-    """Return whether the problems of a part depend only on what their cache key covers."""
+    """Return whether the problems of a part depend on nothing besides the part's cache key."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
@@ -220,10 +226,10 @@ def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
 
 
 def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
-    """Return, by cache key, the problems that the change to a request file cannot affect.
+    """Return, by cache key, the problems that the latest change of a request file cannot affect.
 
     A change affects the parts whose text changed. It also affects the parts that mention a name
-    that is now defined differently, or a name that depends on such a name.
+    whose definition changed, or a name that depends on such a name.
     """
     old = [part.reading for part in before.analysis.parts]
     new = [part.reading for part in analysis.parts]
@@ -267,7 +273,7 @@ def _of_request(
     start: int,
     definitions: Sequence[syntax.Definition],
 ) -> list[Problem]:
-    """Return the problems of a request and of the definitions above it, from `start` on."""
+    """Return the problems of a request and of the definitions above it, starting from `start`."""
     checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
@@ -280,7 +286,7 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether a file beside the document may be an OpenAPI description."""
+    """Return whether a file near the document may be an OpenAPI description."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside
@@ -289,7 +295,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Return whether a problem may be resolved by text that other blocks insert into this text."""
+    """Return whether text that other blocks insert into this text may solve a problem."""
     if problem.code == "undefined-variable":
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
@@ -299,7 +305,7 @@ def _excusable(problem: Problem, text: str) -> bool:
 def _told(
     text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
 ) -> Iterator[Problem]:
-    """Yield errors and notices as problems, except for those above `start`."""
+    """Yield errors and notices as problems, unless they are above the offset `start`."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
     for problem in both:
         if problem.offset is None or problem.offset < start:

@@ -1,7 +1,7 @@
 """Checks for suspicious parts of a request that is valid and can be sent.
 
 Syntax errors and undefined values are found by parsing and expansion (`orgrest.http`). Each check
-in the table `CHECKS` is a generator of problems. A new check is a new function with a row in the
+in the table `CHECKS` is a generator of problems. To add a check, add a function and a row in the
 table.
 """
 
@@ -27,9 +27,9 @@ LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 
 @classes.frozen
 class Subject:
-    """A request in its region's `text`: as `parsed`, and with its variables expanded (`checked`).
+    """A request to check, both as `parsed` and after expanding its variables (`checked`).
 
-    `definitions` are the definitions right above it.
+    `text` is the text of its region, and `definitions` contains the definitions directly above it.
     """
 
     text: str
@@ -106,7 +106,10 @@ def _json(subject: Subject) -> Iterator[Problem]:
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
-    """Return the template's index that corresponds to the index `at` in the expanded `pieces`."""
+    """Return the index in a template for the index `at` in its expanded text.
+
+    `pieces` lists the pieces of the expanded text, each with its index in the template.
+    """
     for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
         if at < len(text):
             return min(index + at, max(following - 1, index)) if following > index else index + at
