@@ -1,15 +1,15 @@
-r"""Documents on disk: read as text, and saved atomically.
+r"""Documents on disk: reading them as text, and saving them atomically.
 
 The text has ``\n`` line ends. Saving restores the line ends, the byte order mark and the encoding
-of the file, so that unchanged text yields the bytes that were read. The line ends of a file are LF,
+of the file, so unchanged text yields the same bytes as were read. The line ends of a file are LF,
 CRLF or CR throughout. A mixture counts as LF with stray CRs, as in Emacs. The encoding is UTF-8,
-else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
+else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which preserves every byte.
 
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
 document has not changed since it was read, and renames the file into place. Symbolic links are
 followed. Mode, owner, extended attributes and access control lists are kept. A file with several
 hard links is overwritten in place. This is not atomic, so a complete copy is kept next to it in the
-meantime. If a save is killed, the next save removes its temporary file, but not this copy.
+meantime. If a save is killed, the next save removes its temporary file, but not such a copy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
-"""The suffixes of request files. Other documents are Org documents."""
+"""The suffixes of request files. Documents with any other suffix are Org documents."""
 
 _COOKIE = compiled(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
@@ -42,13 +42,13 @@ _MARKS = (
 )
 
 _WIDE = {2: "UTF-16", 3: "UTF-32"}
-"""Encodings by the number of NUL bytes among four consecutive bytes of ASCII text."""
+"""Wide encodings, by the number of NUL bytes in four consecutive bytes of encoded ASCII text."""
 
 
 def resolved(path: Path) -> Path:
-    """Return a path with symbolic links resolved. Raises OSError if links form a loop.
+    """Return a path with symbolic links resolved. Raises OSError if the links form a loop.
 
-    `Path.resolve` itself does not raise for a loop since Python 3.13.
+    Since Python 3.13, `Path.resolve` itself does not raise an error for a loop.
     """
     target = path.resolve()
     if any(os.path.islink(part) for part in (target, *target.parents)):  # noqa: PTH114 (never raises)
@@ -69,11 +69,11 @@ class FileError(OrgrestError):
 
 
 class FileChangedError(FileError):
-    """Raised if the file on disk has changed since it was read."""
+    """Raised if the file on disk has changed since it was last read."""
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that an encoding lacks with JSON escapes (a codec error handler)."""
+    """Return JSON escapes for characters that an encoding lacks (a codec error handler)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -92,7 +92,7 @@ _READ_AS_LATIN = "the file was read as Latin-1, and requests are sent in UTF-8"
 class Encoding:
     """The encoding of a file's text: its codec, byte order mark and line end.
 
-    `notes` says so if the codec is a guess.
+    If the codec is only a guess, `notes` contains a message that says so.
     """
 
     codec: str = "utf-8"
@@ -107,7 +107,7 @@ class Encoding:
         return self.mark + text.encode(self.codec, "orgrest.json")
 
     def lacks(self, text: str) -> bool:
-        """Return whether this encoding lacks a character of `text`."""
+        """Return whether `text` contains a character that this encoding cannot represent."""
         try:
             text.encode(self.codec)
         except UnicodeEncodeError:
@@ -141,7 +141,7 @@ def _line_that_is_not_utf8(data: bytes) -> int:
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
     """Return the text and the encoding of a document, like `decode`.
 
-    Raises FileError if the bytes are not text. `file` is the file's name in that error.
+    Raises FileError if the bytes are not text. `file` is the name of the file in the error.
     """
     text, encoding = decode(data)
     if "\0" in text:
@@ -164,7 +164,7 @@ def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
 
 
 def _try(data: bytes, codec: str) -> str | None:
-    """Return `data` as text, or None if encoding that text would not restore `data`."""
+    """Return `data` as text, or None if encoding the text again would not yield `data`."""
     try:
         text = data.decode(codec)
         return text if text.encode(codec) == data else None
@@ -205,7 +205,7 @@ def read_bytes(path: Path) -> bytes:
 
 @classes.define
 class File:
-    """A document that was read from a file, with the data needed to save it."""
+    """A document that was read from a file, with the data that is needed to save it."""
 
     path: Path
     text: str
@@ -220,10 +220,10 @@ class File:
         return cls(path, text, encoding, data)
 
     def save(self, text: str) -> bool:
-        """Replace the text of the file with `text`, and return whether this changed the file.
+        """Replace the content of the file with `text`, and return whether this changed the file.
 
-        Raises FileChangedError if the file changed since it was read, and FileError if it cannot be
-        written. In both cases the file is left as it was.
+        Raises FileChangedError if the file has changed since it was read, and FileError if it
+        cannot be written. In both cases, the file is left unchanged.
         """
         data = self.encoding.encode(text)
         target = self.path.resolve()
@@ -247,7 +247,7 @@ class File:
     def is_unchanged(self) -> bool:
         """Return whether the file is the same as when it was last read or saved.
 
-        The result is also True if the file can no longer be read.
+        Returns True as well if the file can no longer be read.
         """
         try:
             return read_bytes(self.path) == self._data
@@ -255,16 +255,17 @@ class File:
             return True
 
     def check_writable(self) -> None:
-        """Raise FileError if the file or its folder is read-only, so that `save` would fail."""
+        """Raise FileError if `save` would fail because the file or its folder is read-only."""
         target = self.path.resolve()
         _check_writable(target, self.path)
         if not os.access(target.parent, os.W_OK):
             raise FileError("the folder is read-only", file=str(self.path))
 
     def save_beside(self, text: str) -> Path:
-        """Write `text` to ``FILE.orgrest-results`` and return that path. Raises FileError.
+        """Write `text` to a file named ``FILE.orgrest-results``, and return its path.
 
-        If that file exists, a number is added to the name: ``-2``, ``-3`` and so on.
+        If a different file with that name exists, a number is added to the name: ``-2``, ``-3`` and
+        so on. Raises FileError.
         """
         data = self.encoding.encode(text)
         name = f"{self.path.name}.orgrest-results"
@@ -285,14 +286,15 @@ class File:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file atomically. Raises FileError."""
+    """Write a file atomically. Raises FileError if it cannot be written."""
     _replace(path.resolve(), data, path)
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file atomically from an iterable of its pieces. Raises FileError.
+    """Write a file atomically, from consecutive pieces of its content. Raises FileError.
 
-    A device or pipe is written to directly, not atomically. Exceptions from `pieces` propagate.
+    A device or pipe is written to directly, not atomically. Exceptions raised by `pieces`
+    propagate.
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
@@ -306,12 +308,12 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Atomically write a file that only its owner may read. Raises FileError."""
+    """Atomically write a file that only its owner can read. Raises FileError."""
     _replace(path.resolve(), data, path, private=True)
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file and create its folder. Raises FileError if it exists with different content."""
+    """Write a file, creating its folder. Raises FileError if it exists with other content."""
     if path.exists() and path.read_bytes() != data:
         raise FileError("the file already exists with different content", file=str(path))
     path.parent.mkdir(exist_ok=True)
@@ -319,7 +321,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write_result(path: Path, data: bytes) -> None:
-    """Write a result file, and create the folders above it. Raises FileError."""
+    """Write a result file, creating the folders that contain it. Raises FileError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -344,9 +346,10 @@ def entries(directory: Path, folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def _locked(target: Path) -> Iterator[None]:
-    """Prevent other runs from saving a document. Raises OSError if it does not exist.
+    """Hold a lock so that no other run saves a document. Raises OSError if it does not exist.
 
-    A save replaces the locked file, so a run that waited for the lock finds different bytes.
+    Saving replaces the locked file, so a run that waited for the lock finds that the file has
+    changed.
     """
     with target.open("rb") as stream:
         try:
@@ -367,7 +370,11 @@ def _replace(
     private: bool = False,
     new: bool = False,
 ) -> None:
-    """Write a file atomically. If `new` is True, raise FileExistsError if it exists."""
+    """Write a file atomically. If `new` is True, raise FileExistsError if the file exists.
+
+    `shown` is the name of the file in errors. If `private` is True, only its owner can read the
+    file.
+    """
     temporary.remove_left(target)
     temporary_file: Path | None = None
     try:
@@ -406,7 +413,7 @@ def _replace(
 
 
 def _move_to_free(source: Path, target: Path) -> None:
-    """Rename a file. Raises FileExistsError if the new name exists."""
+    """Rename a file. Raises FileExistsError if a file with the new name exists."""
     try:
         os.link(source, target)
     except FileExistsError:
@@ -420,10 +427,10 @@ def _move_to_free(source: Path, target: Path) -> None:
 
 
 def _write_into(target: Path, data: bytes) -> None:
-    """Overwrite the file in place. If there is not enough space, it is left unchanged.
+    """Overwrite a file in place. If there is not enough space, the file is left unchanged.
 
-    Unlike a rename, this is not atomic. If the process is killed meanwhile, the file contains a
-    mixture of the old and the new content. The complete new content then remains in
+    Unlike a rename, this is not atomic. If the process is killed in the meantime, the file contains
+    a mixture of the old and the new content. The complete new content then remains in
     `.NAME.XXXXXXXX.saved`, which is never removed automatically.
     """
     with target.open("r+b", buffering=0) as out:
@@ -442,13 +449,13 @@ def _write_into(target: Path, data: bytes) -> None:
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Raise FileError if a file is read-only. Renaming would replace it without an error."""
+    """Raise FileError if a file is read-only. A rename would replace it without an error."""
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError("the file is read-only", file=str(shown))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder so that a rename in it survives a crash, if the system supports that."""
+    """Flush a folder to disk, if the system supports that, so that a rename survives a crash."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

@@ -93,7 +93,7 @@ def as_text(text: str, media: str, schema: Node) -> Any:
 def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = ()) -> Found | None:
     """Return the value of a parameter in a query, or None if it is missing.
 
-    If each property of an object is written as a pair of its own, the pairs with a name in `others`
+    If the properties of an object are written as separate pairs, the pairs with a name in `others`
     belong to other parameters. Raises WrongError if the value is malformed, and UnreadError if it
     cannot be checked.
     """

@@ -146,7 +146,7 @@ class Checked:
         """Return the request that contains the offset `inside` in the text of a part, or None.
 
         In a request file, an offset outside of all requests of the part belongs to the first
-        request below the part or, if there is none, to the last request above it.
+        request below the part or, at the end of the file, to the last request above it.
         """
         request = part.parsed.request_at(inside)
         if request is not None:
@@ -317,7 +317,7 @@ class Analysis:
         return name in self._captured.first
 
     def part_at(self, offset: int) -> ParsedRegion | None:
-        """Return the part at an offset or, if there is none, the next part below it, or None."""
+        """Return the part at an offset, else the next part below it, else None."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
@@ -393,7 +393,7 @@ class Analysis:
     def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
         """Add the variables that a request captures to a context.
 
-        Their values are those of an earlier run, or `UNKNOWN` if there are none.
+        Their values are from an earlier run, or `UNKNOWN` if no earlier run captured them.
         """
         for capture in request.captures:
             value = self.remembered.get(capture.name, UNKNOWN)

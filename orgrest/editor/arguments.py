@@ -77,7 +77,7 @@ def of_properties(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield (text, offset, language) for the header arguments in properties.
 
-    The language "" stands for all languages. Only the lines from `first` up to, but not including,
+    The language "" means all languages. Only the lines from `first` up to, but not including,
     `last` are searched. Lines are counted from 0.
     """
     if first == 0 and last is None and "header-args" not in document.text.lower():

@@ -1,8 +1,8 @@
 """Lays out a JSON, XML or GraphQL body, which may contain variables. This changes what is sent.
 
-The new body consists of the same tokens as the old one: numbers, strings, escapes and repeated keys
-stay as written. `find` returns an edit for the request at an offset, unless the edit would change
-anything besides the body.
+The new body consists of the same tokens as the old body: numbers, strings, escapes and repeated
+keys stay as written. `find` returns an edit for the request at an offset, unless the edit would
+change anything except the body.
 """
 
 from __future__ import annotations

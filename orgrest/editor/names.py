@@ -3,8 +3,9 @@
 They are used for definitions, references and renaming. The variables of a request file are visible
 in the whole file. The variables of an Org block belong to the block, together with the `:var`
 assignments above it and the arguments with which other blocks call it. Variables that the block
-captures are also visible in the blocks below it, and a `:var` of a property line is visible in all
-blocks that inherit it. Element names are visible in the whole document, ignoring case.
+captures are also visible in the blocks below it, and a variable that `:var` sets in a property is
+visible in all blocks that inherit the property. Names of elements are visible in the whole
+document, and their case is ignored.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class RenameError(OrgrestError):
 
 @classes.frozen
 class Occurrence:
-    """An occurrence of a name, without the marks around it.
+    """One occurrence of a name in the text, without the marks around the name.
 
     `part` is the index of the region to which a variable belongs. It is -1 for a variable that
     several regions share, and None for the name of an element.
@@ -65,14 +66,14 @@ class Occurrence:
     role: Role
     part: int | None = None
     request: bool = False
-    """Whether this is the name of a request in a request file, not of a variable."""
+    """Whether the name is that of a request in a request file, as opposed to a variable."""
 
 
 @classes.frozen
 class _Mention:
-    """An occurrence of an element's name.
+    """An occurrence of an Org element's name.
 
-    For a call, `given` contains its arguments, and `given_start` is their position.
+    For a call, `given` contains the arguments of the call, and `given_start` is their offset.
     """
 
     name: str
@@ -83,12 +84,12 @@ class _Mention:
 
 
 class Names:
-    """All names of a document and their occurrences."""
+    """All names in a document and their occurrences, which are searched for on first use."""
 
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
-        """Prepare to search the parse results of `analysis` for names, which is done on first use.
+        """Prepare to search `analysis` for names, which happens on first use.
 
-        The names found in `before`, which belong to an earlier text, are reused.
+        The names found in `before`, which belong to an earlier version, are reused.
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}
@@ -98,12 +99,12 @@ class Names:
 
     @property
     def variables(self) -> list[Occurrence]:
-        """The variables, with their definitions and uses."""
+        """The occurrences of variables, both definitions and uses."""
         in_parts = (occurrence for part in self.analysis.parts for occurrence in self.in_part(part))
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
     def in_part(self, part: ParsedRegion) -> list[Occurrence]:
-        """Return the names of variables and requests in a part, which is searched on first use."""
+        """Return the occurrences of variables and of requests' names in a part."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
@@ -140,7 +141,7 @@ class Names:
 
     @cached_property
     def elements(self) -> list[Occurrence]:
-        """The names of blocks, tables and other elements."""
+        """The occurrences of names of blocks, tables and other Org elements."""
         return [
             Occurrence(
                 mention.name,
@@ -172,7 +173,7 @@ class Names:
         return occurrences
 
     def _mentions(self) -> Iterator[tuple[_Mention, int]]:
-        """Yield (mention, section offset) for each mention of an element."""
+        """Yield each mention of an Org element, together with the start of its section."""
         document = self.analysis.document
         if document is None:
             return
@@ -184,7 +185,7 @@ class Names:
     # ------------------------------------------------------------------------------- answers
 
     def at(self, offset: int) -> Occurrence | None:
-        """Return the name at an offset, or None."""
+        """Return the occurrence of a name at an offset, or None."""
         part = self.analysis.part_at(offset)
         # Usually the name is in this part, so the rest of a long document need not be parsed.
         near = self.in_part(part) if part is not None else []
@@ -199,7 +200,7 @@ class Names:
         yield from self.elements
 
     def same(self, name: Occurrence) -> list[Occurrence]:
-        """Return all occurrences of the thing that `name` refers to, in document order."""
+        """Return all occurrences of the same variable, request or element, in document order."""
         if name.part is None:
             folded = name.name.lower()
             occurrences = [
@@ -227,7 +228,7 @@ class Names:
         return sorted(dict.fromkeys(occurrences), key=lambda occurrence: occurrence.span.start)
 
     def _parts_of(self, name: str, index: int) -> frozenset[int]:
-        """Return the parts in which a name has the same meaning as in the part `index`."""
+        """Return the indexes of the parts in which a name means the same as in the part `index`."""
         parts = self.analysis.parts
         if self.analysis.kind == "http":
             return frozenset(part.index for part in parts if name in part.region.text)
@@ -266,14 +267,17 @@ class Names:
         return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part in which this variable has its value, or None if there is no such part."""
+        """Return a part in which the variable `name` has its value, or None if it has no value."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return the last definition above `name`, or else all definitions of the same name."""
+        """Return the last definition of `name` above it, or all definitions if all are below it.
+
+        For the name of an element, return all definitions.
+        """
         definitions = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
         above = [
             occurrence for occurrence in definitions if occurrence.span.start <= name.span.start
@@ -281,9 +285,9 @@ class Names:
         return above[-1:] if above and name.part is not None else definitions
 
     def in_file(self, name: Occurrence) -> Location | None:
-        """Return the location of a name's definition in another file, or None.
+        """Return the location where a name is defined in another file, or None.
 
-        In that file, the name of a request may also be given as `### name`.
+        In that file, a request can also be named by a line `### name`.
         """
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
@@ -293,9 +297,10 @@ class Names:
         return self.analysis.variable_imported(name.name)
 
     def rename(self, name: Occurrence, new: str) -> list[Edit]:
-        """Return the edits that rename a name.
+        """Return the edits that rename all occurrences of a name.
 
-        Raises RenameError if `new` is not a valid name or would change the meaning of other text.
+        Raises RenameError if `new` is not a valid name or already exists, if the name is not
+        defined in this document, or if the edits would change the meaning of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -333,7 +338,7 @@ class Names:
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
-        """Raise RenameError if renaming would add or remove references to the new name."""
+        """Raise RenameError if the edits would add references to the new name or remove some."""
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
         moved = after.at(places[0].span.start)
@@ -351,7 +356,7 @@ def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
 
 
 def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
-    """Return the mentions of elements in a section, with offsets relative to its start."""
+    """Return the mentions of Org elements in a section. Offsets are relative to its start."""
     base, first, blocks = placed.start, placed.line, placed.blocks
     last = placed.end
     inside = {
@@ -386,7 +391,7 @@ def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
 
 
 def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
-    """Yield a mention for each element that is named in the value of a header argument."""
+    """Yield a mention for each Org element that the value of a header argument names."""
     for assignment in assignments(text):
         if lisp.NUMBER.fullmatch(assignment.value.split(None, 1)[0] if assignment.value else ""):
             continue
@@ -398,7 +403,7 @@ def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
 
 
 def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
-    """Yield the templates in a region, that is, the texts in which variables are replaced."""
+    """Yield the templates in a region, which are the texts in which variables are replaced."""
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             yield item.value
@@ -426,7 +431,7 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
 
 
 def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
-    """Yield the occurrences of variables in a region's text, as (name, offset, role)."""
+    """Yield (name, offset, role) for each occurrence of a variable in a region's text."""
     text = part.region.text
     for name, at in _references(part):
         is_other = name.startswith("$") or referred(name, part.named) is not None
@@ -448,7 +453,7 @@ def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
 
 
 def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
-    """Yield the occurrences of request names in a request file, as (name, offset, role)."""
+    """Yield (name, offset, role) for each occurrence of a request's name in a region's text."""
     if not part.named:
         return
     for text, at in _references(part):

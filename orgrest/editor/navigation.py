@@ -1,6 +1,6 @@
-"""Finds links to files and URLs, ranges for expanding a selection, and values of variables.
+"""Finds links to files and URLs, spans for expanding a selection, and the values of variables.
 
-The values are shown as hints. Secrets are masked.
+The values are shown as inlay hints. Secrets are masked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 16  # characters of a value in a hint, so that the rest of the line stil
 
 @classes.frozen
 class Link:
-    """A span of the document, and the URI that it links to."""
+    """A link in a document: the span of its text, and the URI that it leads to."""
 
     span: Span
     target: str
@@ -36,14 +36,14 @@ class Link:
 
 @classes.frozen
 class Hint:
-    """The value of a variable, to be shown right after its name."""
+    """An inlay hint: the value of a variable, which is shown directly after its name."""
 
     offset: int
     text: str
 
 
 def links(analysis: Analysis) -> list[Link]:
-    """Return the links in a document: imported files, body files, and URLs without variables.
+    """Return the links in a document: to imported files, body files, and URLs without variables.
 
     Files that the document may not read are left out.
     """
@@ -93,7 +93,7 @@ def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
 
 
 def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
-    """Return the spans to which a selection at an offset expands, the smallest first."""
+    """Return the spans to which an editor expands a selection at an offset, smallest first."""
     ranges = {Span(0, len(analysis.text))}
     if (name := names.at(offset)) is not None:
         ranges.add(name.span)
@@ -132,9 +132,9 @@ def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
 
 
 def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
-    """Return the values of the variables used within a span, if they are known before sending.
+    """Return inlay hints with the values of variables used in a span, if known before sending.
 
-    Secrets are masked. Values that differ at each use are left out.
+    Secrets are masked. Values that are different at each use are left out.
     """
     known_values: list[Hint] = []
     text = analysis.text

@@ -1,4 +1,4 @@
-"""The outline of a document: symbols, folding ranges, semantic tokens, code lenses."""
+"""The outline of a document: symbols, folding ranges, semantic tokens and code lenses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOKEN_TYPES: tuple[TokenType, ...] = (
     "keyword",
     "operator",
 )
-"""The types of tokens, named as in the protocol.
+"""The types of semantic tokens, named as in the Language Server Protocol.
 
 A URL or the value of a header is a string, the name of a header is a property, and `->` and `<<`
 are keywords.
@@ -52,7 +52,10 @@ _FUNCTION = re.compile(r"[ \t]*([A-Za-z_]\w*)(?=[ \t]*\()")
 
 @classes.frozen
 class Symbol:
-    """A request, a block or a variable: its name, details, extent and first line."""
+    """A symbol for a request, a block or a variable.
+
+    `span` is its whole extent, and `selection` is its first line.
+    """
 
     name: str
     detail: str
@@ -64,7 +67,7 @@ class Symbol:
 
 @classes.frozen
 class Token:
-    """A piece of text within one line, and its type."""
+    """A semantic token: the start, the end and the type of a piece of text within one line."""
 
     start: int
     end: int
@@ -75,7 +78,7 @@ class Token:
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """Return the symbols of requests and variables. In Org, they are nested in blocks' symbols."""
+    """Return the symbols of requests and variables. In Org, block symbols contain them."""
     symbols = [symbol for part in analysis.parts for symbol in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
         return symbols
@@ -97,7 +100,7 @@ def symbols_of(part: ParsedRegion, document: OrgDocument | None) -> tuple[Symbol
 
 
 def symbols_of_verb(analysis: Analysis) -> Iterator[Symbol]:
-    """Yield the symbols for verb requests and templates, which are headings and blocks."""
+    """Yield the symbols of verb's requests and templates, which are headings or blocks."""
     document = analysis.document
     if document is None or VERB not in document.text.lower():
         return
@@ -167,7 +170,7 @@ def folds_of(part: ParsedRegion, text: str) -> list[Span]:
 
 
 def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
-    """Return the tokens of all regions, or of the regions that touch `within`, in order."""
+    """Return the semantic tokens of all regions, or of those that touch `within`, in order."""
     tokens: list[Token] = []
     for part in analysis.parts:
         span = part.region.span
@@ -182,7 +185,7 @@ def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
 
 
 def tokens_of(part: ParsedRegion) -> Iterator[Token]:
-    """Yield the tokens of a part, in order."""
+    """Yield the semantic tokens of a part, in order."""
     to_file = part.region.to_file
     for start, end, kind in sorted(_tokens(part)):  # comments occur within requests, too
         at = to_file(start)
@@ -190,7 +193,7 @@ def tokens_of(part: ParsedRegion) -> Iterator[Token]:
 
 
 def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield the start, end and type of each token in a part.
+    """Yield (start, end, type) for each semantic token in a part.
 
     No token spans several lines, and tokens do not overlap.
     """
@@ -294,7 +297,7 @@ def _request(
 def _lines(
     template: syntax.Template, start: int, end: int, kind: TokenType
 ) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield one token for each line of a piece of a template."""
+    """Yield a token for each line of a piece of a template, from index `start` to `end`."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):
         piece = template.text[first:last].rstrip("\n")
@@ -307,7 +310,10 @@ def _lines(
 
 
 def lenses(analysis: Analysis) -> list[int]:
-    """Return the offsets of the requests that can be sent or, in Org, of their blocks."""
+    """Return the offsets at which code lenses are shown.
+
+    They are the starts of the requests that can be sent or, in Org, of their blocks.
+    """
     if analysis.document is None:
         parts = analysis.parts
         return [part.region.span.start + start for part in parts for start in part.reading.starts]

@@ -1,8 +1,8 @@
-"""A parsed region of a document: its requests, and the context of their variables.
+"""A parsed region of a document, called a part: its requests, and the context of its variables.
 
-Between two keystrokes most of a document stays the same. Therefore the data of a part is relative
-to its own text, and the data that it needs from the parts above is in a `Captured` that all parts
-share.
+While a user types, most of a document stays the same. Therefore the data of a part is relative to
+its own text, and the data that it needs from the parts above is in a `Captured` object that all
+parts share.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Fault:
-    """An error in a block's header arguments. `variable` names the ``:var`` that caused it."""
+    """An error in a block's header arguments. `variable` is the ``:var`` variable it is about."""
 
     code: str
     message: str
@@ -46,12 +46,12 @@ class Fault:
 
 
 class Captured:
-    """An index of the names that the parts of a document capture.
+    """An index of the variable names that the parts of a document capture.
 
     `first` maps each captured name to the index of the first part that captures it. `lengths` maps
     the length of a captured name to the index of the first part that captures a name of this
-    length. `everywhere` holds the names that a request file sets, all of which any of its parts may
-    use. `named` holds the names of the requests in the file and in the files that it imports.
+    length. `everywhere` contains the names that a request file sets, which all of its parts may
+    use. `named` contains the names of the requests in the file and in the files that it imports.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Captured:
     def share(self, parts: Iterable[ParsedRegion], before: Captured | None) -> None:
         """Let all parts of a request file use the names that any of them sets.
 
-        If the names are the same as in `before`, its set of names is reused.
+        If these names are the same as in `before`, its set object is reused.
         """
         contents = [part.reading for part in parts]
         self.everywhere = frozenset().union(*[content.set for content in contents])
@@ -75,7 +75,7 @@ class Captured:
         self.named = frozenset().union(*[content.named for content in contents])
 
     def add(self, index: int, names: frozenset[str]) -> None:
-        """Add the names that the next part captures. `index` is the index of that part."""
+        """Add the names that the part with the given `index` captures. Parts are added in order."""
         for name in sorted(names - self.first.keys()) if names else ():
             self.first[name] = index
             self.lengths.setdefault(len(name), index)
@@ -84,11 +84,11 @@ class Captured:
 
 @classes.define(eq=False)
 class BlockSettings:
-    """The settings of a block for its requests: header arguments, `:var` values and a folder.
+    """A block's settings for its requests: header arguments, `:var` values and the folder.
 
     `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` maps each
-    variable whose `:var` assignment has no value to the error. `refers` is True if the value of a
-    `:var` comes from another element of the document.
+    variable that `:var` does not set, because of an error, to the error message. `refers` is True
+    if the value of a `:var` variable comes from another element of the document.
     """
 
     arguments: header.Arguments = classes.field(factory=header.Arguments)
@@ -105,7 +105,8 @@ def settings_of(
 ) -> BlockSettings:
     """Return the settings of a region's block. Errors in its header arguments become `faults`.
 
-    The values of `:var` assignments may come from the document. `folder` is the document's folder.
+    The values of `:var` variables can come from elsewhere in `document`. `folder` is the folder of
+    the document.
     """
     settings, block = BlockSettings(), region.block
     if block is None:
@@ -154,19 +155,23 @@ _COLON = re.compile(r":([^\s:=][^\s:]*)")
 
 
 class RegionContent:
-    """The content of a region, independent of its position. `parsed` is its parse result."""
+    """The content of a region, independent of its position in the document.
+
+    `parsed` is the result of parsing it.
+    """
 
     def __init__(
         self, text: str, parsed: syntax.Document, *, in_org: bool, restclients: bool | None
     ) -> None:
-        """Keep the text of a request file, a part of a request file, or a block (`in_org`).
+        """Index the parse result of a request file, a part of one, or an Org block (`in_org`).
 
-        For a part of a file, `restclients` says whether the file is in restclient's language.
+        For a part of a request file, `restclients` says whether the file is in restclient's
+        language.
         """
         self.text = text
         self.parsed = parsed
         self.last_known: tuple[object, Hashable] = (None, None)
-        """The object that `ParsedRegion.known` depends on, and the value computed from it."""
+        """The last `ParsedRegion.known`, preceded by everything that it was computed from."""
         self._in_org = in_org
         self._restclients = restclients
         requests = parsed.requests
@@ -177,11 +182,11 @@ class RegionContent:
         self.is_complete = bool(requests) or any(
             isinstance(item, syntax.Import) for item in parsed.items
         )
-        """Whether the text has a request or an import, and therefore something to send."""
+        """Whether the text contains a request or an import, so that there is something to send."""
         self.begins_with_assertion = any(
             problem.code == "bad-assertion" for problem in parsed.problems
         )
-        """Whether there is an assertion above the first request."""
+        """Whether the text contains an assertion above its first request."""
 
     @cached_property
     def imports(self) -> bool:
@@ -191,12 +196,12 @@ class RegionContent:
 
     @cached_property
     def behind_colons(self) -> tuple[str, ...]:
-        """The words after colons in the text, each of which may start with a variable's name."""
+        """The words directly after colons, each of which may begin with the name of a variable."""
         return tuple(_COLON.findall(self.text))
 
     @cached_property
     def restclient(self) -> bool:
-        """Whether the text is in restclient's language, not in the language of request files."""
+        """Whether the text is in restclient's language instead of the language of request files."""
         if self._restclients is not None:
             return self._restclients
         items = self.parsed.items
@@ -206,7 +211,7 @@ class RegionContent:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The names of a request file's requests, which other requests may refer to."""
+        """The names of the requests, to which other requests in a request file may refer."""
         if self.restclient or self._in_org:
             return frozenset()
         return frozenset(request.name for request in self.parsed.requests if request.name)
@@ -220,13 +225,13 @@ class RegionContent:
 
     @cached_property
     def reads_files(self) -> bool:
-        """Whether a body is read from files, which may appear and disappear."""
+        """Whether a body is read from a file. Such a file may appear or disappear at any time."""
         bodies = (request.body for request in self.parsed.requests)
         return any(body is not None and (body.file or body.files) for body in bodies)
 
     @cached_property
     def defines_below(self) -> bool:
-        """Whether a variable is defined below the last request."""
+        """Whether a variable is defined below the last request of the text."""
         for item in reversed(self.parsed.items):
             if isinstance(item, syntax.ParsedRequest | syntax.Definition):
                 return isinstance(item, syntax.Definition)
@@ -234,7 +239,7 @@ class RegionContent:
 
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
-        """All names that other parts may use, as (name, kind, value as written)."""
+        """The names that other parts may use, as (name, kind, value as written)."""
         settings: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):
@@ -249,7 +254,7 @@ class RegionContent:
 
     @cached_property
     def links(self) -> tuple[tuple[str | None, frozenset[str]], ...]:
-        """The name of each request, with the names of the requests that it may refer to."""
+        """The name of each request, together with the names of requests to which it may refer."""
         if self.restclient or self._in_org:
             return ()
         return tuple((request.name, frozenset(_needs(request))) for request in self.parsed.requests)
@@ -283,7 +288,7 @@ class RegionContent:
 
     @cached_property
     def set(self) -> frozenset[str]:
-        """The names of the variables that the text sets, by definitions and captures."""
+        """The names of the variables that the text defines or captures."""
         return self.captures | self.definitions
 
 
@@ -300,8 +305,8 @@ def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
 class ParsedRegion:
     """A parsed region: its requests, the settings of its block, and the context of its variables.
 
-    `captured` is shared by all parts of the document, and `index` is the index of this part.
-    `read_settings` reads the block's settings on first use.
+    All parts of a document share one `captured`, and `index` is the index of this part.
+    `read_settings` returns the settings of its block and is called on first use.
     """
 
     def __init__(
@@ -312,7 +317,7 @@ class ParsedRegion:
         read_settings: Callable[[regions.Region], BlockSettings],
         parsed: Parsed,
     ) -> None:
-        """Parse a region, unless its parse result is cached in `parsed`."""
+        """Parse a region, unless the cache `parsed` contains its parse result."""
         self.region = region
         self.index = index
         self._captured = captured
@@ -320,7 +325,7 @@ class ParsedRegion:
         self._given: BlockSettings | None = None
         self.reading = self._read(parsed)
         self.earlier = captured.digest
-        """A cache key for the names that earlier blocks capture, and for their order."""
+        """A cache key for the names that earlier blocks capture, in their order."""
         captured.add(index, self.captures)
 
     def _read(self, parsed: Parsed) -> RegionContent:
@@ -358,12 +363,12 @@ class ParsedRegion:
 
     @property
     def restclient(self) -> bool:
-        """Whether the region is in restclient's language, not in the language of request files."""
+        """Whether the region is in restclient's language instead of request files' language."""
         return self.reading.restclient
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of the requests that a region of a request file may refer to."""
+        """The names of the requests to which a region of a request file may refer."""
         return self._captured.named
 
     @cached_property
@@ -387,7 +392,7 @@ class ParsedRegion:
         return reading.last_known[1]
 
     def sets(self, name: str) -> bool:
-        """Return whether the region's own text sets a variable called `name`."""
+        """Return whether the region's own text defines or captures a variable called `name`."""
         return name in self.reading.set
 
     def captures_above(self, name: str) -> bool:
@@ -405,14 +410,14 @@ class ParsedRegion:
 
     @property
     def lengths(self) -> list[int]:
-        """The lengths of the variable names that the region may use, greatest first."""
+        """The lengths of the variable names that the region may use, in descending order."""
         if self.region.kept is None:
             return self._captured.all_lengths
         above = {n for n, first in self._captured.lengths.items() if first < self.index}
         return sorted(above.union(map(len, self._own)), reverse=True)
 
     def context(self, document: values.Context) -> values.Context:
-        """Return the region's context, based on the context of its document."""
+        """Return the region's context for expanding requests, based on that of its document."""
         return document.block(self.given.values, self.given.literal, self.given.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:

@@ -1,8 +1,8 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor and
-the lines around the cursor between two requests, headings or blocks. The lines are parsed like the
-input of `orgrest import`.
+`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
+and all lines around the cursor between two requests, headings or blocks. The lines are parsed like
+the input of `orgrest import`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EDGE: Final = {
     "http": re.compile(r"^[ \t]*###.*\n?", re.MULTILINE),
     "org": re.compile(r"^(?:\*+ |[ \t]*#\+).*\n?", re.MULTILINE),
 }
-"""Patterns for the lines beyond which pasted text cannot extend."""
+"""Matches the lines that end pasted text, for each kind of document."""
 _OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
 _EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
 _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
@@ -33,7 +33,7 @@ _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
 
 @classes.frozen
 class Pasted:
-    """The conversion of pasted text: a title for the user, and the edit of the document."""
+    """The conversion of pasted text: a title to show to the user, and an edit of the document."""
 
     title: str
     edit: Edit
@@ -41,7 +41,7 @@ class Pasted:
 
 @classes.frozen
 class _Found:
-    """The requests found in some lines. `what` is the name of their format as shown to users."""
+    """The requests found in pasted lines. `what` is the name of their format, as users see it."""
 
     span: Span
     what: str
@@ -49,18 +49,18 @@ class _Found:
 
     @property
     def badness(self) -> tuple[int, int]:
-        """The number of notes about untranslated content, and the negated length of the span.
+        """A sort key: the number of notes about untranslated parts, and the negated length.
 
-        The candidate with the smallest value is the best.
+        The candidate with the smallest key is used.
         """
         notes = sum(1 for _ in self.collection.folder.all_notes())
         return notes, self.span.start - self.span.end
 
 
 def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
-    """Return the conversion of pasted text at a selection or, if it is empty, at the cursor.
+    """Return the conversion of pasted text in a selection or, if it is empty, at the cursor.
 
-    Returns None if there is no such text.
+    Returns None if there is no pasted text that can be converted.
     """
     requests = [
         request for span in _spans(text, kind, selection) if (request := _read(text, kind, span))
@@ -79,7 +79,7 @@ def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
 
 
 def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
-    """Yield the spans of lines that may be the pasted text."""
+    """Yield the spans of lines that might contain the pasted text."""
     if text[selection.start : selection.end].strip():
         yield _lines(text, selection.start, selection.end)
         return
@@ -89,7 +89,7 @@ def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
 
 
 def _between(edge: re.Pattern[str], text: str, offset: int, within: Span) -> Span:
-    """Return the span of the lines around an offset, up to the nearest `edge` on each side."""
+    """Return the span of the lines around an offset between the nearest matches of `edge`."""
     start, end = within.start, within.end
     for match in edge.finditer(text, within.start, within.end):
         if match.end() <= offset:
@@ -106,7 +106,7 @@ def _lines(text: str, start: int, end: int) -> Span:
 
 
 def _read(text: str, kind: Kind, span: Span) -> _Found | None:
-    """Return the requests in the lines of `span`, or None if their format is not known."""
+    """Return the requests in the lines of `span`, or None if their format is not recognized."""
     given = text[span.start : span.end]
     inner = given.strip()
     if not inner or len(inner) > _LONGEST:
@@ -141,7 +141,7 @@ def _what(text: str, kind: Kind) -> str | None:
 
 
 def _is_in_block(text: str, offset: int) -> bool:
-    """Return whether an offset in an Org text is inside a block."""
+    """Return whether an offset in the text of an Org document is inside a block."""
     inside = ""
     for match in _OPEN.finditer(text, 0, offset):
         if match[1].lower() == "begin":
@@ -152,7 +152,10 @@ def _is_in_block(text: str, offset: int) -> bool:
 
 
 def _written(text: str, kind: Kind, request: _Found) -> str | None:
-    """Return the converted requests as text, or None if a body would need a separate file."""
+    """Return the converted requests as text, or None if they cannot be written without loss.
+
+    For example, a body might need a separate file.
+    """
     from orgrest.convert.shared import documents
 
     make = documents.org_of if kind == "org" else documents.request_file_of

@@ -1,10 +1,10 @@
 r"""The text in an editor: its lines, positions in the client's units, and the client's changes.
 
 The Language Server Protocol gives a position as a line and a column. Lines end in LF, CRLF or CR.
-Columns are counted in units of UTF-8, UTF-16 or UTF-32. Everything else in orgrest counts the
-characters of a text with ``\n`` line ends. `orgrest.files` converts a file to this form if all of
-its lines end in CRLF, or all in CR. A `Text` converts between the two ways of counting. It is
-immutable: a change creates a new `Text`, so that a background thread can keep the version that it
+Columns are counted in units of UTF-8, UTF-16 or UTF-32. Everything else in orgrest uses offsets in
+characters, into a text with ``\n`` line ends. `orgrest.files` converts a file to this form if all
+of its lines end in CRLF, or all in CR. A `Text` converts between protocol positions and offsets. It
+is immutable: a change creates a new `Text`, so a background thread can keep the version that it
 started with.
 """
 
@@ -32,7 +32,7 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines of `text` with their ends. The last line, which may be empty, has no end."""
+    """Return the lines of `text` with their line ends. The last line has none and may be empty."""
     lines = _LINE.findall(text)
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")
@@ -40,7 +40,7 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str) -> str:
-    """Return `text` with each surrogate pair joined if its halves arrived in two changes."""
+    """Return `text` with surrogate pairs joined, whose halves may arrive in separate changes."""
     if text.isascii() or not _SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -56,7 +56,7 @@ class Place:
 
 @classes.frozen
 class Change:
-    """A change of a text: the characters from `start` to `end` became `length` characters."""
+    """A change of a text: the characters from `start` to `end` were replaced by `length` others."""
 
     start: int
     end: int
@@ -72,23 +72,23 @@ class Change:
 class Text:
     """The text of an open document at one moment.
 
-    `text` has LF line ends and is what orgrest parses. `newline` is the line ending of the
-    document. Offsets refer to `text`, except for the offsets of a `Change`, which refer to `raw`.
+    `text` has LF line ends and is the text that orgrest parses. `newline` is the line end that the
+    document uses. Offsets refer to `text`, except for those in a `Change`, which refer to `raw`.
     """
 
     def __init__(self, raw: str | list[str], encoding: Encoding = "utf-16") -> None:
-        """Keep the text that the client sent, given as a string or as lines."""
+        """Create a text from what the client sent, given as one string or as a list of lines."""
         self.lines = _split(_joined(raw)) if isinstance(raw, str) else raw
         self.encoding = encoding
 
     @cached_property
     def raw(self) -> str:
-        """The text with the document's own line ends."""
+        """The text as the client sent it, with the document's own line ends."""
         return "".join(self.lines)
 
     @cached_property
     def newline(self) -> str:
-        """The line ending of the document, or LF if its lines have different ends."""
+        """The line end that the document uses, or LF if its lines end differently."""
         return line_end(self.raw)
 
     @cached_property
@@ -109,7 +109,7 @@ class Text:
     # ------------------------------------------------------------------------------- places
 
     def _clamped(self, place: Place) -> tuple[int, int]:
-        """Return a position, clamped to the text, as a line and the index of a character in it."""
+        """Return the line of a position, and the index of its character, clamped to the text."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self.lines):
@@ -133,7 +133,7 @@ class Text:
         return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
 
     def offset(self, place: Place) -> int:
-        """Return the offset of a position, which is clamped to the end of its line."""
+        """Return the offset of a position. A column beyond the end of its line means that end."""
         line, index = self._clamped(place)
         return self._starts[line] + index
 
@@ -147,7 +147,7 @@ class Text:
         return [bisect_right(starts, offset, hi=end) - 1 for offset in offsets]
 
     def places_of(self, offsets: list[int]) -> list[tuple[int, int]]:
-        """Return the line and character of each offset. This is fast for offsets at line starts."""
+        """Return the (line, column) of each offset. This is fast for offsets at line starts."""
         starts = self._starts
         return [
             (line, 0 if starts[line] == offset else self.place(offset).character)
@@ -155,7 +155,7 @@ class Text:
         ]
 
     def place(self, offset: int) -> Place:
-        """Return the position of an offset in the client's units."""
+        """Return the position of an offset, with its column in the client's units."""
         line = self.line(offset)
         text = self.lines[line]
         index = offset - self._starts[line]
@@ -168,12 +168,12 @@ class Text:
         return Place(line, len(before.encode(codec, "surrogatepass")) // size)
 
     def raw_offset(self, offset: int) -> int:
-        """Return the offset in `raw` for an offset in `text`."""
+        """Return the offset in `raw` that corresponds to an offset in `text`."""
         line = self.line(offset)
         return self._raw_starts[line] + offset - self._starts[line]
 
     def from_raw(self, offset: int) -> int:
-        """Return the offset in `text` for an offset in `raw`."""
+        """Return the offset in `text` that corresponds to an offset in `raw`."""
         starts = self._raw_starts
         line = min(bisect_right(starts, offset, hi=len(self.lines)) - 1, len(self.lines) - 1)
         within = offset - starts[line]
@@ -182,13 +182,13 @@ class Text:
         return self._starts[line] + within
 
     def line_number(self, offset: int) -> int:
-        """Return the number of the line at `offset`, counting the LF line ends of `text` from 1."""
+        """Return the number of the line at an offset, counted from 1. Only LF ends a line."""
         return self.text.count("\n", 0, offset) + 1
 
     # ------------------------------------------------------------------------------ changes
 
     def change(self, start: Place, end: Place, new: str) -> tuple[Text, Change]:
-        """Return the text with `start` to `end` replaced by `new`, and the change of `raw`."""
+        """Return the text in which `new` replaces `start` to `end`, and the change of `raw`."""
         first, left = self._clamped(start)
         last, right = self._clamped(end)
         if (last, right) < (first, left):
@@ -206,17 +206,17 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return the `Text` in which `new` replaces the whole text, and the change of `raw`."""
+        """Return a text that consists of `new`, and the change of `raw`."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 
     def with_line_ends(self, new: str) -> str:
-        """Return `new` with the document's line ending in place of LF."""
+        """Return `new` with each LF replaced by the document's line end."""
         return new if self.newline == "\n" else new.replace("\n", self.newline)
 
 
 def _changed(start: int, old: str, new: str) -> Change:
-    """Return the change from `old` to `new`, without their common prefix and suffix."""
+    """Return the change that turns `old` into `new`, without their common prefix and suffix."""
     most = min(len(old), len(new))
     same = _common(most, lambda size: old.startswith(new[:size]))
     most -= same
@@ -225,5 +225,8 @@ def _changed(start: int, old: str, new: str) -> Change:
 
 
 def _common(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest size up to `most` for which `fits` is true, found by bisection."""
+    """Return the greatest number up to `most` for which `fits` is true, found by bisection.
+
+    `fits` must be true for all smaller numbers, too.
+    """
     return bisect_right(range(1, most + 1), 0, key=lambda size: not fits(size))

@@ -1,9 +1,9 @@
-"""The regions of a file that hold requests, and how their offsets map to the file's offsets.
+"""The regions of a file that contain requests, and how their offsets map to offsets in the file.
 
 A request file has a region for each part that can be parsed separately. An Org document has a
-region for each source block in a request language: the block's body as it is evaluated, without
-indentation and Org's commas. Editor features use the `parsed` document of a region and return
-offsets in the file.
+region for each source block in a request language. It is the body of the block as it is evaluated,
+without indentation and without Org's escaping commas. Editor features use the `parsed` document of
+a region and return offsets in the file.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ V = TypeVar("V")
 
 
 class VersionCache(Generic[K, V]):
-    """A cache of computed values, which passes from one version of a document to the next.
+    """A cache of computed values that is passed from one version of a document to the next.
 
-    Entries that a version does not use are dropped, unless it uses none at all.
+    Entries that a version does not use are dropped, unless it does not use any.
     """
 
     def __init__(self, before: VersionCache[K, V] | None = None) -> None:
-        """Create a cache that reuses the entries that the version `before` used."""
+        """Create a cache that reuses the entries of `before`, the cache of an earlier version."""
         self._now: dict[K, V] = {}
         self._before: dict[K, V] = (before._now or before._before) if before else {}
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the value of `key`. If it is not cached, compute it with `make` and cache it."""
+        """Return the cached value of `key`, which is computed with `make` if necessary."""
         value = self._now.get(key)
         if value is None:
             value = self._before.get(key)
@@ -60,11 +60,11 @@ class VersionCache(Generic[K, V]):
 
 @classes.frozen(eq=False)
 class LineMap:
-    """The text of a region, and the position of each of its lines relative to the region.
+    """The text of a region, and the position in the file of each of its lines.
 
-    `lines` lists the start of each line in `text`, and `starts` lists its start in the file,
-    relative to the region's start. `removed` lists the number of leading characters that were
-    removed from each line. It is negative if blanks replace part of a tab.
+    `lines` contains the start of each line in `text`, and `starts` its start in the file, relative
+    to the start of the region. `removed` contains the number of leading characters that were
+    removed from each line, which is negative if blanks replace part of a tab.
     """
 
     text: str
@@ -75,9 +75,9 @@ class LineMap:
 
 @classes.frozen(eq=False)
 class _Body:
-    """The body of a block in a section: its line map, the index of the block, and its position.
+    """The body of a block in an Org section: its line map, and the index of the block.
 
-    `span` is relative to the start of the section.
+    `span` is the position of the body, relative to the start of the section.
     """
 
     line_map: LineMap
@@ -86,10 +86,10 @@ class _Body:
 
 
 class LineMaps:
-    """A cache of the line maps of bodies, both by section and by the lines themselves.
+    """A cache of the line maps of block bodies, both by section and by the text of their lines.
 
-    In the cache by lines, the key also records whether the lines keep their indentation. `before`
-    is the cache for an earlier version of the text.
+    In the cache by text, the key also says whether the lines keep their indentation. `before` is
+    the cache for an earlier version of the document.
     """
 
     def __init__(self, before: LineMaps | None = None) -> None:
@@ -106,7 +106,8 @@ class Region:
 
     `text` is its text, and `span` is its position in the file. `kept` is the Org block around the
     region, with offsets relative to the block's section, or None in a request file. `around` is the
-    text of the Org document, and `base` is the offset of that text in the file.
+    text of the Org document, and `base` is the offset in `around` to which the offsets of `block`
+    are relative.
     """
 
     def __init__(
@@ -122,9 +123,9 @@ class Region:
     ) -> None:
         """Create a region. `line_map` maps its lines, and `span` is its position in the file.
 
-        `block` is a pair: the section that contains the Org block around the region, and the index
-        of the block in this section. For a part of a request file, `restclients` says whether the
-        file is in restclient's language.
+        `block` contains the section of the Org block around the region, and the index of the block
+        in that section. For a part of a request file, `restclients` says whether the file is in
+        restclient's language.
         """
         self.text = line_map.text
         self.span = span
@@ -143,7 +144,7 @@ class Region:
 
     @property
     def block_start(self) -> int | None:
-        """The offset of the Org block around the region, relative to `base`, or None."""
+        """The start of the Org block around the region, relative to `base`, or None."""
         if self._block is None or self.kept is None:
             return None
         return self._block[0].start + self.kept.start
@@ -155,9 +156,9 @@ class Region:
 
     @cached_property
     def source(self) -> Source:
-        """The text to parse, with the position of each line in the file.
+        """The text to parse. For an Org block, it includes the position of each line in the file.
 
-        Only the lines of an Org block can differ from the lines of the file.
+        The other lines are the same as in the file.
         """
         if self.block is None:
             return Source(self.text, file=self._file)
@@ -172,27 +173,27 @@ class Region:
 
     @property
     def in_restclient(self) -> bool:
-        """Whether the syntax of the whole document shows that it is in restclient's language."""
+        """Whether the whole document, judging by its syntax, is in restclient's language."""
         return bool(self.around) and dialects.is_restclient_around(self.around)
 
     def parse(self, names: Iterable[str] = ()) -> syntax.Document:
-        """Return the parsed requests of the region. `names` are the variables of its block."""
+        """Return the parse result of the region. `names` contains the variables of its block."""
         if self.restclients is not None:
             part = Span(0, len(self.text))
             return dialects.read_part(self.source, part, is_restclients=self.restclients)
         return dialects.read(self.source, self.language, names, self.around)
 
     def to_file(self, offset: int) -> int:
-        """Return the file offset of the character at `offset` in the region's text."""
+        """Return the offset in the file for an offset in the region's text."""
         line_map = self._line_map
         line = min(bisect_right(line_map.lines, offset), len(line_map.starts)) - 1
         within = max(offset - line_map.lines[line] + line_map.removed[line], 0)
         return self.span.start + line_map.starts[line] + within
 
     def from_file(self, offset: int) -> int:
-        """Return the offset in the region's text of the character at `offset` in the file.
+        """Return the offset in the region's text for an offset in the file.
 
-        For leading characters that were removed, this is the start of their line.
+        An offset in removed leading characters is mapped to the start of the line.
         """
         line_map, offset = self._line_map, offset - self.span.start
         line = max(bisect_right(line_map.starts, offset) - 1, 0)
@@ -207,7 +208,7 @@ class Region:
 
 
 def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
-    """Return the regions of a file, in order.
+    """Return the regions of a file in document order.
 
     The text of an Org document must have LF line ends, as everywhere in `orgrest.org`.
     """
@@ -217,7 +218,7 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
 
 
 def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
-    """Return the regions of a request file, in order, and update the cache `line_maps`."""
+    """Return the regions of a request file in document order. `line_maps` is a cache to use."""
     restclients, starts = dialects.parts(text)
     if len(starts) == 1:
         return [_whole(text, None)]
@@ -232,15 +233,15 @@ def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
 def of_document(
     document: org.OrgDocument, file: str | None = None, line_maps: LineMaps | None = None
 ) -> list[Region]:
-    """Return the regions of an Org document, in order, and update the cache `line_maps`."""
+    """Return the regions of an Org document in document order. `line_maps` is a cache to use."""
     return list(_of_sections(document, document.text, file, line_maps or LineMaps()))
 
 
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
-    """Return the region around `offset`, or None, without parsing the rest of a long document.
+    """Return the region around `offset` or None. The rest of a long document is not parsed.
 
-    A block that is still unclosed at the next heading or the end of the text is a region, too,
-    because it is being typed.
+    A block that is not closed before the next heading or the end of the text is also a region,
+    because the user may still be typing it.
     """
     if kind == "http":
         return _whole(text, file)
@@ -261,7 +262,10 @@ def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Re
 
 
 def _between(text: str, opened: re.Match[str], offset: int, file: str | None) -> Region | None:
-    """Return the region of the source block that starts at `opened`, if it contains `offset`."""
+    """Return the region of the source block that begins with the match `opened`, or None.
+
+    Returns None if `offset` is below the block, or if the block does not contain requests.
+    """
     section_end = _section_end(text, opened.start())
     end = section_end
     closed = False
@@ -291,7 +295,7 @@ def _verbatim(opened: re.Match[str]) -> bool:
 
 
 def _section_start(text: str, offset: int) -> int:
-    """Return the start of the section around `offset`, whose heading ends all blocks above."""
+    """Return the start of the section around `offset`. A block cannot extend across its heading."""
     at = _line_end(text, offset)
     while (start := text.rfind("\n*", 0, at)) >= 0:
         if _HEADING.match(text, start + 1):
@@ -315,7 +319,7 @@ def _whole(text: str, file: str | None) -> Region:
 
 
 def _of_lines(text: str) -> LineMap:
-    """Return the line map of `text`, whose lines are the same as in the file."""
+    """Return the line map of `text` for a region whose lines are the same as in the file."""
     lines = line_starts(text)
     starts = lines[:-1]
     return LineMap(text, lines, starts, [0] * len(starts))
@@ -332,7 +336,7 @@ def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
 def _of_sections(
     document: org.OrgDocument, around: str, file: str | None, line_maps: LineMaps, base: int = 0
 ) -> Iterator[Region]:
-    """Yield the regions of a document that starts at the offset `base` of the text `around`."""
+    """Yield the regions of `document`, which begins at the offset `base` of the text `around`."""
     for placed in document.sections:
         make = partial(_bodies, document, placed, line_maps)
         for body in line_maps.of_sections.get(placed.section, make):
@@ -343,7 +347,7 @@ def _of_sections(
 
 
 def _bodies(document: org.OrgDocument, placed: org.Placed, line_maps: LineMaps) -> list[_Body]:
-    """Return the bodies of the request blocks in a section."""
+    """Return the bodies of the blocks in a section that contain requests."""
     bodies: list[_Body] = []
     for index, block in enumerate(placed.blocks):
         if block.kind != "block" or block.language not in REQUEST_LANGUAGES:

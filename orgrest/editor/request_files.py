@@ -1,7 +1,7 @@
 """Hover information about the common language of request files.
 
-It covers directives, dynamic values and the API of scripts. Directives and dynamic values are
-described in the tables of `orgrest.http`. The names of the API are those in `jetbrains.js`.
+It covers directives, dynamic values, and the scripting API. Directives and dynamic values are
+described in tables of `orgrest.http`. The names in the API are those that `jetbrains.js` defines.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ API: Final[Mapping[str, str]] = {
     "response.headers.valuesOf": "response.headers.valuesOf(name): all values of a header.",
     "response.status": "The status code, a number.",
 }
-"""The API of JetBrains' scripts, with descriptions. Source: JetBrains' HTTP Client reference."""
+"""The API for JetBrains' scripts, with descriptions. Source: JetBrains' HTTP Client reference."""
 
 
 def referred(text: str, named: Collection[str]) -> str | None:
-    """Return the request name that `{{text}}` refers to if it is in `named`, else None."""
+    """Return the name in `named` of the request that `{{text}}` refers to, or None."""
     for read in (responses.read, responses.read_short):
         reference = read(text)
         if reference is not None and reference.name in named:
@@ -75,9 +75,9 @@ def referred(text: str, named: Collection[str]) -> str | None:
 
 
 def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a request file, and its span within the region.
+    """Return the hover text for an offset in a request file, and its span in the region.
 
-    Returns None for variables, and for syntax that also exists in restclient's language.
+    Returns None for variables, and for syntax that restclient's language has, too.
     """
     text = part.region.text
     start = text.rfind("\n", 0, offset) + 1

@@ -1,7 +1,7 @@
 """Caches the files that open documents use. A file is read again only if it has changed.
 
-The files are OpenAPI descriptions and the request files that others import. Names defined in
-request files have a `Location`. If an imported file is open in the editor, its text there is used.
+The files are OpenAPI descriptions and imported request files. A name that is defined in a request
+file has a `Location`. If an imported file is open in the editor, its text there is used.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
 
 LARGEST = 4 * 2**20
-"""The maximum size in bytes of a file that is read for an editor, because typing waits for it."""
+"""The maximum size of a file, in bytes, that is read while the user types."""
 LARGEST_BESIDE = 2**19
-"""The maximum size in bytes of a description that the document does not name."""
+"""The maximum size, in bytes, of a description that is used without being named."""
 _MOST_KNOWN = 16
 _TOO_LARGE = (
     f"the description is larger than {LARGEST // 2**20} MiB: it is only used in "
@@ -41,7 +41,7 @@ _TOO_LARGE = (
 
 @classes.frozen
 class Location:
-    """A span in a request file. If `own` is True, the file is the document itself."""
+    """A span in a request file. If `own` is True, the file is the document that is being edited."""
 
     file: File
     span: Span
@@ -49,7 +49,7 @@ class Location:
 
     @property
     def line(self) -> int:
-        """The number of the line, counted from 1."""
+        """The line number of the span's start, counted from 1."""
         return self.file.document.source.position(self.span.start).line
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Location:
 
 
 class RequestFiles:
-    """A cache of the imported request files. A file is read again only if it has changed."""
+    """A cache of imported request files. A file is read again only if it has changed."""
 
     def __init__(self, opened: Callable[[Path], str | None] = lambda _: None) -> None:
         """Create a cache. `opened` returns the text of a file if it is open in an editor."""
@@ -66,7 +66,10 @@ class RequestFiles:
         self._known: dict[tuple[Path, str], tuple[Hashable, Document]] = {}
 
     def read(self, path: Path, name: str) -> Document:
-        """Return the parsed file at `path`, called `name` in messages. Raises OrgrestError."""
+        """Return the parse result of the file at `path`, which messages call `name`.
+
+        Raises OrgrestError if it cannot be read.
+        """
         stamp = self.stamp(path)
         known = self._known.get((path, name))
         if known is not None and known[0] == stamp:
@@ -89,13 +92,13 @@ class RequestFiles:
 
 
 def of_lines(text: str, name: str, context: Context, files: RequestFiles) -> Imports | None:
-    """Return the imports in `text`, which may be incomplete, or None if there are no imports."""
+    """Return the imports in `text`, which may be incomplete, or None if it imports nothing."""
     lines = "\n".join(match[0] for match in _LINES.finditer(text))
     return Imports(read(Source(lines)), name, context, files.read) if lines else None
 
 
 def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
-    """Return the location of a request's name, or of its start if it has no name."""
+    """Return the location of a request's name, or of its start if it does not have a name."""
     directive = request.directive("name")
     if directive is not None and request.name and request.name in directive.value.text:
         at = directive.value.offset(directive.value.text.index(request.name))
@@ -109,16 +112,16 @@ def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
 
 
 def of_definition(file: File, definition: Definition) -> Location:
-    """Return the location of a variable's definition in a file."""
+    """Return the location in `file` at which a variable is defined."""
     return Location(
         file, Span(definition.name_span.end - len(definition.name), definition.name_span.end)
     )
 
 
 class Described:
-    """A cache of OpenAPI descriptions, and of the errors raised while reading them.
+    """A cache of OpenAPI descriptions, including the errors raised while reading them.
 
-    If `found_beside` is True, a document that does not name a description uses those in its folder.
+    If `found_beside` is True, documents that do not name a description use those in their folder.
     """
 
     def __init__(self) -> None:
@@ -126,16 +129,16 @@ class Described:
         self._known: dict[Path, tuple[Stamp, Description | OrgrestError]] = {}
 
     def get(self, name: str, context: Context) -> Description | None:
-        """Return the description in the file `name`, or None if it cannot be read."""
+        """Return the OpenAPI description in the file `name`, or None if it cannot be read."""
         file = self.read(name, context)
         return None if isinstance(file, OrgrestError) else file
 
     def read(
         self, name: str, context: Context, largest: int | None = None
     ) -> Description | OrgrestError:
-        """Return the description in the file `name`, or the error if it cannot be read.
+        """Return the OpenAPI description in the file `name`, or the error if it cannot be read.
 
-        A file of more than `largest` bytes is not read.
+        A file larger than `largest` bytes is not read.
         """
         from orgrest.description.nodes import stamp
 
@@ -156,7 +159,7 @@ class Described:
         return description
 
     def beside(self, context: Context) -> Iterator[Description]:
-        """Yield the readable descriptions in the folder of a document."""
+        """Yield the readable OpenAPI descriptions near a document."""
         if not self.found_beside:
             return
         from orgrest.description.beside import beside
@@ -170,7 +173,7 @@ class Described:
 
 
 def _is_current(loaded: Description | OrgrestError) -> bool:
-    """Return whether all files that a description consists of are unchanged."""
+    """Return whether all files from which a description was read are unchanged."""
     from orgrest.description.nodes import stamp
 
     if isinstance(loaded, OrgrestError):

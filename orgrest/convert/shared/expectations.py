@@ -237,7 +237,7 @@ def _ends(now: list[str], script: str, at: int) -> bool:
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions that express a statement, such as a test, or None if there are none.
+    """Return the assertions for a statement, such as a test, or None if it has no equivalent.
 
     If the statement assigns the response's JSON to a variable, the variable is added to `names`.
     """
@@ -259,7 +259,7 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _one(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions that express a single expectation, or None if there are none."""
+    """Return the assertions for a single expectation, or None if it has no equivalent."""
     assertions = None
     if match := _RESPONSE.fullmatch(statement):
         assertions = _of_response(" ".join(match["rest"].split()))
@@ -273,7 +273,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _of_response(chain: str) -> list[str] | None:
-    """Return the assertion equivalent to `pm.response.<chain>`, or None if there is none."""
+    """Return the assertion equivalent to `pm.response.<chain>`, or None if no assertion is."""
     chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
@@ -291,7 +291,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions equivalent to `expect(what).chain`, or None if there are none."""
+    """Return the assertions equivalent to `expect(what).chain`, or None if no assertion is."""
     subject = subject_of(what, names)
     if subject is None:
         return None
@@ -341,7 +341,7 @@ def equality(subject: str, literal: str) -> list[str]:
 
 
 def subject_of(what: str, names: dict[str, str]) -> str | None:
-    """Return the assertion subject for a JavaScript expression, or None if there is none.
+    """Return the assertion subject for a JavaScript expression, or None if it has no equivalent.
 
     `names` contains the variables that hold the JSON of the response.
     """

@@ -64,12 +64,11 @@ Text: TypeAlias = "tuple[str | Variable, ...]"
 class ExportedRequest:
     """A request to export. `place` is its place in the document.
 
-    `kept` maps each marker in the strings of `request` to the variable that it stands for. If
-    `follows` is true, redirects are followed. If `keeps_cookies` is true, cookies from responses
-    are stored and sent with later requests. `timeout` is in seconds, or None for the default.
-    `tests` contains the scripts and assertions of the request. `lost` contains notes on parts that
-    no export format can express. `added` contains the names of headers that are not written in the
-    document.
+    `kept` maps each marker in the strings of `request` to the corresponding variable. If `follows`
+    is true, redirects are followed. If `keeps_cookies` is true, cookies from responses are stored
+    and sent with later requests. `timeout` is in seconds, or None for the default. `tests` contains
+    the scripts and assertions of the request. `lost` contains notes on parts that no export format
+    can express. `added` contains the names of headers that are not written in the document.
     """
 
     name: str

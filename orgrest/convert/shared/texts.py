@@ -1,6 +1,6 @@
 r"""Strings in the notation of request files: references to variables, and escaped braces.
 
-`{{name}}` refers to a variable. ``\{{name}}`` and ``\{\{name\}\}`` stand for literal braces.
+`{{name}}` refers to a variable. ``\{{name}}`` and ``\{\{name\}\}`` are literal braces.
 """
 
 from __future__ import annotations

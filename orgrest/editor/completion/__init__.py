@@ -1,13 +1,13 @@
 """Completion: the candidates at an offset of a document, and the context there.
 
 `complete` returns the candidates at an offset in an Org document or a request file, and `context`
-returns what kind of text is being written there. Both work on incomplete lines: the same parsers as
-in a run determine from the lines above what a line belongs to. In Org, only the block around the
-offset is extracted. The rest of the document is only searched for the things that the context
-requires, such as URLs, names and header arguments.
+returns what kind of text is being typed there. Both work on incomplete lines: the parsers that a
+run uses determine, from the lines above, what a line belongs to. In Org, only the block around the
+offset is extracted. The rest of the document is searched only for what the context needs, such as
+URLs, names and header arguments.
 
-Each kind of context is a member of `model.Kind`, with code in `contexts` or `org_lines` that
-recognizes it and a row of `offers.OFFERS` that yields its candidates.
+Each kind of context is a member of `model.Kind`. Code in `contexts` or `org_lines` recognizes it,
+and a row of `offers.OFFERS` yields its candidates.
 
 Offsets refer to the given text, with its own line ends. Values from the environment or netrc, and
 values computed from them, are shown as `***`.
@@ -43,13 +43,13 @@ def complete(
     described: Callable[[str], Description | None] = lambda _: None,
     beside: Callable[[], Iterable[Description]] = tuple,
 ) -> list[Candidate]:
-    """Return the candidates at `offset` of `text`, the likeliest first.
+    """Return the candidates for completion at `offset` of `text`, the most likely first.
 
-    `files` returns the names in a folder, whose path is given as written in the document. Folder
-    names end in a slash. `environ` has the names of environment variables. `settings` returns the
-    variables of the chosen environments, each with its value and source. `imported` returns the
-    names that other files define. `described` returns the OpenAPI description in a file that the
-    document names, and `beside` returns the descriptions in the document's folder.
+    `files` returns the names in a folder, whose path is given as written in the document. The names
+    of subfolders end in a slash. `environ` contains the names of environment variables. `settings`
+    returns the variables of the chosen environments, each with its value and source. `imported`
+    returns the names that other files define. `described` returns the OpenAPI description in a file
+    that the document names, and `beside` returns the descriptions in the document's folder.
 
     Raises ValueError if the offset is outside of the text.
     """
@@ -88,9 +88,10 @@ def complete(
 
 
 def context(text: str, offset: int, *, document: regions.Kind = "org") -> Context | None:
-    """Return the context at `offset` of `text`, or None in comments, prose and the like.
+    """Return the context at `offset` of `text`, or None where nothing can be completed.
 
-    After a colon the context is a ``variable``, even if no such variable is defined. Raises
-    ValueError if the offset is outside of the text.
+    Nothing can be completed in comments or prose, for example. After a colon, the context is a
+    ``variable`` even if no such variable is defined. Raises ValueError if the offset is outside of
+    the text.
     """
     return next(contexts(Cursor(text, offset, document)), None)

@@ -1,7 +1,7 @@
-"""The context from the lines above a line: what it belongs to, and which variables are set.
+"""The context that the lines above provide: what a line belongs to, and which variables are set.
 
-The parsers of the request languages determine this context. They read only the region of the line.
-To find variables, they also read all regions that may set variables.
+The parsers of the request languages determine this context. They read only the region around the
+line. To find variables, they also read all other regions that may set them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _COLON_DEFINITIONS = re.compile(rf"^[ \t]*{COLON_DEFINITION.pattern}", re.MULTIL
 
 @classes.frozen
 class Definition:
-    """A variable with its `value`, or with a `note` that describes the value.
+    """A variable with its `value`, or with a `note` that describes the value if it is not known.
 
-    `offset` is the position of the definition in the request text. For a definition elsewhere,
-    `where` describes the place. `computed` is True if the value is an expression.
+    `offset` is the position of the definition in the request text. If the variable is defined
+    elsewhere, `where` describes the place. `computed` is True if the value is an expression.
     """
 
     name: str
@@ -42,34 +42,35 @@ class Definition:
 
 
 def picked(expression: str) -> str:
-    """Return a description of the value of a variable that is captured with `expression`."""
+    """Return a description of the value that a capture with `expression` takes from a response."""
     return f"the values that jq {expression.rstrip(BLANKS)} selects from the response"
 
 
 class ContextAbove:
-    """The context that the lines above a line provide."""
+    """The context that the lines above a given line provide."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
-        """Keep the lines above. Unless `is_common`, they are in restclient's language."""
+        """Store the lines above. Unless `is_common`, they are in restclient's language."""
         self._text = text.removesuffix("\n")
         self._is_common = is_common
 
     @cached_property
     def state(self) -> syntax.LineState:
-        """The parser's state after the lines above: what the next line would belong to."""
+        """The parser's state after the lines above, which determines what the next line can be."""
         if self._is_common:
             return request_file.read_above(self._text)
         return restclient.read_above(self._text)
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """The variables that the lines above set."""
+        """The variables that are set in the lines above."""
         return tuple(_common(self._text) if self._is_common else _restclient(self._text))
 
     def comments(self, line: str) -> bool:
-        """Return whether `line` would be a comment.
+        """Return whether `line` would be parsed as a comment.
 
-        In restclient's language, a `#` with more indentation than the body belongs to the body.
+        In a body in restclient's language, a `#` that is indented more than the body is not a
+        comment.
         """
         text = line.lstrip(" \t")
         if self._is_common:

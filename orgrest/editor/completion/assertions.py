@@ -1,4 +1,4 @@
-"""Completion in assertions: subjects after `??`, fields of a certificate, operators."""
+"""Completion in assertions: subjects after `??`, fields of a certificate, and operators."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(cursor: Cursor) -> bool:
-    """Return whether the line is an assertion, which is a comment in restclient's language."""
+    """Return whether the line is an assertion, which restclient's language writes as a comment."""
     match = _LINE.fullmatch(cursor.before)
     return match is not None and bool(match["comment"]) != cursor.is_common
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the possible contexts in an assertion."""
+    """Yield the possible completion contexts in an assertion."""
     match = _LINE.fullmatch(cursor.before)
     text = match["text"] if match is not None else ""
     word = _WORD.search(text)
@@ -60,7 +60,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the subjects, or the fields of the subject before the offset."""
+    """Yield the subjects of assertions, or the fields of the subject before the offset."""
     if here.subject:
         for name, about in SUBJECTS[here.subject].parts.items():
             yield Offer(name, about, f"{name} ")
@@ -74,7 +74,7 @@ def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def operators(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Yield the operators."""
+    """Yield the operators of assertions."""
     for rank, operator in enumerate(OPERATORS.values()):
         insert = f"{operator.name} " if operator.expected else operator.name
         yield Offer(

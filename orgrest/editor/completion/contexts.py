@@ -1,8 +1,8 @@
-"""The possible contexts at an offset, the likeliest first.
+"""The possible contexts at an offset, the most likely first.
 
-In a request text, the contexts depend on what the line belongs to. `STATES` has a function for each
-state that the language's parser distinguishes. The function gets the line up to the offset, which
-may be incomplete. Contexts in the other lines of an Org document are in `org_lines`.
+In a request text, the contexts depend on what the line belongs to. `STATES` contains a function for
+each state that the language's parser distinguishes. The function gets the line up to the offset,
+which may be incomplete. `org_lines` handles the other lines of an Org document.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the possible contexts at an offset. For example, comments and prose have none."""
+    """Yield the possible contexts at an offset (none in comments or prose, for example)."""
     if cursor.within_crlf or (cursor.indented and cursor.after):
         return
     if cursor.document == "org" and cursor.region is None:
@@ -61,7 +61,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def _begin(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the contexts in a line where a request or a definition may start."""
+    """Yield the possible contexts in a line that may start a request or a definition."""
     if cursor.is_common and request_files.DEFINITION.match(text):
         yield from _variable(cursor, text)
     elif definition := grammar.DEFINITION.fullmatch(text):
@@ -171,7 +171,7 @@ def _expression(cursor: Cursor, text: str) -> Iterator[Context]:
 
 
 def _variable(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the reference to a variable that is being typed at the end of `text`, if any."""
+    """Yield the context of the variable reference being typed at the end of `text`, if any."""
     match = _VARIABLE.search(text)
     if match is None:
         return

@@ -1,4 +1,4 @@
-"""An offset in a text and its surroundings: its line, its region, and the lines above.
+"""An offset in a text, and its surroundings: the line, the region and the lines above.
 
 In Org, the block around the offset is extracted. The rest of the document is searched only on
 demand.
@@ -37,7 +37,8 @@ class Cursor:
 
     `files`, `environ`, `settings`, `imported`, `described` and `beside` are the arguments of
     `complete`. `code` is the text of the region around the offset or, without a region, the whole
-    text, with LF line ends. The line at the offset consists of `before` and `after`.
+    text, with LF line ends. `before` and `after` are the parts of the line before and after the
+    offset.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class Cursor:
 
     @cached_property
     def is_common(self) -> bool:
-        """Whether the offset is in the common language of request files instead of restclient's.
+        """Whether the offset is in request files' common language instead of restclient's language.
 
-        The line at the offset does not count, because `{{` occurs in both languages.
+        The line at the offset is ignored, because `{{` occurs in both languages.
         """
         block = self.region.block if self.region is not None else None
         if block is not None and block.language == "restclient":
@@ -101,7 +102,11 @@ class Cursor:
         return ContextAbove(self.code[: self.start], is_common=self.is_common)
 
     def candidate(self, here: Context, offer: Offer) -> Candidate:
-        """Return the candidate for an offer. An ending that is already in the text is replaced."""
+        """Return the candidate for an offer.
+
+        If the offer ends in text that already follows the offset, such as `}}`, that text is
+        replaced.
+        """
         end = here.span.end
         rest = self.after[end - self.given :]
         for ending, pattern in _ENDS:
@@ -113,23 +118,23 @@ class Cursor:
         return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
 
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
-        """Return a context: `prefix` before the offset, and what `rest` matches after it."""
+        """Return a context that has `prefix` before the offset and a match of `rest` after it."""
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)
         return Context(kind, Span(self.given - len(prefix), end), prefix, subject)
 
     @cached_property
     def lined(self) -> str:
-        """The whole text with a line end in front of it."""
+        """The whole text, preceded by a line end."""
         return "\n" + self.text
 
     def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Yield the matches of `pattern` in the document, except in the line at the offset."""
+        """Yield the matches of `pattern` in the document, except on the line at the offset."""
         own = self.text.rfind("\n", 0, self.offset) + 1
         return (match for match in pattern.finditer(self.lined) if match.start() != own)
 
     def lines(self, offsets: Iterable[int]) -> Iterator[int]:
-        """Yield the line numbers of `offsets`, which are offsets into `code` in ascending order."""
+        """Yield the document's line number for each of the ascending offsets into `code`."""
         line, at = 1, 0
         for offset in offsets:
             if self.region is not None:

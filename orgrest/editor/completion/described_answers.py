@@ -1,4 +1,4 @@
-"""Completion of assertions from an OpenAPI description: paths in a response, and their values."""
+"""Completion of assertions from an OpenAPI description: paths into a response, and their values."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _IN_BODY = ("body", "jsonpath")
 
 
 def _responses(cursor: Cursor) -> list[tuple[str, Node]]:
-    """Return the described responses to the request above, with status 2xx first."""
+    """Return (status, node) for each described response to the request above, with 2xx first."""
     described = operation(cursor)
     every = list(described.node.child("responses").children()) if described is not None else []
     return sorted(every, key=lambda response: not response[0].startswith("2"))
 
 
 def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the headers of a response, or the fields of its body."""
+    """Yield the names of a response's headers, or the paths to the fields of its body."""
     for status, response in _responses(cursor):
         if here.subject == "header":
             for name, header in response.child("headers").children():
@@ -68,9 +68,9 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
 
 
 def _steps(path: str) -> tuple[str | None, ...] | None:
-    """Return the steps of a JSONPath, or None if it has steps other than fields and list items.
+    """Return the steps of a JSONPath, or None if any of them is not a field or a list item.
 
-    A step that is None leads from a list to its items.
+    The step None leads from a list to its items.
     """
     rest = path.removeprefix("$")
     steps: list[str | None] = []
@@ -84,7 +84,10 @@ def _steps(path: str) -> tuple[str | None, ...] | None:
 
 
 def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the expected values for an assertion's subject: statuses, types, a schema's values."""
+    """Yield the expected values for an assertion's subject.
+
+    These are statuses, media types, or values that a schema lists.
+    """
     subject, _, path = here.subject.partition(" ")
     for status, response in _responses(cursor):
         if subject == "status":

@@ -43,13 +43,13 @@ Kind: TypeAlias = Literal[
 
 @classes.frozen
 class Context:
-    """The context at an offset of a document. `prefix` is the part of its text before the offset.
+    """The context at an offset of a document. `prefix` is its text before the offset.
 
-    `span` is the extent of the context, including text after the offset (except for a URL).
-    `subject` is what the text belongs to, depending on its kind. For a value or parameter, it is
-    the header. For the value of a header argument, it is that argument. For a file, it is the
-    folder. For a variable, it is the opening (``:`` or ``{{``). For an operator or path, it is the
-    assertion's subject. For an expected value, it is the assertion's subject and path.
+    `span` is the span of the context, including text after the offset (except for a URL). `subject`
+    is what the text belongs to, depending on the kind. For a value or parameter, it is the header.
+    For the value of a header argument, it is that argument. For a file, it is the folder. For a
+    variable, it is the opening (``:`` or ``{{``). For an operator or path, it is the assertion's
+    subject. For an expected value, it is the assertion's subject and path.
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ class Context:
 
 @classes.frozen
 class Candidate:
-    """A candidate for completion, shown as `label`. `insert` replaces the text in `span`.
+    """A candidate for completion, displayed as `label`. `insert` replaces the text in `span`.
 
     `documentation` is short plain text: a description, followed by the specification or the line
     that defines the candidate.
@@ -75,7 +75,7 @@ class Candidate:
 
 @classes.frozen
 class Offer:
-    """A candidate before it is fitted to the context. Lower ranks are listed first."""
+    """A suggestion that is turned into a candidate for a context. Lower ranks are listed first."""
 
     text: str
     documentation: str
@@ -84,17 +84,17 @@ class Offer:
 
     @property
     def inserted(self) -> str:
-        """The text to insert: by default the candidate's `text`."""
+        """The text to insert: `insert` if it is given, otherwise `text`."""
         return self.text if self.insert is None else self.insert
 
 
 @classes.frozen
 class Imported:
-    """The names that a request file imports.
+    """The names that a request file can use from the files that it imports.
 
     `variables` maps each name to (value, where defined), and `requests` maps each name to a
-    position. `answered` maps request names to the paths into their last responses, each with a
-    description.
+    position. `answered` maps the names of requests to the paths into their last responses, with
+    descriptions.
     """
 
     variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)

@@ -1,4 +1,4 @@
-"""The candidates for each kind of context. `OFFERS` maps each kind to a generator."""
+"""The candidates for each kind of context. `OFFERS` maps each kind to a generator of candidates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FREQUENT = (
     "Accept-Encoding", "Accept-Language", "If-None-Match", "If-Match", "Origin", "Referer",
     "Connection", "Content-Length", "Host", "Idempotency-Key", "Prefer", "Range",
 )  # fmt: skip
-"""The headers that occur most often in requests, most frequent first."""
+"""The most common request headers, most frequent first."""
 _FREQUENCY = {name: number / 100 for number, name in enumerate(_FREQUENT, 1)}
 
 

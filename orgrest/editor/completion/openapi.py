@@ -1,4 +1,4 @@
-"""Completion from an OpenAPI description: paths, parameters, headers, and the fields of bodies."""
+"""Completion from OpenAPI descriptions: paths, parameters, headers, and the fields of bodies."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
-    """Return the OpenAPI descriptions to use at the offset.
+    """Return the OpenAPI descriptions that apply at the offset, and whether the folder has them.
 
-    If the document names a description, only that one is used. Otherwise, the descriptions in the
-    document's folder are used, and the second value is True.
+    If the document names a description, only that one is used, and the second value is False.
+    Otherwise, the descriptions in the document's folder are used, and the second value is True.
     """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
@@ -62,7 +62,7 @@ def _named(cursor: Cursor) -> str:
 
 
 def operation(cursor: Cursor) -> Operation | None:
-    """Return the operation that describes the request around the offset, or None."""
+    """Return the OpenAPI operation that describes the request around the offset, or None."""
     every, is_beside = descriptions(cursor)
     for description in every:
         end = cursor.start + len(cursor.before + cursor.after)
@@ -82,7 +82,7 @@ def _may_apply(description: Description, url: str) -> bool:
 
 
 def _plain(url: str) -> str:
-    """Return a URL with its variables replaced, so that it can be parsed."""
+    """Return a URL in which variables are replaced with placeholders, so that it can be parsed."""
     base = _BASE.match(url)
     rest = url[base.end() :] if base else url
     text = base[0] if base else ""
@@ -93,7 +93,7 @@ def _plain(url: str) -> str:
 
 
 def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the URLs of the operations with this line's method, as completions of the typed URL."""
+    """Yield the URLs of the operations with this line's method that complete the typed URL."""
     every, is_beside = descriptions(cursor)
     for description in every:
         if not is_beside or _fits(description, here.prefix):
@@ -102,7 +102,7 @@ def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fits(description: Description, typed: str) -> bool:
-    """Return whether a description beside the document may apply to a URL that is being typed."""
+    """Return whether a description beside the document may apply to a URL as far as it is typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
         return bool(base and base[0]) or any(
@@ -144,7 +144,10 @@ def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
 
 
 def is_harmless(text: str, *, blanks: bool = True) -> bool:
-    """Return whether text from a description is safe in a document: one line without variables."""
+    """Return whether text from a description is safe to insert: one line without variables.
+
+    If `blanks` is False, the text must not contain whitespace either.
+    """
     return text.isprintable() and "{{" not in text and (blanks or not re.search(r"\s", text))
 
 
@@ -157,7 +160,7 @@ def query_names(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def query_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the described values of a query parameter."""
+    """Yield the values that are described for a query parameter."""
     for parameter in _parameters(cursor, "query"):
         if parameter.name == here.subject:
             yield from _plain_values(parameter)
@@ -170,7 +173,7 @@ def headers(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield a header's values from the description (for Content-Type, the media types)."""
+    """Yield the values that are described for a header. For Content-Type, these are media types."""
     for parameter in _parameters(cursor, "header"):
         if parameter.name.lower() == here.subject.lower():
             yield from _plain_values(parameter)
@@ -201,7 +204,7 @@ def documentation(schema: Node, text: str, *, required: bool) -> str:
 
 
 def values_of(schema: Node) -> list[Any]:
-    """Return the values listed in a schema, except for values that are unsafe in a document."""
+    """Return the values that a schema lists, except for those that are not safe to insert."""
     listed = (value for part in composed([schema]) for value in values(part))
     return [value for value in listed if is_harmless(str(value))]
 
@@ -211,10 +214,10 @@ def values_of(schema: Node) -> list[Any]:
 
 @classes.frozen
 class _Place:
-    """A place in JSON: the steps that lead to it, and the text typed there.
+    """A place in a JSON body: the steps that lead to it, and the text typed there (`prefix`).
 
-    A step that is None leads from a list to its items. `key` is True if the name of a field is
-    being typed, and `quoted` is True if the typed text follows an opening quote.
+    The step None leads from a list to its items. `key` is True if the name of a field is being
+    typed, and `quoted` is True if the typed text follows an opening quote.
     """
 
     steps: tuple[str | None, ...]
@@ -224,7 +227,7 @@ class _Place:
 
 
 def _place(text: str) -> _Place | None:
-    """Return the place at the end of an incomplete JSON text, or None right after a value."""
+    """Return the place at the end of an incomplete JSON text, or None if nothing fits there."""
     frames: list[list[Any]] = []  # for each open bracket: key, what comes next, bracket
     at = 0
     for token in _TOKEN.finditer(text):
@@ -266,7 +269,7 @@ def _at(frames: list[list[Any]], prefix: str, *, quoted: bool) -> _Place:
 
 
 def body(cursor: Cursor) -> Iterator[Context]:
-    """Yield the context in a JSON body: the name of a field, or its value."""
+    """Yield the context in a JSON body: the name of a field or its value."""
     if operation(cursor) is None:
         return
     place = _typed(cursor)
@@ -306,7 +309,7 @@ def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Yield the described values of the field at the offset of a body."""
+    """Yield the values that are described for the field at the offset of a body."""
     described, place = operation(cursor), _typed(cursor)
     if described is None or place is None:
         return
@@ -321,15 +324,15 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def json_of(node: Node) -> list[Node]:
-    """Return a list with the schema of the JSON body of a request or response, if it has one."""
+    """Return the schema of a request's or response's JSON body in a list, or an empty list."""
     content = node.child("content").children()
     return [media_type.child("schema") for name, media_type in content if "json" in name][:1]
 
 
 def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
-    """Return the possible schemas of the value that `steps` lead to.
+    """Return the schemas that may describe the value at a path in JSON.
 
-    The step None leads into a list.
+    Each of the `steps` is the name of a field. The step None leads from a list to its items.
     """
     level = composed(schemas)
     for step in steps:

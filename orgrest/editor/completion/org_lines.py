@@ -1,4 +1,4 @@
-"""The contexts in lines of an Org document that concern requests. `LINES` lists the patterns."""
+"""The contexts in lines of an Org document that concern requests. `LINES` lists their patterns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REFERENCE = re.compile(r"=[ \t]*([^\s=\"'()\[\]]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the contexts in the line at the offset, from the first kind of line that matches it."""
+    """Yield the contexts in the line at the offset, from the first match in `LINES`."""
     for pattern, read in LINES:
         if line := pattern.fullmatch(cursor.before):
             yield from read(cursor, line)
@@ -63,7 +63,7 @@ def _property_name(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
 
 
 def _arguments(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the contexts in the header argument that is being typed at the end of `text`."""
+    """Yield the contexts of the header argument that is being typed at the end of `text`."""
     if len(re.findall(r'(?<!\\)"', text)) % 2:
         return
     name = _ARGUMENT.search(text)

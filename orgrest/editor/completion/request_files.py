@@ -1,4 +1,4 @@
-"""Completion that only request files have: directives, names in braces, scripts."""
+"""Completion of syntax that only request files have: directives, names in braces, scripts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def context(cursor: Cursor) -> Context | None:
 
 
 def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
-    """Return the context after `import`, `run` or `# @import`: a path, or the name of a request."""
+    """Return the context after `import`, `run` or `# @import`: a file path or a request name."""
     if match["word"] == "run" and "#" in match["what"]:
         name = match["what"].partition("#")[2].lstrip()
         return cursor.here("request", name, rest=r"[^(]*")
@@ -72,7 +72,7 @@ def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
 
 
 def directives(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Yield the directives. Directives that prevent a request from being sent come last."""
+    """Yield the directives, with those that prevent a request from being sent last."""
     for rule in DIRECTIVES.values():
         about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.about}"
         insert = f"{rule.name} " if rule.value else rule.name
@@ -96,7 +96,7 @@ def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
 
 
 def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
-    """Yield what is allowed in double braces, except for the names in `known`."""
+    """Yield everything that can be written in double braces, except for the names in `known`."""
     seen = set(known)
     matches = {match["name"]: match for match in _DEFINITIONS.finditer(cursor.code)}
     lines = cursor.lines(match.start("name") for match in matches.values())
@@ -132,6 +132,6 @@ def _variable(name: str, value: str, where: str) -> Offer:
 
 
 def _named(cursor: Cursor) -> dict[str, int]:
-    """Return the names of the file's requests, with the lines in which the names are given."""
+    """Return the names of the file's requests, each with the line on which it is given."""
     matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(cursor.code)}
     return dict(zip(matches, cursor.lines(matches.values()), strict=True))

@@ -1,4 +1,4 @@
-"""Signature help: the function of an expression being typed, and its active argument."""
+"""Signature help for function calls: the function being called, and the argument being typed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P
 
 @classes.frozen
 class Signature:
-    """A function's usage (`label`), its description, and the spans of its parameters in the label.
+    """The usage of a function (`label`), its description, and the spans of parameters in the label.
 
     `active` is the index of the argument that is being typed.
     """
@@ -31,7 +31,7 @@ class Signature:
 
 
 def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Signature | None:
-    """Return the function that is called at `offset` in the value of a variable, or None.
+    """Return the function being called at `offset` in a variable's value, or None.
 
     Raises ValueError if the offset is outside of `text`.
     """

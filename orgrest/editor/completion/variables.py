@@ -1,4 +1,4 @@
-"""The variables in scope at an offset and their values, from the lines above and from Org.
+"""The variables in scope at an offset, and their values, from the lines above and from Org.
 
 Values from the environment or netrc, and values computed from them, are shown as `***`.
 """
@@ -69,7 +69,7 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _secrets(known: Mapping[str, Definition]) -> set[str]:
-    """Return the names of variables whose values derive from the environment or netrc."""
+    """Return the names of variables whose values are computed from the environment or netrc."""
     lengths = sorted({len(name) for name in known})
     users: dict[str, list[str]] = {}  # for each variable: the variables whose values refer to it
     for variable in known.values():
@@ -96,7 +96,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
 
 
 def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
-    """Yield the variables from blocks above and from header arguments, lowest precedence first."""
+    """Yield variables from blocks above and from header arguments, lowest precedence first."""
     line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()
@@ -111,7 +111,7 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var`` value, and a note if it has no text yet."""
+    """Return the text of a ``:var`` value or, if it has none yet, "" and a description of it."""
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""
     if isinstance(value, argument_syntax.ValueReference):

@@ -119,7 +119,7 @@ def _wrong(
 
 
 def _plainly_wrong(part: Part) -> str | None:
-    """Return the problem with a scalar value, or None if there is none.
+    """Return the problem with a scalar value, or None if it is valid.
 
     Only the value's type and enumeration are checked. Objects and lists are not checked.
     """

@@ -2,12 +2,13 @@
 
 `completion`, `analysis` and the other modules of `orgrest.editor` compute what an editor shows.
 This package keeps the open documents (`documents`), answers the client (`features`), and sends
-requests on the user's command (`commands`, `sending`). `notifications` reports their outcomes to
-clients with their own views. docs/language-server.md is for authors of editor extensions.
+requests at the user's command (`commands`, `sending`). `notifications` reports the outcomes to
+clients that display responses themselves. docs/language-server.md is for authors of editor
+extensions.
 
 Rules:
 
-- Nothing is sent, run or written except by a command of the user.
+- Nothing is sent, run or written unless the user gives a command.
 - Slow handlers work in a thread. A run has its own thread (`background_run`), shows its progress,
   and can be cancelled.
 - The text in the editor counts, not the file on disk. A result is inserted below its block, even

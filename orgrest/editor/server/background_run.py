@@ -1,7 +1,7 @@
-"""Background evaluation: a run in a separate thread, which an event loop can follow.
+"""Runs in the background: each run has its own thread, and an event loop receives its outcomes.
 
-Each run has its own `Client`, so that closing its connections ends only this run. The thread is a
-daemon, so that an editor can quit while a server does not respond.
+Each run has its own `Client`, so closing the client's connections ends only that run. The thread is
+a daemon, so an editor can quit even while a server does not respond.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _Answer = TypeVar("_Answer")
 
 
 class CancelledRunError(Exception):
-    """Raised if the user cancelled the run."""
+    """Raised if the user has cancelled the run."""
 
 
 @classes.frozen
 class LoginDialog:
-    """Callbacks, called in the event loop, that let an editor's user sign in (see `Person`)."""
+    """Callbacks for letting an editor's user sign in (see `Person`). The event loop calls them."""
 
     confirm: Callable[[str], Coroutine[Any, Any, bool]]
     tell: Callable[[str], None]
@@ -42,7 +42,7 @@ class LoginDialog:
 
 
 class BackgroundRun:
-    """One evaluation of a text. Raises the same errors as `Run`."""
+    """A single run over a text, in a background thread. It raises the same errors as `Run`."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class BackgroundRun:
         login: LoginDialog | None = None,
         evaluate: Callable[[Run], Iterable[Outcome]] = Run.outcomes,
     ) -> None:
-        """Prepare the evaluation.
+        """Prepare the run without starting it.
 
         `services` must not be shared with other runs, because this run adds its own callbacks to
-        it. `ask` is awaited in the event loop when a block needs confirmation. `prompt` is awaited
-        there when a variable needs a value. Its arguments are the question and whether the value is
-        a secret. `notice` is called there with messages about the selection of requests. `login`
-        lets the user sign in. `evaluate` is called in the thread. It sends the requests and returns
-        their outcomes.
+        it. `ask`, `prompt` and `notice` are called in the event loop: `ask` when a block needs
+        confirmation, `prompt` when a variable needs a value (its arguments are the question and
+        whether the value is a secret), and `notice` with messages about the selection of requests.
+        `login` lets the user sign in. `evaluate` is called in the thread, sends the requests and
+        returns their outcomes.
         """
         self._evaluate = evaluate
         self._notice = notice
@@ -95,7 +95,7 @@ class BackgroundRun:
 
     @property
     def captured(self) -> dict[str, str]:
-        """The variables that the requests of this run have captured so far."""
+        """The variables that requests of this run have captured so far."""
         return self._run.context.captured(new=True) if self._run is not None else {}
 
     async def outcomes(self) -> AsyncIterator[Outcome]:
@@ -113,12 +113,12 @@ class BackgroundRun:
             self.stop()
 
     def cancel(self) -> None:
-        """End the run immediately and drop later outcomes. Must be called in the event loop."""
+        """End the run immediately and discard later outcomes. Call this only in the event loop."""
         self.stop()
         self._queue.put_nowait(CancelledRunError())
 
     def stop(self) -> None:
-        """End the run, and drop its remaining outcomes."""
+        """End the run immediately and discard its remaining outcomes."""
         self._cancelled = True
         if self._client is not None:
             self._client.abort()
@@ -164,7 +164,7 @@ class BackgroundRun:
             self._loop.call_soon_threadsafe(call, *what)
 
     def _answer(self, question: Coroutine[Any, Any, _Answer]) -> _Answer | None:
-        """Ask a question in the event loop. Return the answer, or None if the run is stopped."""
+        """Return the answer to a question in the event loop, or None if the run is stopped."""
         if self._cancelled:
             question.close()
             return None

@@ -1,4 +1,4 @@
-"""The client of a language server: its capabilities, messages and questions to it."""
+"""A language server's communication with its client: capabilities, messages and questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ServerOfClient(LanguageServer):
-    """The part of a server that communicates with its client."""
+    """A language server, limited to its communication with the client."""
 
     protocol: Protocol
 
@@ -52,7 +52,7 @@ class ServerOfClient(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log an internal error instead of showing it to the user.
 
-        Malformed JSON is answered with an error response.
+        If the error is malformed JSON from the client, send an error response instead.
         """
         with contextlib.suppress(Exception):  # the client may be gone
             if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
@@ -61,7 +61,7 @@ class ServerOfClient(LanguageServer):
             self.log(f"{source.__name__}: {error}", types.MessageType.Error)
 
     def can(self, *path: str) -> bool:
-        """Return whether the client announced the capability at `path`."""
+        """Return whether the client announced that it has the capability at `path`."""
         return bool(self.capability(*path))
 
     def capability(self, *path: str) -> Any:
@@ -77,7 +77,7 @@ class ServerOfClient(LanguageServer):
         return self.can("workspace", "workspace_edit", "document_changes")
 
     def wants(self, what: Literal["responses", "prompts", "outcomes"]) -> bool:
-        """Return whether the client announced `what`, one of orgrest's own capabilities."""
+        """Return whether the client announced a capability that is specific to orgrest."""
         experimental = self.client_capabilities.experimental
         announced = experimental.get("orgrest") if isinstance(experimental, dict) else None
         return isinstance(announced, dict) and announced.get(what) is True
@@ -85,7 +85,7 @@ class ServerOfClient(LanguageServer):
     async def prompt(self, document: OpenDocument, message: str, hidden: bool) -> str | None:
         """Ask the user for a value that a document needs, and return it.
 
-        Returns None if the user dismisses the question.
+        Returns None if the user dismisses the question. Input is hidden if `hidden` is True.
         """
         question = {"textDocument": {"uri": document.uri}, "message": message, "hidden": hidden}
         answer = await self.protocol.send_request_async("orgrest/prompt", question)
@@ -93,21 +93,21 @@ class ServerOfClient(LanguageServer):
         return text if isinstance(text, str) else None
 
     async def ask(self, question: str) -> bool:
-        """Ask the user whether to evaluate a block. A dismissed question counts as no."""
+        """Ask the user whether to evaluate a block. Dismissing the question means no."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
 
     async def confirm_login(self, question: str) -> bool:
-        """Ask the user whether a document may sign them in or use an existing login."""
+        """Ask the user whether a document may sign in or use an existing login on their behalf."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
 
     def tell(self, text: str) -> None:
-        """Show instructions to the user."""
+        """Show instructions to the user, such as how to sign in."""
         self.show_message(text, types.MessageType.Info)
 
     async def open_page(self, url: str) -> bool:
-        """Open a page in the user's browser, and return whether the client did so."""
+        """Open a page in the user's browser, and return whether the client has done so."""
         if not self.can("window", "show_document", "support"):
             return False
         page = types.ShowDocumentParams(url, external=True)
@@ -127,6 +127,6 @@ class ServerOfClient(LanguageServer):
         return None if answer is None else answer.title
 
     def refresh_diagnostics(self) -> None:
-        """Ask the client to pull diagnostics again, if it supports that."""
+        """Tell the client to request diagnostics again, if it supports that."""
         if self.can("workspace", "diagnostics", "refresh_support"):
             self.start_task(self.workspace_diagnostic_refresh_async(None))

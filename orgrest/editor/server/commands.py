@@ -41,11 +41,11 @@ from orgrest.run.settings import Settings
 _NO_ENVIRONMENT = "no environment"
 
 Token: TypeAlias = int | str | None
-"""The progress token that the client gave for a command, or None to show no progress."""
+"""The client's token for reporting the progress of a command, or None to report none."""
 
 
 def _settings(server: Server, document: OpenDocument, **given: Any) -> Settings:
-    """Return the settings of a run over a document: the client's settings and `given`."""
+    """Return a document's run settings, from the client's settings and the `given` ones."""
     choices = server.choices
     allowed = choices.settings["allowWrite"]
     return Settings(server.inputs(document), allow_write=allowed, timeout=choices.timeout, **given)
@@ -110,9 +110,9 @@ async def _request_as_har(
 async def _completed(
     server: Server, document: OpenDocument, line: int
 ) -> list[tuple[Request, Task]]:
-    """Return the completed requests at a line, with their tasks, without sending them.
+    """Return the completed requests at a line, and the task of each, without sending anything.
 
-    Raises JsonRpcException.
+    Raises JsonRpcException if a request cannot be completed.
     """
     from orgrest.editor.server.background_run import BackgroundRun
 
@@ -171,11 +171,11 @@ async def _cancel(server: Server, document: OpenDocument, _line: int, _token: To
 
 
 def environments(server: Server, params: Any) -> dict[str, Any]:
-    """Answer `orgrest/environments` with the names of all environments and the chosen names.
+    """Answer `orgrest/environments` with the names of all environments, and the chosen names.
 
-    The names come from the files around the document, and the choice applies to its folder. If the
-    parameters contain `chosen`, these environments are chosen first. Raises JsonRpcException if an
-    environment file is invalid, or if there is no environment with a given name.
+    The names come from environment files around the document. The choice applies to all documents
+    in its folder. If the parameters contain `chosen`, these environments are chosen first. Raises
+    JsonRpcException if an environment file is invalid, or if a chosen environment does not exist.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     names = _environment_names(server, document)
@@ -207,7 +207,7 @@ def _environment_names(server: Server, document: OpenDocument) -> tuple[str, ...
 class Command:
     """A command: its title, its handler, and whether menus list it.
 
-    The handler gets the number of the line, counted from 0.
+    The handler receives the number of the line, counted from 0.
     """
 
     title: str
@@ -226,5 +226,5 @@ COMMANDS: Mapping[str, Command] = {
 
 
 def command(name: str, uri: str, line: int) -> types.Command:
-    """Return a command for a line (from 0) as the protocol's type."""
+    """Return a command for a line, counted from 0, as an LSP type."""
     return types.Command(COMMANDS[name].title, name, arguments=[{"uri": uri, "line": line}])

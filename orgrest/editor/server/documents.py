@@ -1,4 +1,4 @@
-"""The client's open documents, and the mapping between offsets and LSP positions."""
+"""The documents that the client has open, and the mapping between offsets and LSP positions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _numbers = itertools.count(1)
 
 
 class OpenDocument:
-    """An open document that orgrest serves, with the client's current text."""
+    """A document that the client has open, with its current text."""
 
     def __init__(self, item: types.TextDocumentItem, kind: Kind, text: Text) -> None:
         self.uri = item.uri
@@ -58,27 +58,27 @@ class OpenDocument:
         self.captured: dict[str, str] = {}
         self.globals = GlobalVariables()
         self.secrets: frozenset[str] = frozenset()
-        """The secrets of all runs so far, because captured values may contain them."""
+        """The secrets of all runs so far, which captured values may contain."""
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.report: Report | None = None
         self.last = LastOutcomes()
         self.followed: list[list[Change]] = []
-        """For each run in progress, the changes of the text since the run began."""
+        """For each run in progress, the edits made since the run began."""
         self.shown: set[int] = set()
-        """The numbers of the runs in progress. Each run shows its responses in its own file."""
+        """The numbers of the runs in progress, each of which shows responses in its own file."""
         self.number = next(_numbers)
-        """The number that identifies the document in the data of its lenses."""
+        """The number by which a code lens identifies its document."""
         self.numbers = itertools.count(1)
         self.tokens: Tokens | None = None
-        """The tokens that were last sent to the client."""
+        """The semantic tokens that were last sent to the client."""
         self.timer: asyncio.TimerHandle | None = None
         self.reading = asyncio.Lock()
         self.judging = asyncio.Lock()
 
     @property
     def name(self) -> str:
-        """The name of the document in messages and links."""
+        """The name of the document for messages and links."""
         return str(self.path) if self.path else unquote(urlsplit(self.uri).path) or "untitled"
 
     def change(self, changes: Iterable[Any], version: int) -> None:
@@ -128,7 +128,7 @@ def kind_of(item: types.TextDocumentItem) -> Kind | None:
 
 
 def to_diagnostic(text: Text, diagnostic: Diagnostic) -> types.Diagnostic:
-    """Return a diagnostic as the protocol's type."""
+    """Return a diagnostic as an LSP type."""
     return types.Diagnostic(
         to_range(text, diagnostic.span),
         diagnostic.message,
@@ -139,7 +139,7 @@ def to_diagnostic(text: Text, diagnostic: Diagnostic) -> types.Diagnostic:
 
 
 def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
-    """Return edits as the protocol's type."""
+    """Return edits as LSP types."""
     return [
         types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
         for edit in edits
@@ -149,10 +149,9 @@ def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
 def to_workspace_edit(
     uri: str, version: int | None, text: Text, edits: Iterable[Edit], *, versioned: bool
 ) -> types.WorkspaceEdit:
-    """Return edits of a document as the protocol's type.
+    """Return edits of a document as an LSP type.
 
-    If `versioned` is True, the client rejects the edits if the document's version is no longer
-    `version` by then.
+    If `versioned` is True, the client applies the edits only if the document still has `version`.
     """
     changes = to_text_edits(text, edits)
     if not versioned:
@@ -162,10 +161,10 @@ def to_workspace_edit(
 
 
 def target_of(arguments: Any) -> tuple[str, int]:
-    """Return the URI and the line (from 0) in the arguments of a command.
+    """Return the URI and the line (counted from 0) in the arguments of a command.
 
-    The arguments must be one object with `uri` and either `line` or `position`. Raises
-    JsonRpcInvalidParams otherwise.
+    The arguments must consist of one object with `uri` and either `line` or `position`. Raises
+    JsonRpcInvalidParams if they do not.
     """
     argument = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
     if not isinstance(argument, dict):

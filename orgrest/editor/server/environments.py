@@ -1,7 +1,8 @@
-"""The environments chosen in editors, by the user for a folder or in the client's settings.
+"""The environments chosen in an editor, by the user for a folder or in the client's settings.
 
-Choices are stored in the user's state directory (`$XDG_STATE_HOME`, else `~/.local/state`), in
-`orgrest/environments.json`. This is an object that maps each folder to the names chosen for it.
+The user's choices are stored in `orgrest/environments.json` in the user's state directory
+(`$XDG_STATE_HOME`, else `~/.local/state`). The file contains an object that maps each folder to the
+names chosen for it.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
 _LARGEST = 2**20
 _LONGEST = 1e9  # milliseconds
 _MOST = 1000
-"""The maximum number of folders that are remembered."""
+"""The maximum number of folders whose choices are stored."""
 
 
 class Choices:
-    """The environments that the user of a server chose, and the client's `settings` by name.
+    """The environments that the user has chosen, and the client's `settings` by name.
 
-    There is a setting for each option of `orgrest.options` that defines the name of a `setting`.
-    `variables` corresponds to `--var` and overrides all other variables. It supplies values for
-    which most clients cannot prompt. `openapi` is True if the descriptions in the folders of
-    documents are used.
+    There is a setting for each option in `orgrest.options` that has the name of a `setting`.
+    `variables` corresponds to `--var` and overrides all other variables, because most clients
+    cannot prompt for values. `openapi` is True if OpenAPI descriptions in the folders of documents
+    are used.
     """
 
     def __init__(self) -> None:
@@ -40,19 +41,19 @@ class Choices:
             "allowWrite": (),
         }
         self.rest_client: dict[str, Any] = {}
-        """The settings for VS Code REST Client that the client sent, by their full names."""
+        """The settings for VS Code REST Client that the client sent, by full name."""
         self._known: dict[str, tuple[str, ...]] | None = None
 
     @property
     def timeout(self) -> float | None:
-        """The timeout of a request in seconds, from REST Client's setting, or None if not set."""
+        """The timeout of a request in seconds, from a setting of REST Client, or None."""
         value = self.rest_client.get("rest-client.timeoutinmilliseconds")
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
         return value / 1000 if 0 < value < _LONGEST else None
 
     def configure(self, settings: Any) -> None:
-        """Apply the client's settings, possibly nested in `orgrest`. Wrong types are ignored."""
+        """Apply the client's settings, which may be nested in `orgrest`. Ignore invalid values."""
         if isinstance(settings, dict):
             settings = settings.get("orgrest", settings)
         for row in OPTIONS if isinstance(settings, dict) else ():
@@ -65,16 +66,16 @@ class Choices:
             self.rest_client = settings["restClient"]
 
     def of(self, folder: Path) -> tuple[str, ...]:
-        """Return the environments for documents in a folder: the user's choice or the setting."""
+        """Return the environments chosen for a folder, by the user or else by the setting."""
         if self._known is None:
             self._known = _read()
         setting: tuple[str, ...] = self.settings["environments"]
         return self._known.get(str(folder), setting)
 
     def choose(self, folder: Path, names: Sequence[str]) -> None:
-        """Store the user's choice for a folder.
+        """Store the user's choice of environments for a folder.
 
-        Raises FileError if the file cannot be written. Even then, the choice takes effect.
+        Raises FileError if the file cannot be written. The choice takes effect even then.
         """
         choices = {
             folder_name: names
@@ -94,7 +95,7 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Return the stored choices, which are empty if the file is missing or malformed."""
+    """Return the stored choices by folder, which are empty if the file is missing or malformed."""
     try:
         with _file().open("rb") as stream:
             stored = json.loads(stream.read(_LARGEST))
@@ -106,7 +107,7 @@ def _read() -> dict[str, tuple[str, ...]]:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Return the names in a JSON value, which is a name or a list of names."""
+    """Return the names in a JSON value, which is either a single name or a list of names."""
     value = [value] if isinstance(value, str) else value
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
@@ -127,4 +128,4 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "pairs": _variables,
     "description": lambda value: value if isinstance(value, bool) else None,
 }
-"""The functions that read the value of a setting, by the kind of the option."""
+"""Functions that parse the value of a setting, by the kind of its option."""

@@ -1,8 +1,8 @@
-"""Results for a whole document as JSON text, joined from a fragment for each of its parts.
+"""JSON results for a whole document, joined from a fragment for each of its parts.
 
-A client requests all symbols, tokens and folding ranges after each pause in typing. Most parts are
-the same as before and have just moved to other lines. Therefore the JSON text for a part is cached
-for the next version of the document, with gaps for the line numbers.
+A client requests all symbols, tokens and folding ranges after each pause in typing. Most parts stay
+the same and only move to other lines. Therefore the JSON text of a part is cached for the next
+version of the document, with placeholders for the line numbers.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ SYMBOLS = {
 
 @classes.frozen(eq=False)
 class Encoded:
-    """A result as JSON text in ASCII, which is sent unchanged."""
+    """A result that is already encoded as ASCII JSON text and is sent unchanged."""
 
     text: str
 
 
 @classes.frozen(eq=False)
 class _Lines:
-    """JSON with `%d` in place of each line number, and the line numbers.
+    """JSON text with `%d` in place of each line number, and the line numbers.
 
-    The line numbers are relative to the first line of the part.
+    Line numbers are relative to the first line of the part.
     """
 
     template: str
     lines: tuple[int, ...]
 
     def at(self, line: int) -> str:
-        """Return the JSON for a part that starts at `line`."""
+        """Return the JSON text for a part whose first line is `line`."""
         return self.template % tuple([line + number for number in self.lines])
 
 
 class _Writer:
-    """Writes JSON with gaps for the line numbers."""
+    """Writes JSON text with placeholders for the line numbers."""
 
     def __init__(self, text: Text, start: int) -> None:
         self._text = text
@@ -63,7 +63,7 @@ class _Writer:
         self._lines: list[int] = []
 
     def line(self, offset: int) -> str:
-        """Record the line of an offset, and return the gap for its number."""
+        """Record the line number of an offset, and return the placeholder for it."""
         self._lines.append(self._text.line(offset) - self._first)
         return "%d"
 
@@ -75,7 +75,7 @@ class _Writer:
         return f'{{"start":{self.position(start)},"end":{self.position(end)}}}'
 
     def symbol(self, symbol: outline.Symbol) -> str:
-        """Return the JSON of a DocumentSymbol."""
+        """Return the JSON text of a DocumentSymbol."""
         name, detail = (
             json.dumps(text).replace("%", "%%") for text in (symbol.name, symbol.detail)
         )
@@ -88,20 +88,20 @@ class _Writer:
         )
 
     def link(self, link: navigation.Link) -> str:
-        """Return the JSON of a DocumentLink."""
+        """Return the JSON text of a DocumentLink."""
         target = json.dumps(link.target).replace("%", "%%")
         return f'{{"range":{self.range(link.span.start, link.span.end)},"target":{target}}}'
 
     def made(self, template: str) -> _Lines:
-        """Return `template` with the line numbers that were written into it."""
+        """Return `template` together with the line numbers recorded for its placeholders."""
         return _Lines(template, tuple(self._lines))
 
 
 @classes.define(eq=False)
 class _Parts:
-    """The values computed for each part of a version, with the parts' keys in the analysis.
+    """The values computed for all parts of a version, and the keys of the parts in the analysis.
 
-    `texts` contains, for each part, its JSON and the line for which it was written, or None.
+    For each part, `texts` contains its first line and its JSON text for this line, or None.
     """
 
     keys: list[Hashable]
@@ -112,7 +112,7 @@ class _Parts:
 def _made(analysis: Analysis, kind: str, make: Callable[[ParsedRegion], object]) -> _Parts:
     """Return the value of `make` for each part. Most values come from the previous version.
 
-    An edit changes adjacent parts, so the parts above and below are the same as before.
+    An edit usually changes adjacent parts, so the parts above and below stay the same.
     """
     keys, before = analysis.keys, analysis.outlines.get(kind) or _Parts([], [], [])
     top, end = _unchanged(before.keys, keys)
@@ -134,7 +134,7 @@ def _made(analysis: Analysis, kind: str, make: Callable[[ParsedRegion], object])
 def _texts(
     analysis: Analysis, text: Text, kind: str, make: Callable[[ParsedRegion], _Lines]
 ) -> list[str]:
-    """Return the JSON of each part."""
+    """Return the JSON text of each part."""
     parts = _made(analysis, kind, make)
     parts.texts = [
         old if old is not None and old[0] == line else (line, made.at(line))
@@ -144,7 +144,7 @@ def _texts(
 
 
 def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
-    """Return the number of equal keys at the start, and of other equal keys at the end."""
+    """Return how many keys are equal at the start, and how many others are equal at the end."""
     most = min(len(old), len(new))
     top = next(
         (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most
@@ -155,7 +155,7 @@ def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
 
 
 def _lines(analysis: Analysis, text: Text) -> list[int]:
-    """Return the line at which each part starts."""
+    """Return the first line of each part."""
     lines: list[int]
     known, lines = analysis.outlines.get("lines", (None, []))
     if known is not text:
@@ -221,7 +221,7 @@ def links(analysis: Analysis, text: Text) -> Encoded:
 
 
 def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
-    """Return the lenses of a document: the outcome of each request, and its commands.
+    """Return the code lenses of a document, with the outcomes and commands of requests.
 
     The client resolves the commands later, using the `number` of the document. If `outcomes` is
     None, there are only commands.
@@ -260,11 +260,11 @@ def _joined(texts: list[str]) -> Encoded:
 
 @classes.frozen(eq=False)
 class _Tokens:
-    """The tokens of a part in the protocol's encoding, each relative to the previous token.
+    """The semantic tokens of a part as LSP encodes them, each relative to the previous one.
 
-    `first` contains the line (relative to the part) and the character of the first token, and
-    `last` contains those of the last token. `rest` is the JSON text after the first two numbers,
-    and `count` is the total count of numbers.
+    `first` contains the line (relative to the part) and the column of the first token, and `last`
+    those of the last token. `rest` is the JSON text after the first two numbers, and `count` is the
+    number of all numbers.
     """
 
     first: tuple[int, int]
@@ -275,18 +275,22 @@ class _Tokens:
 
 @classes.frozen(eq=False)
 class Tokens:
-    """All tokens in a version of a document: the JSON numbers of each part, and their count."""
+    """All semantic tokens in a version of a document.
+
+    `pieces` contains the encoded tokens of each part as JSON text, and `counts` contains how many
+    numbers each of these texts has.
+    """
 
     id: str
     pieces: list[str]
     counts: list[int]
 
     def whole(self) -> Encoded:
-        """Return the result with all tokens."""
+        """Return a result that contains all tokens."""
         return Encoded(f'{{"resultId":"{self.id}","data":[{",".join(self.pieces)}]}}')
 
     def since(self, before: Tokens) -> Encoded:
-        """Return the result for a client that already has the tokens `before`: only the changes."""
+        """Return a result with only the changes since `before`, which the client already has."""
         most = min(len(self.pieces), len(before.pieces))
         same = next((i for i in range(most) if self.pieces[i] != before.pieces[i]), most)
         ends = 0
@@ -302,7 +306,7 @@ class Tokens:
 
 
 def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
-    """Return all tokens of a document. `number` identifies them for the client."""
+    """Return all semantic tokens of a document. The client refers to them by `number`."""
     parts = _made(analysis, "tokens", functools.partial(_of_tokens, text)).made
     pieces: list[str] = []
     line = character = 0

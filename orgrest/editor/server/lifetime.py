@@ -1,4 +1,4 @@
-"""The lifetime of a server: its temporary folder, and the watch on its client's process."""
+"""The lifetime of a server: its temporary folder, and monitoring of the client's process."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _LOOK_EVERY = 1.0
 
 
 class ScratchFolder:
-    """A temporary folder that only this server uses, created on first use."""
+    """A temporary folder for this server alone, created on first use."""
 
     def __init__(self) -> None:
-        """Prepare the folder without creating it yet."""
+        """Create the object but not the folder."""
         self._path: Path | None = None
 
     @property
     def path(self) -> Path:
-        """The path of the folder, which is created if necessary."""
+        """The path of the folder, which is created if it does not exist."""
         if self._path is None:
             self._path = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
         return self._path
 
     def remove(self) -> None:
-        """Remove the folder, if it was created."""
+        """Remove the folder if it was created."""
         if self._path is not None:
             shutil.rmtree(self._path, ignore_errors=True)
             self._path = None
 
 
 async def end_of(process: int) -> None:
-    """Wait until a process has ended. This works only on systems where `can_watch()` is True."""
+    """Wait until a process has ended. Call this only if `can_watch()` is True."""
     while _is_alive(process):
         await asyncio.sleep(_LOOK_EVERY)
 
 
 def can_watch() -> bool:
-    """Return whether this system lets the server find out that a process has ended."""
+    """Return whether this system can report, without side effects, if a process has ended."""
     return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
 
 
@@ -57,7 +57,7 @@ def _is_alive(process: int) -> bool:
 
 
 def remove_leftovers() -> None:
-    """Remove the temporary folders of servers that were killed."""
+    """Remove temporary folders left behind by servers that were killed."""
     if not can_watch():
         return
     for folder in Path(tempfile.gettempdir()).glob("orgrest-*-*"):

@@ -1,7 +1,7 @@
-"""The notification `orgrest/response`: the outcome of a request as data for an editor's own view.
+"""The notification `orgrest/response`: an outcome as data for an editor that displays it itself.
 
-A client requests it with the experimental capability `CAPABILITY` and then shows responses itself.
-docs/language-server.md describes the fields for authors of editor extensions.
+A client requests this with the experimental capability `CAPABILITY`, and then displays responses
+itself. docs/language-server.md describes the fields for authors of editor extensions.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
 METHOD = "orgrest/response"
 MESSAGE = "orgrest/message"
-"""The notification for a message in a stream, sent before the response is complete."""
+"""The notification for one message of a stream, sent before the response is complete."""
 CAPABILITY = {"orgrest": {"responses": True, "prompts": True, "outcomes": True}}
 """The capabilities that the client and the server announce under `experimental`."""
 KEPT = 50
-"""The maximum number of files with bodies that a server keeps."""
+"""The maximum number of body files that a server keeps."""
 _NAMES = {"nxml": "xml", "text": "plaintext"}
 
 
 class Bodies:
-    """The files with the bodies of the last responses, for an editor to open, show and copy."""
+    """Files with the bodies of the latest responses, for an editor to open, show or copy."""
 
     def __init__(self, scratch: ScratchFolder) -> None:
-        """Prepare to write files in `scratch`, without writing any yet."""
+        """Create the object without writing any files to `scratch` yet."""
         self._scratch = scratch
         self._numbers = itertools.count(1)
         self._files: list[Path] = []
 
     def write(self, response: Response, secrets: frozenset[str]) -> str:
-        """Write a body to a new file, and return the file's URI.
+        """Write the body of a response to a new file, and return the file's URI.
 
-        Secrets are masked in text. The oldest file is removed if there are more than `KEPT`. Raises
-        FileError if the file cannot be written.
+        In text, secrets are masked. If there are more than `KEPT` files, the oldest one is removed.
+        Raises FileError if the file cannot be written.
         """
         kind = content.media_type(response)
         binary = content.is_binary(response, kind)
@@ -67,9 +67,9 @@ class Bodies:
 async def responses(
     document: OpenDocument, version: int, line: int, outcome: Outcome, bodies: Bodies
 ) -> list[dict[str, Any]]:
-    """Return a notification for each request that an outcome needed, and one for the outcome.
+    """Return notifications for an outcome: one for each request that it needed, and its own.
 
-    `line` (from 0) is the position of the request in `version` of the document.
+    `line` (counted from 0) is the line of the request in `version` of the document.
     """
     folder = document.path.parent if document.path else None
     responses: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body and that reports lack."""
+    """Yield the fields that an editor needs to show a body but that reports do not have."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut
@@ -117,11 +117,11 @@ def shown(
 
 
 def editor_language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP identifier for the language of a rendered body.
+    """Return the LSP language identifier for a rendered body.
 
-    Org calls JSON, JavaScript and empty bodies `js`, but an editor would report errors in text of
-    the wrong language. Therefore a body counts as JSON only if it is a single JSON value, and
-    JavaScript is recognized by its media type. In both cases, the body must be complete.
+    Org uses `js` for JSON, JavaScript and empty bodies, but an editor would report errors in text
+    of the wrong language. Therefore a body counts as JSON only if it is a single JSON value, and as
+    JavaScript only if its media type says so. In both cases, the body must be complete.
     """
     if rendered.language != "js":
         return _NAMES.get(rendered.language, rendered.language)

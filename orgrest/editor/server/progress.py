@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """The progress of one run as the client shows it."""
+    """The progress of one run, as the client displays it."""
 
     def __init__(self, server: Server, run: BackgroundRun) -> None:
         self._progress = server.work_done_progress
@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Start with the client's token, or with a new token if the client allows that."""
+        """Report with the client's token, or with a new token if the client allows that."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):
@@ -42,14 +42,14 @@ class Progress:
             self._run.cancel()
 
     def report(self, message: str) -> None:
-        """Show a message."""
+        """Show a message about the progress."""
         if self._token is not None:
             self._progress.report(
                 self._token, types.WorkDoneProgressReport(cancellable=True, message=message)
             )
 
     def end(self, message: str) -> None:
-        """End the progress with a last message."""
+        """End the progress report with a final message."""
         if self._token is not None:
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
             self._progress.tokens.pop(self._token, None)

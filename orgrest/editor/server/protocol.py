@@ -1,4 +1,4 @@
-"""Adapts the protocol of pygls to orgrest's documents: document synchronization and commands."""
+"""Adapts pygls's protocol to orgrest's documents: document synchronization and commands."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 _REFUSED = object()
-"""A placeholder for a message that has already been answered with an error."""
+"""Stands for a message that has already been answered with an error."""
 
 
 class _Server(typing.Protocol):
-    """The part of the server that the protocol uses."""
+    """The methods and attributes of a server that the protocol uses."""
 
     process_id: int | None
 
@@ -42,7 +42,7 @@ class _Server(typing.Protocol):
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol of pygls, adapted to orgrest's documents, whose text keeps its own line ends."""
+    """The protocol of pygls, adapted to orgrest's documents, which keep their own line ends."""
 
     _server: _Server  # type: ignore[assignment]  # a narrower type than the base class's
 
@@ -58,7 +58,7 @@ class Protocol(LanguageServerProtocol):
         self._sending: set[asyncio.Future[None]] = set()
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message. Messages out of order are ignored, and malformed ones are refused."""
+        """Handle a message. Ignore it if it is out of order, or refuse it if it is malformed."""
         if message is _REFUSED:
             return
         if not hasattr(message, "jsonrpc"):
@@ -73,7 +73,7 @@ class Protocol(LanguageServerProtocol):
             self._server.watch(self._server.process_id)
 
     def _is_refused(self, method: str, number: Any) -> bool:
-        """Return whether a message is out of order. If such a message is a request, refuse it."""
+        """Return whether a message is out of order. If it is a request, answer it with an error."""
         if method == types.EXIT or self._initialized != (method == types.INITIALIZE):
             if not (self._shutdown and number is not None):
                 return False
@@ -87,12 +87,12 @@ class Protocol(LanguageServerProtocol):
         return True
 
     def refuse(self, code: int, reason: str, number: Any = None) -> None:
-        """Send an error response. If `number` is None, the response does not refer to a request."""
+        """Send an error response. If `number` is None, it does not answer a particular request."""
         error = {"code": int(code), "message": reason}
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        """Send a response. A result of type `Encoded` is sent unchanged."""
+        """Send a response. Results of type `Encoded` are sent unchanged."""
         if error is not None or not isinstance(result, Encoded) or self.writer is None:
             super()._send_response(msg_id, result, error)
             return
@@ -104,7 +104,7 @@ class Protocol(LanguageServerProtocol):
             task.add_done_callback(self._sending.discard)
 
     def _send_handler_result(self, future: Any, *, msg_id: Any) -> None:
-        """Send the result of a request's handler, or an error response for its exception."""
+        """Send the result of a request's handler, or an error response if the handler failed."""
         error = None if future.cancelled() else future.exception()
         if not isinstance(error, Exception) or isinstance(error, JsonRpcException):
             super()._send_handler_result(future, msg_id=msg_id)
@@ -116,13 +116,13 @@ class Protocol(LanguageServerProtocol):
         self._send_response(msg_id, error=answer)
 
     def _check_handler_result(self, future: Any) -> None:
-        """Log the exception of a notification's handler, if it raised one."""
+        """Log the exception if a notification's handler failed."""
         error = None if future.cancelled() else future.exception()
         if isinstance(error, Exception):
             self._server.log(explained(error).reason, types.MessageType.Error)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Return the parsed message. If a request cannot be parsed, send an error response."""
+        """Return the parsed message. If a request cannot be parsed, answer it with an error."""
         method = data.get("method")
         is_call = "jsonrpc" in data and isinstance(method, str)
         if is_call and self._is_refused(str(method), data.get("id")):

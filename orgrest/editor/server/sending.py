@@ -36,23 +36,23 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 TRIES = 5
-"""The number of attempts to insert a result while the user keeps editing."""
+"""The maximum number of attempts to insert a result while the user is editing."""
 
 
 async def send(
     server: Server, document: OpenDocument, settings: Settings, token: int | str | None
 ) -> list[dict[str, Any]]:
-    """Send requests of a document, insert their results, and return their outcomes as JSON.
+    """Send requests of a document, insert their results, and return the outcomes as JSON.
 
-    `token` is the client's progress token, if it gave one.
+    `token` is the client's progress token, or None to report no progress.
     """
     return await _Sending(server, document, token).send(settings)
 
 
 class _Sending:
-    """One run over some requests of a document, which may be edited during the run.
+    """A run over some requests of a document, which the user may edit in the meantime.
 
-    `snapshot` is the text at the start of the run, and `changes` are the edits since then.
+    `snapshot` is the text at the start of the run, and `changes` contains the edits since then.
     """
 
     def __init__(self, server: Server, document: OpenDocument, token: int | str | None) -> None:
@@ -66,7 +66,7 @@ class _Sending:
         self.responses = Responses(server, document, self.number)
 
     async def send(self, settings: Settings) -> list[dict[str, Any]]:
-        """Send the requests, insert results as they arrive, and show the remaining responses.
+        """Send the requests, insert results as they arrive, and show the other responses.
 
         Returns the outcomes as JSON.
         """
@@ -123,7 +123,7 @@ class _Sending:
         return outcomes
 
     def _sent(self) -> Sent:
-        """Return the requests in the snapshot."""
+        """Return an index of the requests in the snapshot."""
         text, document = self.snapshot.text, self.document
         analysis = document.analysis
         if analysis is None or analysis.text != text:
@@ -136,7 +136,7 @@ class _Sending:
         self.server.show_message(shown, types.MessageType.Warning)
 
     async def _results(self, run: BackgroundRun, sent: Sent) -> AsyncIterator[dict[str, Any]]:
-        """Yield the outcome of each request once its result is inserted."""
+        """Yield the outcome of each request as JSON, after its result has been inserted."""
         captured: dict[str, str] = {}
         document = self.document
         async for outcome in run.outcomes():
@@ -155,7 +155,7 @@ class _Sending:
             yield result
 
     async def _keep(self, outcome: Outcome) -> dict[str, Any]:
-        """Insert or collect the result of an outcome, and return the outcome as JSON."""
+        """Insert or collect the result in an outcome, and return the outcome as JSON."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -191,15 +191,15 @@ class _Sending:
         return result
 
     def _message(self, loop: asyncio.AbstractEventLoop, text: str) -> None:
-        """Send a message of a stream to a client that shows it.
+        """Send one message of a stream to a client that displays messages.
 
-        This is called in the run's thread.
+        This is called in the thread of the run.
         """
         about = {"token": self.token, "textDocument": {"uri": self.document.uri}, "text": text}
         _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))
 
     async def _notify(self, outcome: Outcome, line: int) -> None:
-        """Send the outcome of a request to a client that shows responses itself."""
+        """Send the outcome of a request to a client that displays responses itself."""
         server = self.server
         for notification in await responses(
             self.document, self.version, line, outcome, server.bodies
@@ -207,7 +207,7 @@ class _Sending:
             server.protocol.notify(METHOD, {"token": self.token, **notification})
 
     async def _put(self, placing: Placing) -> str | None:
-        """Let the client insert a result. Return None, or the reason why it was not inserted."""
+        """Let the client insert a result. If it fails, return the reason, else None."""
         server, document = self.server, self.document
         reason: str | None = None
         for _ in range(TRIES):
@@ -244,9 +244,9 @@ class _Sending:
         return f"the editor rejected the edit with the result{why}; the result is shown instead"
 
     def _moved(self, start: int) -> int | None:
-        """Return the offset in the current raw text for an offset in the snapshot.
+        """Return the offset in the current raw text that corresponds to an offset in the snapshot.
 
-        Returns None if the text there was deleted.
+        Returns None if the text at the offset was deleted.
         """
         at: int | None = self.snapshot.raw_offset(start)
         for change in self.changes:
@@ -257,7 +257,7 @@ class _Sending:
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Let the event loop call a function. This is used in a run's thread."""
+    """Schedule a call in the event loop, from the thread of a run."""
     with contextlib.suppress(RuntimeError):  # the loop has ended
         loop.call_soon_threadsafe(call)
 
@@ -265,9 +265,9 @@ def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 def _block_now(
     document: org.OrgDocument, text: Text, placing: Placing, at: int | None
 ) -> Block | None:
-    """Return the block that a result belongs to, found by its new offset `at`, else by name.
+    """Return the block in which to insert a result, by its current offset `at` or else by name.
 
-    Returns None if there is no such block.
+    Returns None if the block no longer exists.
     """
     if at is not None:
         offset = text.from_raw(at)
@@ -279,7 +279,7 @@ def _block_now(
 
 
 def _summary(outcome: Outcome) -> str:
-    """Return the outcome of a block or request as a line for the user."""
+    """Return a one-line summary of the outcome of a block or request, for the user."""
     if outcome.reason is not None:
         return outcome.reason.reason
     lines = [

@@ -1,4 +1,4 @@
-"""The server of one client: its open documents, their analyses, and messages to the client."""
+"""A client's server: its open documents, their analyses, and messages to the client."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from orgrest.run.services import Services
 
 DELAY = 0.15
-"""The pause in typing, in seconds, after which a document is checked."""
+"""How long to wait, in seconds, after the last keystroke before checking a document."""
 
 
 class Server(ServerOfClient):
-    """The language server for one client, with its documents, runs and settings."""
+    """The language server for one client: its documents, runs and settings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class Server(ServerOfClient):
     # ---------------------------------------------------------------------------- documents
 
     def document(self, uri: str) -> OpenDocument | None:
-        """Return the open document with this URI, ignoring its percent-encoding, or None."""
+        """Return the open document with a URI, or None. The URI's percent-encoding is ignored."""
         return self._documents.get(unquote(uri))
 
     def open(self, item: types.TextDocumentItem) -> None:
-        """Register a document that the client opened, if it is an Org or request file."""
+        """Start serving a document that the client opened, if it is an Org or request file."""
         kind = kind_of(item)
         if kind is None:
             return
@@ -66,7 +66,7 @@ class Server(ServerOfClient):
         self._look_at_importing(document)
 
     def change(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Apply changes to a document."""
+        """Apply the client's changes to an open document."""
         document = self.document(params.text_document.uri)
         if document is not None:
             document.change(params.content_changes, params.text_document.version)
@@ -84,7 +84,7 @@ class Server(ServerOfClient):
             self._look_at_importing(document)
 
     def _opened(self, path: Path) -> str | None:
-        """Return the text of a file if the client has it open, else None."""
+        """Return the current text of a file if the client has it open, else None."""
         document = self.document_at(path)
         return None if document is None else document.text.text
 
@@ -97,17 +97,17 @@ class Server(ServerOfClient):
 
     @property
     def documents(self) -> list[OpenDocument]:
-        """The open documents."""
+        """All open documents."""
         return list(self._documents.values())
 
     def document_by_number(self, number: Any) -> OpenDocument | None:
-        """Return the open document that has this number, or None."""
+        """Return the open document with this number, or None."""
         return next(
             (document for document in self._documents.values() if document.number == number), None
         )
 
     def _look_at_importing(self, imported: OpenDocument) -> None:
-        """Recheck the documents that import this one."""
+        """Check the documents that import this one again."""
         for document in self._documents.values():
             imports = document.analysis.imports if document.analysis is not None else None
             if imports is None or document is imported:
@@ -117,7 +117,7 @@ class Server(ServerOfClient):
                 self.refresh_diagnostics()
 
     def inputs(self, document: OpenDocument) -> Inputs:
-        """Return the sources of a document's variables: settings, and files around its folder."""
+        """Return the sources of a document's variables: settings and files around its folder."""
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
@@ -129,15 +129,15 @@ class Server(ServerOfClient):
 
     @cached_property
     def logins(self) -> Logins:
-        """The logins of the user."""
+        """The user's logins."""
         from orgrest.run.logins import Logins
 
         return Logins()
 
     def services(self, document: OpenDocument, **given: Any) -> Services:
-        """Return the services of a run over a document, with its global variables and logins.
+        """Return the services for a run over a document, including its global variables and logins.
 
-        The services do not include an HTTP client yet. `given` contains additional services.
+        An HTTP client is not included. `given` contains additional services.
         """
         from orgrest.run.services import Services
 
@@ -148,7 +148,7 @@ class Server(ServerOfClient):
         return document.path.parent if document.path else self.scratch.path
 
     async def analysis(self, document: OpenDocument) -> tuple[Analysis, Text]:
-        """Return the analysis of a document, and the text that was analysed."""
+        """Return the analysis of a document, and the text that it refers to."""
         async with document.reading:
             text = document.text
             before = document.analysis
@@ -175,14 +175,14 @@ class Server(ServerOfClient):
             return document.analysis, text  # type: ignore[return-value]  # set above
 
     async def names(self, document: OpenDocument) -> tuple[Names, Text]:
-        """Return the names in a document, and the text that contains them."""
+        """Return the names in a document, and the text that they refer to."""
         analysis, text = await self.analysis(document)
         if document.names is None or document.names.analysis is not analysis:
             document.names = Names(analysis, document.names)
         return document.names, text
 
     async def report(self, document: OpenDocument) -> tuple[Report, Text]:
-        """Return the problems of a document, and the text that contains them."""
+        """Return the report on a document's problems, and the text that it refers to."""
         async with document.judging:
             analysis, text = await self.analysis(document)
             before = document.report
@@ -193,10 +193,10 @@ class Server(ServerOfClient):
     # -------------------------------------------------------------------------- diagnostics
 
     def look_soon(self, document: OpenDocument, delay: float = DELAY) -> None:
-        """Check a document once its user has stopped typing for `delay` seconds.
+        """Check a document once the user has not typed for `delay` seconds.
 
-        Problems are pushed only to clients that do not pull them, because other clients would show
-        them twice.
+        Clients that request diagnostics themselves are not sent any, since they would show them
+        twice.
         """
         if self.can("text_document", "diagnostic"):
             return
@@ -212,7 +212,7 @@ class Server(ServerOfClient):
             self._publish(document.uri, version, diagnostics)
 
     async def diagnostics(self, document: OpenDocument) -> list[types.Diagnostic]:
-        """Return the problems of a document, including failed assertions, for the client."""
+        """Return a document's problems, including failed assertions, as LSP diagnostics."""
         report, text = await self.report(document)
         failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
         return [to_diagnostic(text, diagnostic) for diagnostic in (*report.diagnostics, *failed)]
@@ -223,20 +223,20 @@ class Server(ServerOfClient):
         )
 
     def configure(self, given: Any) -> None:
-        """Apply the client's settings, which may choose other environments."""
+        """Apply the client's settings, which can choose other environments."""
         self.choices.configure(given)
         self.described.found_beside = self.choices.settings["openapi"]
         self.look_again()
 
     def show_outcomes(self, document: OpenDocument) -> None:
-        """Refresh diagnostics and code lenses, which depend on the outcomes of requests."""
+        """Tell the client to update what depends on outcomes: diagnostics and code lenses."""
         self.look_soon(document, 0)
         if not self.wants("outcomes") and self.can("workspace", "code_lens", "refresh_support"):
             self.start_task(self.workspace_code_lens_refresh_async(None))
         self.refresh_diagnostics()
 
     def look_again(self) -> None:
-        """Check all documents again after a change of files or settings that they depend on."""
+        """Check all documents again, because files or settings that they depend on have changed."""
         for document in self._documents.values():
             self.look_soon(document, 0)
         self.refresh_diagnostics()
@@ -244,9 +244,9 @@ class Server(ServerOfClient):
     # ----------------------------------------------------------------------------- commands
 
     def target(self, arguments: Any) -> tuple[OpenDocument, int]:
-        """Return the document and the line (from 0) in the arguments of a command.
+        """Return the document and the line (counted from 0) that a command's arguments refer to.
 
-        Raises JsonRpcInvalidParams if the document is not open, or if `target_of` raises it.
+        Raises JsonRpcInvalidParams if the arguments are invalid or the document is not open.
         """
         uri, line = target_of(arguments)
         document = self.document(uri)
@@ -255,7 +255,7 @@ class Server(ServerOfClient):
         return document, line
 
     def watch(self, process: int | None) -> None:
-        """End the server when the client's process has ended without a shutdown request."""
+        """End the server if the client's process ends without a shutdown request."""
         if process is not None and can_watch():
             self.start_task(self._end_with(process))
 

@@ -1,8 +1,8 @@
 """Starts the language server on standard input and output or on a TCP port.
 
-The bytes from a client are split into messages here, so that the server recovers from malformed
-messages. Bytes that are not a message are skipped up to the next message and reported once. The
-names of header fields are case-insensitive. Source: the Language Server Protocol, "Base Protocol".
+The bytes from a client are split into messages here, so that the server can recover from malformed
+messages. Bytes that are not part of a message are skipped and reported once. The names of header
+fields are case-insensitive. Source: the Language Server Protocol, "Base Protocol".
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LONG = 200
 
 
 def _favour_typing() -> None:
-    """Switch between threads often and collect garbage rarely, so that typing is answered quickly.
+    """Switch threads often and collect garbage rarely, for fast responses while a user types.
 
-    A full collection takes noticeably long with the analysis of a long document in memory. Analyses
-    contain no reference cycles, so they are freed without it.
+    A full collection takes noticeably long if the analysis of a long document is in memory.
+    Analyses contain no reference cycles, so they are freed without any collection.
     """
     sys.setswitchinterval(0.0005)
     gc.freeze()
@@ -49,10 +49,10 @@ def _favour_typing() -> None:
 
 
 class _OneLine(logging.Formatter):
-    """Formats a log record as one line without a traceback."""
+    """Formats log records as single lines without tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the message, shortened to `_LONG` characters, and the error."""
+        """Return the message of a record, truncated to `_LONG` characters, and its error."""
         first, *more = record.getMessage().strip().splitlines() or [""]
         error = record.exc_info[1] if record.exc_info else None
         last = str(error) if error is not None else more[-1] if more else ""
@@ -61,14 +61,14 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_short() -> None:
-    """Write the log records of libraries to standard error, one line each."""
+    """Write libraries' log records to standard error, each on a single line."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def _clean_up_when_ended(server: Server) -> None:
-    """On SIGTERM and SIGHUP, stop the server and then let the signal end the process."""
+    """Make SIGTERM and SIGHUP stop the server before they end the process."""
 
     def end(number: int, _: object) -> None:
         server.stop()
@@ -81,9 +81,9 @@ def _clean_up_when_ended(server: Server) -> None:
 
 
 class _Frames:
-    """Presents the messages in `reader` to pygls, reduced to a Content-Length header and a body.
+    """Passes the messages in `reader` to pygls, each with only a Content-Length header.
 
-    `broken` is called once for each run of bytes that are not a message.
+    `broken` is called once for each sequence of bytes that are not part of a message.
     """
 
     def __init__(self, reader: AsyncReader, broken: Callable[[], None]) -> None:
@@ -93,7 +93,7 @@ class _Frames:
         self._next = b""
 
     async def readline(self) -> bytes:
-        """Return the next line of a message's header, or b"" once the client has disconnected."""
+        """Return the next line of a message's header, or b"" at the end of the stream."""
         if self._next:
             line, self._next = self._next, b""
             return line
@@ -104,11 +104,11 @@ class _Frames:
         return b"Content-Length: %d\r\n" % length
 
     async def readexactly(self, count: int) -> bytes:
-        """Return the body of a message, which has `count` bytes."""
+        """Return `count` bytes, which are the body of a message."""
         return await self._reader.readexactly(count)
 
     async def _length(self) -> int:
-        """Read a header, and return the length of its message, or 0 at the end of the stream."""
+        """Read a message's header. Return the length of its body, or 0 if the stream ends."""
         length, lost = 0, False
         while line := await self._reader.readline():
             match = _LENGTH.search(line)
@@ -131,7 +131,7 @@ class _Frames:
 
 
 def serve_stdio() -> int:
-    """Serve the client on standard input and output, and return the exit status."""
+    """Serve a client on standard input and output, and return the exit status."""
     server = make_server()
     remove_leftovers()
     _favour_typing()
@@ -148,10 +148,10 @@ def serve_stdio() -> int:
 
 
 def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
-    """Serve the first client that connects, and return the exit status.
+    """Serve the first client that connects over TCP, and return the exit status.
 
     `announce` is called with the port, which the system chooses if `port` is 0. Raises OSError if
-    the address cannot be bound.
+    the server cannot listen on the address.
     """
     server = make_server()
     _favour_typing()

@@ -27,11 +27,11 @@ _MOST_LINES = 200  # the most lines of a diff
 def judge(
     assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
 ) -> Verdict:
-    """Evaluate an assertion about a response. A failed verdict contains the actual value.
+    """Return the verdict on an assertion. A failed verdict contains the actual value.
 
-    `expected` is the expected value of the assertion with its variables replaced. `source` is the
-    text that contains the assertion. Without `source`, the verdict has no position. An assertion
-    that cannot be evaluated fails. Raises OrgrestError only if the evaluation was interrupted.
+    `expected` is the assertion's expected value with its variables replaced. `source` is the text
+    that contains the assertion. Without `source`, the verdict has no position. An assertion that
+    cannot be evaluated fails. Raises OrgrestError only if the evaluation is interrupted.
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")
@@ -63,7 +63,7 @@ def judge(
 
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
-    """Return the initial verdict on an assertion: failed, with its name and position."""
+    """Return a preliminary verdict on an assertion: failed, with its name and position."""
     position = source.position(assertion.span.start) if source is not None else None
     text = assertion.text.text
     return Verdict(
@@ -90,7 +90,7 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 def _shown(value: Any, expected: str) -> str:
-    """Return a value in short form, followed by its type if only the type is wrong."""
+    """Return a value in short form, followed by its type if nothing but the type is wrong."""
     if value is None:
         return "missing"
     text = _text(value) or ""
@@ -101,7 +101,7 @@ def _shown(value: Any, expected: str) -> str:
 
 
 def _difference(expected: str, value: Any) -> tuple[str, ...]:
-    """Return the lines of a unified diff of two multi-line strings, or of two JSON values."""
+    """Return the lines of a unified diff between two multi-line strings or two JSON values."""
     if isinstance(value, dict | list):
         try:
             expected_value = json.loads(expected)

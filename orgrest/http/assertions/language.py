@@ -1,4 +1,4 @@
-"""The parser for assertions, driven by the tables of subjects and operators."""
+"""The parser for assertions, which uses the tables of subjects and operators."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @classes.frozen
 class ParsedAssertion:
-    """A parsed assertion: `subject` and `operator` are names in the tables.
+    """A parsed assertion. `subject` and `operator` are names in the tables.
 
-    `operator` can have the prefix `not `. `start` is the index of the expected value in the text.
-    `within` is the time in seconds within which the assertion must become true, or None if it is
-    checked only once.
+    `operator` may have the prefix `not `. `start` is the index of the expected value in the text.
+    If `within` is not None, the assertion is checked repeatedly and must become true within this
+    number of seconds. Otherwise, it is checked only once.
     """
 
     subject: str
@@ -51,7 +51,7 @@ class ParsedAssertion:
 
 
 def find(text: str) -> ParsedAssertion | str:
-    """Parse the text after `??`. If it is not an assertion, return the reason as a string."""
+    """Return the assertion in the text after `??`, or a message that explains why it is invalid."""
     within, start = None, 0
     if match := _EVENTUALLY.match(text):
         within, start = float(match["number"]) * _UNITS[match["unit"].lower()], match.end()
@@ -93,7 +93,10 @@ def _operator(written: str) -> str:
 
 
 def _is_field(word: str, following: str) -> bool:
-    """Return whether `word` is a field name that the operator follows, not an operator itself."""
+    """Return whether `word`, which could be an operator, is a field name before an operator.
+
+    In `?? body count == 3`, for example, `count` is the name of a field.
+    """
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
     return is_word and _FIELD.match(following) is not None

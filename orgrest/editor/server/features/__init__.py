@@ -1,1 +1,1 @@
-"""The protocol requests that the language server answers. `table` lists them."""
+"""The LSP requests that the language server answers. `table` lists them."""

@@ -1,19 +1,19 @@
 """Evaluation for Org Babel: the request `orgrest/babel`, which orgrest.el sends for a block.
 
-Emacs has already read the block and resolved its references, and it also places the result.
+Emacs has already parsed the block and resolved its references. It also inserts the result.
 
 The request has:
 
-- `textDocument`, and the `line` (from 1) of the block in it;
+- `textDocument`, and the `line` of the block in it, counted from 1;
 - the `body` of the block with all references expanded;
-- the header `arguments` as pairs of name and value (null for none), and the words of `:results` in
-  `results`;
-- the variables as pairs of name and value: `values` as they are written in the document, which may
-  contain variables, and `literal` values, such as the results of other blocks.
+- the header `arguments` as (name, value) pairs, in which null means no value, and the words of
+  `:results` in `results`;
+- the variables as (name, value) pairs: `values` as written in the document, which may contain
+  variables, and `literal` values, such as the results of other blocks.
 
-The answer contains the `result`, which the Babel function returns: a string, a list of items, a
-list of rows (in which null is a rule), or null. It also contains `notes`, and `old`: the range of
-an old result that Org itself would not remove, in characters from 0, or null.
+The answer contains the `result` for the Babel function to return: a string, a list of items, a list
+of rows (in which null is a horizontal rule), or null. It also contains `notes`, and `old`: the
+range of an old result that Org itself would not remove, in characters counted from 0, or null.
 """
 
 from __future__ import annotations
@@ -97,7 +97,10 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _call(params: Any) -> BabelBlock:
-    """Return the call that the parameters describe. Raises JsonRpcInvalidParams."""
+    """Return the Babel block that the request's parameters describe.
+
+    Raises JsonRpcInvalidParams if they are invalid.
+    """
     from orgrest.editor.babel import BabelBlock
 
     for name, kind in _FIELDS.items():

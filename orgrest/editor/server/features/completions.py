@@ -1,4 +1,4 @@
-"""Completion and signature help, answered in the event loop because typing waits for them."""
+"""Completion and signature help, answered in the event loop because users notice any delay."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
 
 
 def answer(server: Server, document: OpenDocument, params: types.CompletionParams) -> Encoded:
-    """Return the candidates for completion at a position."""
+    """Return the completion candidates at a position."""
     text = document.text
     candidates = complete(
         text.text,
@@ -77,7 +77,7 @@ def answer(server: Server, document: OpenDocument, params: types.CompletionParam
 
 
 def _completion_list(server: Server, text: Text, candidates: Sequence[Candidate]) -> Encoded:
-    """Return candidates as the protocol's completion list.
+    """Return candidates as an LSP completion list.
 
     If all candidates replace the same range and the client supports it, the range is sent only
     once.
@@ -120,7 +120,7 @@ def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, st
 
 
 def _imported(server: Server, document: OpenDocument) -> Imported:
-    """Return the variables and requests of other files, and the paths of earlier responses."""
+    """Return the names that a document can use from other files, and paths into responses."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
     answered = dict(document.last.answered)
@@ -142,7 +142,7 @@ def _imported(server: Server, document: OpenDocument) -> Imported:
 def signature_help(
     _: Server, document: OpenDocument, params: types.SignatureHelpParams
 ) -> types.SignatureHelp | None:
-    """Return the signature of the function at a position, or None."""
+    """Return the signature of the function being called at a position, or None."""
     text = document.text
     function = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
     if function is None:

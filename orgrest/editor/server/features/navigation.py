@@ -1,4 +1,4 @@
-"""The protocol's requests for navigating in documents. `ROWS` has a handler for each.
+"""The LSP requests for navigating in documents. `ROWS` has a handler for each.
 
 These requests are links, highlights, selection ranges, hints with values, formatting, and the
 symbols of a workspace's files.
@@ -110,7 +110,7 @@ ROWS: tuple[tuple[str, Any, Any], ...] = (
 async def workspace_symbols(
     server: Server, known: WorkspaceSymbols, params: types.WorkspaceSymbolParams
 ) -> list[types.WorkspaceSymbol]:
-    """Answer `workspace/symbol`. `known` caches the symbols of files."""
+    """Answer `workspace/symbol`. `known` is a cache of the symbols in files."""
     roots = (to_fs_path(uri) for uri in server.workspace.folders)
     folders = [Path(root) for root in roots if root]
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value

@@ -1,7 +1,7 @@
 """The request `orgrest/session`: the cookies and the variables of an open document.
 
-Answers contain no secrets, except in the state that a client keeps in case the server ends
-unexpectedly and has to be replaced.
+Answers contain no secrets, except in the `state` that a client keeps so that it can restore the
+session if the server ends unexpectedly.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 def session(server: Server, params: Any) -> dict[str, Any]:
-    """Return the cookies of a document, and the variables that responses and scripts set.
+    """Return the cookies of a document, and the variables that responses and scripts have set.
 
     If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the answer
-    also contains a `state`. A later request that contains this `state` restores everything in it.
+    also contains a `state`. A later request can contain this `state` to restore the cookies and
+    variables.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     clear, state = getattr(params, "clear", None), getattr(params, "state", None)
@@ -45,7 +46,7 @@ def session(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _shown(document: OpenDocument) -> dict[str, Any]:
-    """Return the cookies and variables that a view shows, without secrets."""
+    """Return a document's cookies and variables for display, without secrets."""
     cookies = [
         {
             "name": cookie.name,
@@ -71,7 +72,7 @@ def _time(seconds: int) -> str | None:
 
 
 def _state(document: OpenDocument) -> str:
-    """Return the cookies and variables as a string for `_restore`."""
+    """Return a document's cookies and variables as a string that `_restore` can read."""
     state = {
         "cookies": [{**vars(cookie)} for cookie in document.cookies],
         "captured": document.captured,
@@ -82,7 +83,7 @@ def _state(document: OpenDocument) -> str:
 
 
 def _restore(document: OpenDocument, state: str) -> None:
-    """Add the cookies and variables in the `state` of another server to a document.
+    """Add the cookies and variables in `state`, which another server returned, to a document.
 
     Raises JsonRpcInvalidParams if the state is malformed.
     """

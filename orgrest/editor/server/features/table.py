@@ -1,7 +1,7 @@
-"""The requests that the language server answers. `FEATURES` has a handler for each.
+"""The LSP requests that the language server answers. `FEATURES` has a handler for each.
 
 A handler receives the server, the open document and the parameters of the request. It converts the
-results of the other modules of `orgrest.editor` to the protocol's types.
+results of other modules in `orgrest.editor` to LSP types.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def _definition(
 
 
 def _location(server: Server, place: Location) -> types.Location:
-    """Return a place in another file as an LSP location."""
+    """Return a location in another file as an LSP location."""
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     text = Text(place.file.document.source.text, encoding)
     opened = server.document_at(place.file.path)
@@ -163,7 +163,7 @@ async def _tokens_since(
 
 
 async def _all_tokens(server: Server, document: OpenDocument) -> tuple[Tokens, Tokens | None]:
-    """Return all tokens of a document, and the tokens that were last sent to its client."""
+    """Return all semantic tokens of a document, and those that the client received last."""
     analysis, text = await server.analysis(document)
     number = str(next(document.numbers))
     tokens = await asyncio.to_thread(fragments.tokens, analysis, text, number)
@@ -181,7 +181,7 @@ async def _tokens_within(
 
 
 def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
-    """Return the tokens in the protocol's encoding, each relative to the previous token."""
+    """Return semantic tokens as LSP encodes them, each relative to the previous one."""
     data: list[int] = []
     line = character = 0
     for token in outline.tokens(analysis, within):
@@ -202,7 +202,7 @@ async def _lenses(server: Server, document: OpenDocument, _: types.CodeLensParam
 
 
 def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
-    """Add the command to a lens, and return it."""
+    """Add the command to a code lens, and return it."""
     name, number = lens.data if isinstance(lens.data, (list, tuple)) else ("", None)
     document = server.document_by_number(number)
     if document is not None and name in COMMANDS:
@@ -288,14 +288,14 @@ async def _body(
 def _is_kind(
     kind: types.CodeActionKind | str | None, requested: types.CodeActionKind | str
 ) -> bool:
-    """Return whether a kind of action is `requested` or a sub-kind of it, like `a.b` for `a`."""
+    """Return whether a kind of code action is `requested` or a subkind of it, like `a.b` of `a`."""
     name = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = requested.value if isinstance(requested, types.CodeActionKind) else requested
     return not above or name == above or name.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
-    """Return whether an offset is in a request that can be sent."""
+    """Return whether an offset is inside a request that can be sent."""
     document = analysis.document
     if document is None:
         return any(part.parsed.requests for part in analysis.parts)
@@ -349,7 +349,7 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
 
 
 async def watch_files(server: Server, _: types.InitializedParams) -> None:
-    """Let the client watch environment files and request files, if it supports that."""
+    """Ask the client to watch environment files and request files, if it supports that."""
     if not server.can("workspace", "did_change_watched_files", "dynamic_registration"):
         return
     names = (*environment_files.PATTERNS, *(f"*{suffix}" for suffix in sorted(REQUEST_SUFFIXES)))
@@ -366,7 +366,7 @@ async def watch_files(server: Server, _: types.InitializedParams) -> None:
 
 
 def make_server() -> Server:
-    """Return a new server with all its features, not yet started."""
+    """Return a new server with handlers for all features, not yet started."""
     server = Server()
     server.feature(types.INITIALIZE)(lambda params: server.configure(params.initialization_options))
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(
@@ -391,12 +391,12 @@ def make_server() -> Server:
 
 
 async def _answer(server: Server, handler: Any, params: Any) -> Any:
-    """Run a handler that may be slow, or return None if the document is not served."""
+    """Await a handler that may be slow. Return None if the server does not have the document."""
     document = server.document(params.text_document.uri)
     return None if document is None else await handler(server, document, params)
 
 
 def _at_once(server: Server, handler: Any, params: Any) -> Any:
-    """Run a handler in the event loop, or return None if the document is not served."""
+    """Call a handler in the event loop. Return None if the server does not have the document."""
     document = server.document(params.text_document.uri)
     return None if document is None else handler(server, document, params)

@@ -1,6 +1,6 @@
 """The requests `orgrest/history`, and `orgrest/pasted` for text that is about to be pasted.
 
-docs/language-server.md describes them. Their answers contain no secrets.
+Their answers contain no secrets. docs/language-server.md describes them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 50
 _MOST_REQUESTS = 1000
-"""The maximum number of requests in the history that are listed."""
+"""The maximum number of requests of the history that are listed."""
 
 
 async def history(server: Server, params: Any) -> dict[str, Any]:
-    """Answer `orgrest/history` with the last runs, or with one request of a run.
+    """Answer `orgrest/history` with the latest runs, or with a single request of a run.
 
-    The parameters `run` and `number` select that request. If `clear` is true, the runs are removed
-    first. Raises JsonRpcException if there is no history or if it does not contain that request.
+    The parameters `run` and `number` select a single request. If `clear` is true, the runs are
+    removed first. Raises JsonRpcException if there is no history, or if it does not contain the
+    request.
     """
     run, number = getattr(params, "run", None), getattr(params, "number", None)
     folders = getattr(params, "folders", None)
@@ -53,7 +54,7 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _paths(uris_given: Any) -> list[Path]:
-    """Return the folders with these URIs. URIs that are not file URIs are left out."""
+    """Return the folders with the given URIs, except for URIs whose scheme is not `file`."""
     uris = (
         [uri for uri in uris_given if isinstance(uri, str)] if isinstance(uris_given, list) else []
     )
@@ -68,7 +69,10 @@ def _forget(folders: list[Path]) -> None:
 
 
 def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
-    """Yield the runs, latest first. With `folders`, yield only runs of documents below them."""
+    """Yield the runs in the history, latest first.
+
+    If `folders` is not empty, yield only runs of documents in or below one of them.
+    """
     from orgrest.run.history import runs
 
     for run in runs():
@@ -80,7 +84,10 @@ def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
 
 
 def _runs(folders: list[Path]) -> list[dict[str, Any]]:
-    """Return the last runs. With `folders`, return only runs of documents below them."""
+    """Return the latest runs in the history.
+
+    If `folders` is not empty, return only runs of documents in or below one of them.
+    """
     runs: list[dict[str, Any]] = []
     count = 0
     for run in _runs_below(folders):
@@ -116,7 +123,7 @@ def _file(run: KeptRun, record: Record) -> Path:
 
 
 def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
-    """Return a request of the history in the format of `orgrest/response`."""
+    """Return a request in the history in the format of the notification `orgrest/response`."""
     from orgrest.run.history import run_called, runs
 
     run = run_called(which, runs())
@@ -137,7 +144,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
 
 
 def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body that the history has kept."""
+    """Yield the fields that an editor needs to show a body that is kept in the history."""
     from base64 import b64decode
 
     from orgrest.editor.server.notifications import shown
