@@ -1,15 +1,15 @@
-r"""Documents on disk: reading them as text, and saving them atomically.
+r"""Documents on disk: read as text, and saved atomically.
 
 The text has ``\n`` line ends. Saving restores the line ends, the byte order mark and the encoding
-of the file, so unchanged text yields the same bytes as were read. The line ends of a file are LF,
+of the file, so that unchanged text yields the bytes that were read. The line ends of a file are LF,
 CRLF or CR throughout. A mixture counts as LF with stray CRs, as in Emacs. The encoding is UTF-8,
-else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which preserves every byte.
+else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
 
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
 document has not changed since it was read, and renames the file into place. Symbolic links are
 followed. Mode, owner, extended attributes and access control lists are kept. A file with several
 hard links is overwritten in place. This is not atomic, so a complete copy is kept next to it in the
-meantime. If a save is killed, the next save removes its temporary file, but not such a copy.
+meantime. If a save is killed, the next save removes its temporary file, but not this copy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
-"""The suffixes of request files. Documents with any other suffix are Org documents."""
+"""The suffixes of request files. Other documents are Org documents."""
 
 _COOKIE = compiled(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
@@ -46,9 +46,9 @@ _WIDE = {2: "UTF-16", 3: "UTF-32"}
 
 
 def resolved(path: Path) -> Path:
-    """Return a path with symbolic links resolved. Raises OSError if the links form a loop.
+    """Return a path with symbolic links resolved. Raises OSError if links form a loop.
 
-    Since Python 3.13, `Path.resolve` itself does not raise an error for a loop.
+    `Path.resolve` itself does not raise for a loop since Python 3.13.
     """
     target = path.resolve()
     if any(os.path.islink(part) for part in (target, *target.parents)):  # noqa: PTH114 (never raises)
@@ -69,7 +69,7 @@ class FileError(OrgrestError):
 
 
 class FileChangedError(FileError):
-    """Raised if the file on disk has changed since it was last read."""
+    """Raised if the file on disk has changed since it was read."""
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
@@ -141,7 +141,7 @@ def _line_that_is_not_utf8(data: bytes) -> int:
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
     """Return the text and the encoding of a document, like `decode`.
 
-    Raises FileError if the bytes are not text. `file` is the name of the file in the error.
+    Raises FileError if the bytes are not text. `file` is the file's name in that error.
     """
     text, encoding = decode(data)
     if "\0" in text:
@@ -205,7 +205,7 @@ def read_bytes(path: Path) -> bytes:
 
 @classes.define
 class File:
-    """A document that was read from a file, with the data that is needed to save it."""
+    """A document that was read from a file, with the data needed to save it."""
 
     path: Path
     text: str
@@ -247,7 +247,7 @@ class File:
     def is_unchanged(self) -> bool:
         """Return whether the file is the same as when it was last read or saved.
 
-        Returns True as well if the file can no longer be read.
+        The result is also True if the file can no longer be read.
         """
         try:
             return read_bytes(self.path) == self._data
@@ -308,12 +308,12 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Atomically write a file that only its owner can read. Raises FileError."""
+    """Atomically write a file that only its owner may read. Raises FileError."""
     _replace(path.resolve(), data, path, private=True)
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file, creating its folder. Raises FileError if it exists with other content."""
+    """Write a file and create its folder. Raises FileError if it exists with different content."""
     if path.exists() and path.read_bytes() != data:
         raise FileError("the file already exists with different content", file=str(path))
     path.parent.mkdir(exist_ok=True)
@@ -321,7 +321,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write_result(path: Path, data: bytes) -> None:
-    """Write a result file, creating the folders that contain it. Raises FileError."""
+    """Write a result file, and create the folders above it. Raises FileError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -413,7 +413,7 @@ def _replace(
 
 
 def _move_to_free(source: Path, target: Path) -> None:
-    """Rename a file. Raises FileExistsError if a file with the new name exists."""
+    """Rename a file. Raises FileExistsError if the new name exists."""
     try:
         os.link(source, target)
     except FileExistsError:
@@ -427,10 +427,10 @@ def _move_to_free(source: Path, target: Path) -> None:
 
 
 def _write_into(target: Path, data: bytes) -> None:
-    """Overwrite a file in place. If there is not enough space, the file is left unchanged.
+    """Overwrite the file in place. If there is not enough space, it is left unchanged.
 
-    Unlike a rename, this is not atomic. If the process is killed in the meantime, the file contains
-    a mixture of the old and the new content. The complete new content then remains in
+    Unlike a rename, this is not atomic. If the process is killed meanwhile, the file contains a
+    mixture of the old and the new content. The complete new content then remains in
     `.NAME.XXXXXXXX.saved`, which is never removed automatically.
     """
     with target.open("r+b", buffering=0) as out:
@@ -449,7 +449,7 @@ def _write_into(target: Path, data: bytes) -> None:
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Raise FileError if a file is read-only. A rename would replace it without an error."""
+    """Raise FileError if a file is read-only. Renaming would replace it without an error."""
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError("the file is read-only", file=str(shown))
 

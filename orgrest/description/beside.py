@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""Stands for any description that is found near the document, in place of a file name."""
+"""A special value instead of a file name: use a description that is found near the document."""
 NONE = "no"
-"""Stands for no description at all, in place of a file name."""
+"""A special value instead of a file name: do not use any description."""
 _STEMS = ("openapi", "swagger", "api")
 _ENDS = (".yaml", ".yml", ".json")
 

@@ -54,7 +54,7 @@ class Part:
 
 @classes.define
 class Findings:
-    """The problems found so far, the values to validate, and reasons why others are not checked."""
+    """The problems found so far, the values to validate, and why other values are not checked."""
 
     problems: list[str] = classes.field(factory=list)
     parts: list[Part] = classes.field(factory=list)
@@ -170,7 +170,7 @@ def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings
 def _of_query(
     parameter: Parameter, query_pairs: Pairs, others: set[str]
 ) -> tuple[list[Any], set[str]]:
-    """Return a query parameter's value, in a list that may be empty, and the names it may use."""
+    """Return a query parameter's value in a list, which may be empty, and its pairs' names."""
     value = of_query(parameter, query_pairs, others)
     names = {parameter.name}
     if value is not None:

@@ -12,17 +12,17 @@ from orgrest.http.values import files
 from orgrest.structured import LARGEST
 
 Locate: TypeAlias = Callable[[str, Path], Path]
-"""A function that returns the path of a file, given its name in a reference and a base folder.
+"""A function that returns the path of a file, given its path relative to a folder.
 
-It raises OrgrestError if the file may not be read.
+It raises OrgrestError if the file must not be read.
 """
 
 
 def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
     """Return the OpenAPI description in a file. Messages call the file `name`.
 
-    `locate` finds the files that the description refers to, and rejects files that it may not read.
-    Raises OrgrestError.
+    `locate` finds the files that the description refers to, and rejects files that must not be
+    read. Raises OrgrestError.
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:
@@ -35,9 +35,9 @@ def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Descr
 def below(
     folder: Path, allowed: Iterable[Path], on_read: Callable[[Path], None] | None = None
 ) -> Locate:
-    """Return a function that locates files, and rejects files outside of the permitted folders.
+    """Return a locator for the files below certain folders. It rejects all other files.
 
-    Files are permitted below `folder`, below the root of its repository, and in `allowed`.
+    The folders are `folder`, the root of its repository, and those in `allowed`.
     """
     also = tuple(allowed)
     return lambda reference, base: files.locate(reference, base, folder, also, on_read)

@@ -106,7 +106,7 @@ class Operation:
         return list(parameters.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield the reasons why parameters of the operation cannot be read."""
+        """Yield the reasons why a parameter, or all parameters, cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(child for _, child in listed.children())):
                 if node.why:
@@ -186,7 +186,7 @@ class Description:
         return tuple(operations)
 
     unreadable: list[str] = classes.field(factory=list, init=False, repr=False)
-    """The reasons why paths could not be read. Complete once `operations` has been computed."""
+    """The reasons why paths could not be read, complete once `operations` has been computed."""
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
@@ -270,7 +270,7 @@ class Description:
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
-    """Return the FILE of the last line `# @openapi FILE` above `end`, and its span, or None."""
+    """Return the FILE of the last line `# @openapi FILE` above `end` with its span, or None."""
     lines = list(_LINE.finditer(text, 0, end))
     return (lines[-1][1], lines[-1].span(1)) if lines else None
 

@@ -156,9 +156,9 @@ class Documents:
 
 @classes.frozen(eq=False)
 class Node:
-    """A value and its location: a file of `documents`, and a JSON pointer as in a URI's fragment.
+    """A value and its location: a file of `documents`, and a JSON pointer (RFC 6901).
 
-    The notation of the pointer is defined by RFC 6901. If there is nothing at the location, the
+    The pointer is in the form for the fragment of a URI. If there is nothing at the location, the
     value is None, and `why` is the reason if it is known.
     """
 
@@ -175,7 +175,7 @@ class Node:
 
     @property
     def object(self) -> Mapping[Any, Any]:
-        """The value of the node if it is an object, else {}."""
+        """The value if it is an object, else {}."""
         return self.value if isinstance(self.value, Mapping) else {}
 
     @property
@@ -216,7 +216,7 @@ class Node:
 
     @property
     def is_list(self) -> bool:
-        """Whether the value of the node is a list."""
+        """Whether the value is a list."""
         return isinstance(self.value, list)
 
     def first_line(self, *names: str) -> str:

@@ -116,7 +116,7 @@ class Schemas:
 
     @property
     def is_old(self) -> bool:
-        """Whether the schemas are in the dialect of OpenAPI 3.0."""
+        """Whether these are schemas of OpenAPI 3.0."""
         return self._old
 
 
@@ -201,7 +201,7 @@ class _Translation:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an OpenAPI 3.0 schema translated to JSON Schema 2020-12."""
+    """Return a schema of OpenAPI 3.0 translated to JSON Schema 2020-12."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         flag = schema.get(exclusive)
         if isinstance(flag, bool):

@@ -49,7 +49,7 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
 class _Named(values.RequestNames):
-    """The names of a document's requests, used by checks, which send nothing."""
+    """The names of a document's requests, for checks that send nothing."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
@@ -79,7 +79,7 @@ class _Definitions(syntax.Definitions):
         self.set_by_scripts = frozenset().union(*sets)
 
     def add(self, definition: syntax.Definition) -> None:
-        """Do nothing, because the constructor has already indexed all definitions."""
+        """Do nothing, because the constructor has already indexed the definitions."""
 
     def before(self, name: str, offset: int) -> syntax.Definition | None:
         """Return the last definition of `name` that starts before `offset`, or None."""
@@ -172,7 +172,7 @@ class Checked:
 
 
 class Analysis:
-    """The static analysis of a document (see the module's docstring)."""
+    """The static analysis of a document (see the docstring of the module)."""
 
     def __init__(
         self,
@@ -213,12 +213,12 @@ class Analysis:
         )
         self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
         self.outlines: dict[str, Any] = dict(before.outlines) if before else {}
-        """Results that a server computed from this version or, until then, an earlier one."""
+        """The server's cached results by kind, computed for this version or an earlier one."""
         self._captured = Captured()
         self.parts = self._read(divided=divided)
         self.checked = Checked(text, self.parts)
         self.imports: Imports | None = None
-        """The request files that this document imports, or None if it does not import any."""
+        """The request files that this document imports, or None if it imports nothing."""
         self._files = files or RequestFiles()
         self.described: Described = described or (before.described if before else Described())
         if kind == "http":
@@ -280,7 +280,7 @@ class Analysis:
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that `name` refers to at `offset` of a request file, or None.
 
-        The request is returned with the location of its name.
+        The second value is the location of the request's name.
         """
         parsed, imports = self.checked.whole, self.requests
         using = parsed.request_at(offset)
@@ -313,11 +313,11 @@ class Analysis:
         return [(part.reading, part.region.kept, part.known) for part in self.parts]
 
     def is_captured(self, name: str) -> bool:
-        """Return whether a request in any part captures a variable with this name."""
+        """Return whether any part captures a variable with this name."""
         return name in self._captured.first
 
     def part_at(self, offset: int) -> ParsedRegion | None:
-        """Return the part at an offset, else the next part below it, else None."""
+        """Return the part at an offset, or the next part below it, or None after the last part."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
@@ -330,7 +330,7 @@ class Analysis:
 
     @cached_property
     def judged(self) -> tuple[ParsedRegion, ...]:
-        """The parts that are evaluated when the whole document is run."""
+        """The parts that a run of the whole document evaluates."""
         if self.document is None:
             return tuple(self.parts)
         starts = {
@@ -370,7 +370,7 @@ class Analysis:
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of the requests that other requests may refer to."""
+        """The names of requests that other requests may refer to."""
         return self._captured.named
 
     def context_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Context:

@@ -29,7 +29,7 @@ _VAR = re.compile(r":?var[ \t]+")
 
 
 def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, str, int]]:
-    """Yield (key, value, value offset) for each keyword line directly above a block, upwards."""
+    """Yield (key, value, value offset) for each keyword line right above a block, bottom first."""
     for number in range(block.line - 1, -1, -1):
         match = _KEYWORD_LINE.match(document.lines[number])
         if match is None:
@@ -38,7 +38,7 @@ def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[s
 
 
 def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int]]:
-    """Yield (text, offset) for each piece of text with header arguments that belongs to a block."""
+    """Yield (text, offset) for each string of header arguments written at a block."""
     line = document.lines[block.line]
     start = document.offset(block.line)
     if block.kind == "block":
@@ -57,7 +57,7 @@ def name_span(document: org.OrgDocument, block: Block) -> Span | None:
 
 
 def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Span | None:
-    """Return the span in a block's own lines where `:var` sets `variable`, or None."""
+    """Return the span where a block's own lines set `variable` with `:var`, or None."""
     for text, start in texts_of(document, block):
         for assignment in assignments(text):
             if assignment.name == variable:
@@ -66,7 +66,7 @@ def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Spa
 
 
 def line_span(document: org.OrgDocument, line: int) -> Span:
-    """Return the span of a line, counted from 0, without surrounding blanks."""
+    """Return the span of a line without the blanks around it. Lines are counted from 0."""
     text = document.lines[line]
     start = document.offset(line)
     return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))

@@ -1,4 +1,4 @@
-"""Assertions in an editor: descriptions of their parts, and the outcomes of the last run."""
+"""Assertions in an editor: their descriptions, and the last outcomes of requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
-"""The identity of a request: its content, and the number of identical requests above it."""
+"""The identity of a request: its content, and the number of equal requests above it."""
 
 _MOST_LINES = 20  # of a difference
 _MOST_PATHS = 500  # into a response
@@ -41,7 +41,7 @@ _KINDS: dict[type, str] = {
 
 
 def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
-    """Return a description of the assertion at an offset, and the assertion's span, or None."""
+    """Return the description of the assertion at an offset and the assertion's span, or None."""
     for request in part.parsed.requests:
         for assertion in request.assertions:
             if not assertion.span.start <= inside <= assertion.span.end:
@@ -61,7 +61,7 @@ def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
 
 @classes.frozen
 class _Last:
-    """The last outcome of a request: a summary in one line, and the verdicts, without secrets."""
+    """The last outcome of a request: a summary line and the verdicts, both without secrets."""
 
     summary: str
     verdicts: tuple[Verdict, ...] = ()
@@ -83,13 +83,13 @@ class Sent:
 
 
 class LastOutcomes:
-    """The last outcomes of a document's requests. A changed request no longer has an outcome."""
+    """The outcomes of a document's requests, kept as long as the requests are unchanged."""
 
     def __init__(self) -> None:
         """Create an object that contains no outcomes."""
         self._known: dict[_Key, _Last] = {}
         self.answered: dict[str, dict[str, str]] = {}
-        """For each request name, the paths into its last response, each mapped to a description."""
+        """For each request name, the paths into its last response, with their descriptions."""
 
     def keep(self, sent: Sent, outcome: Outcome) -> None:
         """Record the outcome of a block or request. `sent` indexes the requests that were sent."""
@@ -162,7 +162,7 @@ def _sends(request: ParsedRequest) -> object:
 
 
 def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span | None:
-    """Return the span at which to show a verdict, or None if the assertion no longer exists."""
+    """Return the span at which to show a verdict, or None if its assertion no longer exists."""
     for assertion in request.assertions:
         if assertion.text.text == verdict.name:
             start = assertion.text.offset(0)
@@ -198,7 +198,7 @@ def counted(verdicts: tuple[Verdict, ...]) -> str:
 
 
 def _paths(response: Response) -> Iterator[tuple[str, str]]:
-    """Yield (path, description) for the paths into a response. Descriptions contain no values."""
+    """Yield (path, description) for each path into a response. Descriptions contain no values."""
     for name, _ in response.headers:
         yield f"headers.{name}", "A header of the last response."
     try:

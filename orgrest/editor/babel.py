@@ -1,4 +1,4 @@
-"""Evaluates a single block for Org Babel. Emacs parses the block and inserts the result."""
+"""Evaluates one block for Org Babel, while Emacs parses the block and places the result."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Reply:
-    """The reply to Babel: the value that the Babel function returns, and the outcome of the block.
+    """The result of a block for Babel: the value that the Babel function returns, and the outcome.
 
-    `old` is the range (from, to) of an old result that Org would not remove by itself, or None.
+    `old` is the range (from, to) of an old result that Org would not remove itself, or None.
     """
 
     value: layout.Returned

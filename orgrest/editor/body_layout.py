@@ -154,9 +154,9 @@ def _graphql(text: str) -> str | None:
 
 
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
-    """Return the whitespace to write between two adjacent GraphQL tokens.
+    """Return the whitespace between two GraphQL tokens.
 
-    `before` is the first token, and `this` is the second token, which is not a closing bracket.
+    `before` is the first token. `this` is the second token, which is not a closing bracket.
     """
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""

@@ -41,7 +41,7 @@ _Meaning: TypeAlias = tuple[Any, ...]
 
 
 def formatted(text: str, kind: Kind) -> str:
-    """Return the formatted text of a document. No other files are read."""
+    """Return the formatted text of a document, without reading any other file."""
     return apply(text, edits(_analysis(text, kind)))
 
 
@@ -78,7 +78,7 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
             return all_edits
         pairs = zip(edits_of_parts, meanings, expected, strict=False)
         harmless = [of_part if now == before else [] for of_part, now, before in pairs]
-        # Then it is unknown which of the edits are wrong.
+        # In both cases, it is unknown which of the edits are wrong.
         if len(meanings) != len(expected) or harmless == edits_of_parts:
             break
         edits_of_parts = harmless
@@ -124,7 +124,7 @@ def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
 
 
 def _meaning(part: ParsedRegion) -> _Meaning:
-    """Return everything in a region that matters to a run, for comparison."""
+    """Return everything in a region that affects a run."""
     items = [item for item in map(_of_item, part.parsed.items) if item is not None]
     problems = [problem.code for problem in part.parsed.problems]
     return part.restclient, items, part.parsed.scripts, problems
@@ -275,7 +275,7 @@ class _Region:
         self._outdent(self._line(start))
 
     def _outdent(self, line: int) -> None:
-        """Remove the leading blanks of a line unless they are significant."""
+        """Remove the leading blanks of a line if they are not significant."""
         if self._in_org or self._part.restclient or line not in self._understood:
             return
         text = self._lines[line]

@@ -1,6 +1,6 @@
 """Hover information in Markdown.
 
-It describes the value and definition of a variable, the URL to which a request would be sent, the
+It covers the value and definition of a variable, the URL to which a request would be sent, the
 header arguments of blocks, and the methods, header fields, media types and status codes of HTTP.
 Secrets are masked.
 """
@@ -161,7 +161,7 @@ def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:
-    """Yield phrases that name the environment and the file in which a variable is defined."""
+    """Yield a phrase that names the environment and the file that define a variable."""
     try:
         setting = environment.setting(name)
         if setting is not None:

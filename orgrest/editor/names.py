@@ -232,7 +232,7 @@ class Names:
         parts = self.analysis.parts
         if self.analysis.kind == "http":
             return frozenset(part.index for part in parts if name in part.region.text)
-        # a call's argument means the variable that it replaces
+        # an argument of a call refers to the variable whose value it replaces
         own = {part.index for part in parts if self._is_set_by(part, name)}
         inherited = any(name in text for text, _, _ in self.analysis.property_texts)
         inherits = {
@@ -403,7 +403,7 @@ def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
 
 
 def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
-    """Yield the templates in a region, which are the texts in which variables are replaced."""
+    """Yield the templates in a region, that is, the texts in which variables are replaced."""
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             yield item.value

@@ -43,7 +43,7 @@ class Hint:
 
 
 def links(analysis: Analysis) -> list[Link]:
-    """Return the links in a document: to imported files, body files, and URLs without variables.
+    """Return the links in a document: imported files, body files, and URLs without variables.
 
     Files that the document may not read are left out.
     """

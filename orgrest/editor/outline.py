@@ -1,4 +1,4 @@
-"""The outline of a document: symbols, folding ranges, semantic tokens and code lenses."""
+"""The outline of a document: symbols, folding ranges, semantic tokens, code lenses."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ class BlockSettings:
     """A block's settings for its requests: header arguments, `:var` values and the folder.
 
     `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` maps each
-    variable that `:var` does not set, because of an error, to the error message. `refers` is True
-    if the value of a `:var` variable comes from another element of the document.
+    `:var` variable without a valid value to the error message. `refers` is True if the value of a
+    `:var` variable comes from another element of the document.
     """
 
     arguments: header.Arguments = classes.field(factory=header.Arguments)
@@ -155,10 +155,7 @@ _COLON = re.compile(r":([^\s:=][^\s:]*)")
 
 
 class RegionContent:
-    """The content of a region, independent of its position in the document.
-
-    `parsed` is the result of parsing it.
-    """
+    """The content of a region, independent of its position. `parsed` is its parse result."""
 
     def __init__(
         self, text: str, parsed: syntax.Document, *, in_org: bool, restclients: bool | None
@@ -171,7 +168,7 @@ class RegionContent:
         self.text = text
         self.parsed = parsed
         self.last_known: tuple[object, Hashable] = (None, None)
-        """The last `ParsedRegion.known`, preceded by everything that it was computed from."""
+        """The inputs and the result of the last computation of `ParsedRegion.known`."""
         self._in_org = in_org
         self._restclients = restclients
         requests = parsed.requests
@@ -182,11 +179,11 @@ class RegionContent:
         self.is_complete = bool(requests) or any(
             isinstance(item, syntax.Import) for item in parsed.items
         )
-        """Whether the text contains a request or an import, so that there is something to send."""
+        """Whether the text has a request or an import, and therefore something to send."""
         self.begins_with_assertion = any(
             problem.code == "bad-assertion" for problem in parsed.problems
         )
-        """Whether the text contains an assertion above its first request."""
+        """Whether there is an assertion above the first request."""
 
     @cached_property
     def imports(self) -> bool:
@@ -201,7 +198,7 @@ class RegionContent:
 
     @cached_property
     def restclient(self) -> bool:
-        """Whether the text is in restclient's language instead of the language of request files."""
+        """Whether the text is in restclient's language, not in the language of request files."""
         if self._restclients is not None:
             return self._restclients
         items = self.parsed.items
@@ -211,7 +208,7 @@ class RegionContent:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The names of the requests, to which other requests in a request file may refer."""
+        """The names of a request file's requests, which other requests may refer to."""
         if self.restclient or self._in_org:
             return frozenset()
         return frozenset(request.name for request in self.parsed.requests if request.name)
@@ -231,7 +228,7 @@ class RegionContent:
 
     @cached_property
     def defines_below(self) -> bool:
-        """Whether a variable is defined below the last request of the text."""
+        """Whether a variable is defined below the last request."""
         for item in reversed(self.parsed.items):
             if isinstance(item, syntax.ParsedRequest | syntax.Definition):
                 return isinstance(item, syntax.Definition)
@@ -239,7 +236,7 @@ class RegionContent:
 
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
-        """The names that other parts may use, as (name, kind, value as written)."""
+        """All names that other parts may use, as (name, kind, value as written)."""
         settings: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):
@@ -254,7 +251,7 @@ class RegionContent:
 
     @cached_property
     def links(self) -> tuple[tuple[str | None, frozenset[str]], ...]:
-        """The name of each request, together with the names of requests to which it may refer."""
+        """The name of each request, with the names of the requests that it may refer to."""
         if self.restclient or self._in_org:
             return ()
         return tuple((request.name, frozenset(_needs(request))) for request in self.parsed.requests)
@@ -305,8 +302,8 @@ def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
 class ParsedRegion:
     """A parsed region: its requests, the settings of its block, and the context of its variables.
 
-    All parts of a document share one `captured`, and `index` is the index of this part.
-    `read_settings` returns the settings of its block and is called on first use.
+    `captured` is shared by all parts of the document, and `index` is the index of this part.
+    `read_settings` reads the block's settings on first use.
     """
 
     def __init__(
@@ -317,7 +314,7 @@ class ParsedRegion:
         read_settings: Callable[[regions.Region], BlockSettings],
         parsed: Parsed,
     ) -> None:
-        """Parse a region, unless the cache `parsed` contains its parse result."""
+        """Parse a region, unless its parse result is cached in `parsed`."""
         self.region = region
         self.index = index
         self._captured = captured
@@ -325,7 +322,7 @@ class ParsedRegion:
         self._given: BlockSettings | None = None
         self.reading = self._read(parsed)
         self.earlier = captured.digest
-        """A cache key for the names that earlier blocks capture, in their order."""
+        """A cache key for the names that earlier blocks capture, and for their order."""
         captured.add(index, self.captures)
 
     def _read(self, parsed: Parsed) -> RegionContent:
@@ -363,12 +360,12 @@ class ParsedRegion:
 
     @property
     def restclient(self) -> bool:
-        """Whether the region is in restclient's language instead of request files' language."""
+        """Whether the region is in restclient's language, not in the language of request files."""
         return self.reading.restclient
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of the requests to which a region of a request file may refer."""
+        """The names of the requests that a region of a request file may refer to."""
         return self._captured.named
 
     @cached_property
@@ -410,7 +407,7 @@ class ParsedRegion:
 
     @property
     def lengths(self) -> list[int]:
-        """The lengths of the variable names that the region may use, in descending order."""
+        """The lengths of the variable names that the region may use, greatest first."""
         if self.region.kept is None:
             return self._captured.all_lengths
         above = {n for n, first in self._captured.lengths.items() if first < self.index}

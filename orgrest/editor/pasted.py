@@ -1,8 +1,8 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
-and all lines around the cursor between two requests, headings or blocks. The lines are parsed like
-the input of `orgrest import`.
+`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor and
+the lines around the cursor between two requests, headings or blocks. The lines are parsed like the
+input of `orgrest import`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
 
 @classes.frozen
 class Pasted:
-    """The conversion of pasted text: a title to show to the user, and an edit of the document."""
+    """The conversion of pasted text: a title for the user, and the edit of the document."""
 
     title: str
     edit: Edit
@@ -41,7 +41,7 @@ class Pasted:
 
 @classes.frozen
 class _Found:
-    """The requests found in pasted lines. `what` is the name of their format, as users see it."""
+    """The requests found in some lines. `what` is the name of their format as shown to users."""
 
     span: Span
     what: str
@@ -79,7 +79,7 @@ def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
 
 
 def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
-    """Yield the spans of lines that might contain the pasted text."""
+    """Yield the spans of lines that may be the pasted text."""
     if text[selection.start : selection.end].strip():
         yield _lines(text, selection.start, selection.end)
         return
@@ -89,7 +89,7 @@ def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
 
 
 def _between(edge: re.Pattern[str], text: str, offset: int, within: Span) -> Span:
-    """Return the span of the lines around an offset between the nearest matches of `edge`."""
+    """Return the span of the lines around an offset, up to the nearest `edge` on each side."""
     start, end = within.start, within.end
     for match in edge.finditer(text, within.start, within.end):
         if match.end() <= offset:
@@ -106,7 +106,7 @@ def _lines(text: str, start: int, end: int) -> Span:
 
 
 def _read(text: str, kind: Kind, span: Span) -> _Found | None:
-    """Return the requests in the lines of `span`, or None if their format is not recognized."""
+    """Return the requests in the lines of `span`, or None if their format is not known."""
     given = text[span.start : span.end]
     inner = given.strip()
     if not inner or len(inner) > _LONGEST:
@@ -141,7 +141,7 @@ def _what(text: str, kind: Kind) -> str | None:
 
 
 def _is_in_block(text: str, offset: int) -> bool:
-    """Return whether an offset in the text of an Org document is inside a block."""
+    """Return whether an offset in an Org text is inside a block."""
     inside = ""
     for match in _OPEN.finditer(text, 0, offset):
         if match[1].lower() == "begin":

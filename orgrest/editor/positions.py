@@ -32,7 +32,7 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines of `text` with their line ends. The last line has none and may be empty."""
+    """Return the lines of `text` with their ends. The last line, which may be empty, has no end."""
     lines = _LINE.findall(text)
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")
@@ -40,7 +40,7 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str) -> str:
-    """Return `text` with surrogate pairs joined, whose halves may arrive in separate changes."""
+    """Return `text` with each surrogate pair joined if its halves arrived in two changes."""
     if text.isascii() or not _SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -56,7 +56,7 @@ class Place:
 
 @classes.frozen
 class Change:
-    """A change of a text: the characters from `start` to `end` were replaced by `length` others."""
+    """A change of a text: `length` characters replaced the characters from `start` to `end`."""
 
     start: int
     end: int
@@ -88,7 +88,7 @@ class Text:
 
     @cached_property
     def newline(self) -> str:
-        """The line end that the document uses, or LF if its lines end differently."""
+        """The line end that the document uses, or LF if its lines have different ends."""
         return line_end(self.raw)
 
     @cached_property
@@ -109,7 +109,7 @@ class Text:
     # ------------------------------------------------------------------------------- places
 
     def _clamped(self, place: Place) -> tuple[int, int]:
-        """Return the line of a position, and the index of its character, clamped to the text."""
+        """Return a position, clamped to the text, as a line and the index of a character in it."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self.lines):

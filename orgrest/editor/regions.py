@@ -37,9 +37,9 @@ V = TypeVar("V")
 
 
 class VersionCache(Generic[K, V]):
-    """A cache of computed values that is passed from one version of a document to the next.
+    """A cache of computed values, which passes from one version of a document to the next.
 
-    Entries that a version does not use are dropped, unless it does not use any.
+    Entries that a version does not use are dropped, unless it uses none at all.
     """
 
     def __init__(self, before: VersionCache[K, V] | None = None) -> None:
@@ -218,7 +218,7 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
 
 
 def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
-    """Return the regions of a request file in document order. `line_maps` is a cache to use."""
+    """Return the regions of a request file, in order, and update the cache `line_maps`."""
     restclients, starts = dialects.parts(text)
     if len(starts) == 1:
         return [_whole(text, None)]
@@ -233,12 +233,12 @@ def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
 def of_document(
     document: org.OrgDocument, file: str | None = None, line_maps: LineMaps | None = None
 ) -> list[Region]:
-    """Return the regions of an Org document in document order. `line_maps` is a cache to use."""
+    """Return the regions of an Org document, in order, and update the cache `line_maps`."""
     return list(_of_sections(document, document.text, file, line_maps or LineMaps()))
 
 
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
-    """Return the region around `offset` or None. The rest of a long document is not parsed.
+    """Return the region around `offset`, or None. The rest of a long document is not parsed.
 
     A block that is not closed before the next heading or the end of the text is also a region,
     because the user may still be typing it.
@@ -336,7 +336,7 @@ def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
 def _of_sections(
     document: org.OrgDocument, around: str, file: str | None, line_maps: LineMaps, base: int = 0
 ) -> Iterator[Region]:
-    """Yield the regions of `document`, which begins at the offset `base` of the text `around`."""
+    """Yield the regions of a document that starts at the offset `base` of the text `around`."""
     for placed in document.sections:
         make = partial(_bodies, document, placed, line_maps)
         for body in line_maps.of_sections.get(placed.section, make):

@@ -62,7 +62,7 @@ API: Final[Mapping[str, str]] = {
     "response.headers.valuesOf": "response.headers.valuesOf(name): all values of a header.",
     "response.status": "The status code, a number.",
 }
-"""The API for JetBrains' scripts, with descriptions. Source: JetBrains' HTTP Client reference."""
+"""The API of JetBrains' scripts, with descriptions. Source: JetBrains' HTTP Client reference."""
 
 
 def referred(text: str, named: Collection[str]) -> str | None:
@@ -75,9 +75,9 @@ def referred(text: str, named: Collection[str]) -> str | None:
 
 
 def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a request file, and its span in the region.
+    """Return the hover text for an offset in a request file, and its span within the region.
 
-    Returns None for variables, and for syntax that restclient's language has, too.
+    Returns None for variables, and for syntax that also exists in restclient's language.
     """
     text = part.region.text
     start = text.rfind("\n", 0, offset) + 1

@@ -112,7 +112,7 @@ def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
 
 
 def of_definition(file: File, definition: Definition) -> Location:
-    """Return the location in `file` at which a variable is defined."""
+    """Return the location of a variable's definition in a file."""
     return Location(
         file, Span(definition.name_span.end - len(definition.name), definition.name_span.end)
     )

@@ -101,7 +101,7 @@ class _Writer:
     def _own(self, folder: Folder) -> dict[str, str]:
         """Return the variables of a folder whose values can be written on one line.
 
-        Add a note about each of the others.
+        A note is added about each other variable.
         """
         own: dict[str, str] = {}
         for name, value in folder.variables:
@@ -243,7 +243,7 @@ class _OrgWriter(_Writer):
         return without_links(without_settings(line))
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder: a heading and its content."""
+        """Yield the lines of a folder: a heading, followed by its content."""
         own = self._own(folder)
         variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
         if depth == 0:
@@ -331,5 +331,5 @@ def _title(request: Request) -> str:
 
 
 def _quoted(value: str) -> str:
-    r"""Return a value as a string in double quotes, which is how Org expects it after `:var`."""
+    r"""Return a value as Org expects it after `:var`: a string in double quotes."""
     return '"' + with_escaped_links(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'

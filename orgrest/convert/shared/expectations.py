@@ -103,7 +103,7 @@ _REQ: Final = {
 """JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""Matches the declaration of a script's own `res`, which is not Bruno's, often in a callback."""
+"""Matches a declaration of `res` in a script, often in a callback, which hides Bruno's `res`."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -157,7 +157,7 @@ def _title(statement: str) -> str:
 
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the assertions of all scripts, with their titles, and the remaining scripts."""
+    """Return the assertions for all scripts, with their titles, and the remaining scripts."""
     every = [translated(script) for script in scripts]
     assertions: dict[str, str] = {}
     for each in every:
@@ -273,7 +273,7 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _of_response(chain: str) -> list[str] | None:
-    """Return the assertion equivalent to `pm.response.<chain>`, or None if no assertion is."""
+    """Return the assertion for `pm.response.<chain>`, or None if there is no equivalent."""
     chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
@@ -291,7 +291,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions equivalent to `expect(what).chain`, or None if no assertion is."""
+    """Return assertions equivalent to `expect(what).chain`, or None if no assertion is."""
     subject = subject_of(what, names)
     if subject is None:
         return None
@@ -331,7 +331,7 @@ def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
 
 
 def equality(subject: str, literal: str) -> list[str]:
-    """Return assertions that a subject has the same value and type as a JavaScript literal."""
+    """Return assertions that a subject has the value and the type of a JavaScript literal."""
     assertions = [f"{subject} == {_shown(literal)}"]
     if subject.startswith("body $") and literal[0] not in "\"'n":
         assertions.append(
@@ -374,7 +374,7 @@ def _header_name(quoted: str) -> str | None:
 
 
 def _shown(literal: str) -> str:
-    """Return a JavaScript literal as assertions write it, with strings in double quotes."""
+    """Return a JavaScript literal in the notation of assertions, with strings in double quotes."""
     if literal[0] not in "\"'":
         return literal
     try:

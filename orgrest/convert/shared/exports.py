@@ -23,7 +23,7 @@ _Made = TypeVar("_Made")
 
 @classes.frozen
 class Variable:
-    """A variable that remains in an export. `value` is None if it is secret or unknown."""
+    """A variable that remains in an export. Its `value` is None if it is secret or unknown."""
 
     name: str
     value: str | None
@@ -52,7 +52,7 @@ class Basic(Credentials):
         return None
 
     def curl(self, _host: str) -> list[str]:
-        """Return the curl options for these credentials."""
+        """Return the options of curl for these credentials."""
         return ["--user", f"{self.user}:{self.password}"]
 
 

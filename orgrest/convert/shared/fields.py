@@ -1,7 +1,7 @@
 """Objects in a source that record which of their fields were read.
 
-An importer reads the fields that it translates, and marks the fields without any effect as ignored.
-`unread` reports all other fields, so fields that an importer does not know are never lost silently.
+An importer reads the fields that it translates, and marks fields without an effect as read.
+`unread` reports all other fields, so a field that an importer does not know is never lost silently.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Fields:
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return `value` as a part of this object, whose unread fields are reported as well."""
+        """Return `value` as a part of this object. Its unread fields are reported, too."""
         fields = Fields(value, place)
         self._parts.append(fields)
         return fields
@@ -127,6 +127,6 @@ class Fields:
 
 
 def _shown(value: object) -> str:
-    """Return the beginning of a value as JSON on a single line."""
+    """Return the beginning of a value as JSON on one line."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

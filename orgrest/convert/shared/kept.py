@@ -180,7 +180,7 @@ def _merge_body(
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
-    """Return a string with values instead of markers, or None if one of the values is unknown."""
+    """Return a string with values instead of markers, or None if a value is not known."""
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
@@ -216,9 +216,9 @@ def holds(value: str, secrets: frozenset[str]) -> bool:
 def table(
     used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
 ) -> dict[tuple[str, str | None], Variable]:
-    """Return an export variable with a unique name for each pair (name, value).
+    """Return a uniquely named variable for each pair (name, value).
 
-    A variable whose value contains a secret is exported without the value.
+    If the value contains a secret, the variable has no value.
     """
     variables: dict[tuple[str, str | None], Variable] = {}
     used_names: set[str] = set()

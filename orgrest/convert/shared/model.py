@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConversionError(OrgrestError):
-    """Raised if a source cannot be imported or a file cannot be written."""
+    """Raised if a source cannot be imported, or a file cannot be written."""
 
 
 @classes.frozen
@@ -43,13 +43,13 @@ class Note:
 
 @classes.frozen
 class Inclusion:
-    """A file whose bytes are sent as part of a body."""
+    """A file whose bytes are sent as a part of a body."""
 
     path: str
 
 
 Piece: TypeAlias = "str | bytes | Inclusion"
-"""A piece of a body: text, bytes that are sent unchanged, or a file."""
+"""A part of a body: text, bytes to send unchanged, or a file."""
 
 
 @classes.frozen
@@ -82,7 +82,7 @@ class Request:
 
 @classes.frozen
 class Folder:
-    """A folder of requests, with variables that all of its requests can use."""
+    """A folder of requests, with variables that all requests in the folder can use."""
 
     name: str
     items: tuple[Folder | Request, ...] = ()
@@ -116,7 +116,7 @@ class Environment:
 
 @classes.frozen
 class Collection:
-    """The content of a source: its environments, and a folder with all of its requests."""
+    """The content of a source: a folder with all requests, and environments."""
 
     folder: Folder
     environments: tuple[Environment, ...] = ()
@@ -124,7 +124,7 @@ class Collection:
 
 @classes.frozen
 class Written:
-    """A written document, its body files by path, and notes about what is missing from it."""
+    """A written document, its body files by path, and notes about missing parts."""
 
     text: str
     files: dict[str, bytes]

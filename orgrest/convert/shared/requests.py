@@ -22,7 +22,7 @@ Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 class Inherited:
     """The settings that a request inherits from its folders.
 
-    `before` and `after` contain scripts, and `behavior` contains Postman's protocol settings.
+    `before` and `after` are scripts. `behavior` has Postman's protocol settings.
     """
 
     authorization: Authorization | None = None
@@ -52,7 +52,7 @@ class Inherited:
 
 
 def _overridden(inherited: Pairs, own: list[tuple[str, str]]) -> Pairs:
-    """Return the inherited headers, except for those that are overridden, and the `own` headers."""
+    """Return the inherited headers that are not overridden, followed by the `own` headers."""
     names = {key.lower() for key, _ in own}
     return (*(pair for pair in inherited if pair[0].lower() not in names), *own)
 
@@ -77,7 +77,7 @@ class Draft:
 
 
 class Reader:
-    """Reads the requests of a collection. `names` holds the names of the collection's variables."""
+    """Reads the requests of a collection. `names` contains the names of its variables."""
 
     def __init__(self) -> None:
         self.names = Names()

@@ -48,7 +48,7 @@ class Source:
 
     @classmethod
     def of(cls, data: bytes, name: str) -> Source:
-        """Return a source with the given content. Raises StructureError if it is too large."""
+        """Return the source with this content. Raises StructureError if it is too large."""
         check_size(data, name)
         return cls(name, decode(data)[0])
 
@@ -64,5 +64,5 @@ class Source:
 
     @property
     def fields(self) -> Fields:
-        """The JSON or YAML object in the text, as `Fields` that record which of them were read."""
+        """The JSON or YAML object in the text, which records which of its fields were read."""
         return Fields(self.value, self.name)

@@ -28,14 +28,14 @@ class Variable:
 
 
 def literal(text: str) -> str:
-    """Return a string with its braces escaped, so that none of it refers to a variable."""
+    """Return a string with its braces escaped, so that it does not refer to variables."""
     return written([text])
 
 
 def written(given: Iterable[str | Variable]) -> str:
     """Return literal strings and references to variables in the notation of request files.
 
-    Raises ConversionError for a brace after a backslash, which the notation cannot express.
+    Raises ConversionError for braces after a backslash, which the notation cannot express.
     """
     given = tuple(given)
     text = "".join(
@@ -48,7 +48,7 @@ def written(given: Iterable[str | Variable]) -> str:
 
 
 def is_literal(text: str) -> bool:
-    """Return whether a string in this notation contains no references to variables."""
+    """Return whether a string in this notation is free of references to variables."""
     return not any(isinstance(piece, Variable) for piece in pieces(text))
 
 
@@ -64,7 +64,7 @@ def without_comments(json: str) -> str:
 
 
 def body_of(text: str) -> str | bytes:
-    """Return a string as a body in this notation, or as bytes if the notation cannot express it."""
+    """Return a literal string as a body in this notation, or as bytes if that is impossible."""
     try:
         return literal(text)
     except ConversionError:
@@ -132,7 +132,7 @@ def pieces(text: str) -> tuple[str | Variable, ...]:
 
 
 def _joined(pieces: Iterable[str | Variable]) -> tuple[str | Variable, ...]:
-    """Return pieces in which adjacent strings are joined and empty strings are left out."""
+    """Return pieces with adjacent strings joined, and without empty strings."""
     out: list[str | Variable] = []
     for piece in pieces:
         if isinstance(piece, str) and out and isinstance(last := out[-1], str):

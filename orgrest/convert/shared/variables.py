@@ -37,7 +37,7 @@ class Names:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self.unknown: dict[str, None] = {}
-        """The other tool's dynamic values that orgrest lacks, in order of first use."""
+        """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
         self.aliases: dict[str, Variable] = {}
         """Maps aliases, which are names that expressions can use, to their variables."""
         self._alias_of: dict[str, str] = {}

@@ -47,7 +47,7 @@ def picked(expression: str) -> str:
 
 
 class ContextAbove:
-    """The context that the lines above a given line provide."""
+    """The context that the lines above a line provide."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
         """Store the lines above. Unless `is_common`, they are in restclient's language."""
@@ -63,7 +63,7 @@ class ContextAbove:
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """The variables that are set in the lines above."""
+        """The variables that the lines above set."""
         return tuple(_common(self._text) if self._is_common else _restclient(self._text))
 
     def comments(self, line: str) -> bool:

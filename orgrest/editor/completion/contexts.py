@@ -61,7 +61,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def _begin(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the possible contexts in a line that may start a request or a definition."""
+    """Yield the contexts in a line where a request or a definition may start."""
     if cursor.is_common and request_files.DEFINITION.match(text):
         yield from _variable(cursor, text)
     elif definition := grammar.DEFINITION.fullmatch(text):

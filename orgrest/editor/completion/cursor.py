@@ -125,7 +125,7 @@ class Cursor:
 
     @cached_property
     def lined(self) -> str:
-        """The whole text, preceded by a line end."""
+        """The whole text with a line end in front of it."""
         return "\n" + self.text
 
     def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:

@@ -60,7 +60,7 @@ class Context:
 
 @classes.frozen
 class Candidate:
-    """A candidate for completion, displayed as `label`. `insert` replaces the text in `span`.
+    """A candidate for completion, shown as `label`. `insert` replaces the text in `span`.
 
     `documentation` is short plain text: a description, followed by the specification or the line
     that defines the candidate.

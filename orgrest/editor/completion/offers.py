@@ -1,4 +1,4 @@
-"""The candidates for each kind of context. `OFFERS` maps each kind to a generator of candidates."""
+"""The candidates for each kind of context. `OFFERS` maps each kind to a generator."""
 
 from __future__ import annotations
 

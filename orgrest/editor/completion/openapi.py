@@ -1,4 +1,4 @@
-"""Completion from OpenAPI descriptions: paths, parameters, headers, and the fields of bodies."""
+"""Completion from an OpenAPI description: paths, parameters, headers, and the fields of bodies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
-    """Return the OpenAPI descriptions that apply at the offset, and whether the folder has them.
+    """Return the OpenAPI descriptions to use at the offset.
 
     If the document names a description, only that one is used, and the second value is False.
     Otherwise, the descriptions in the document's folder are used, and the second value is True.
@@ -62,7 +62,7 @@ def _named(cursor: Cursor) -> str:
 
 
 def operation(cursor: Cursor) -> Operation | None:
-    """Return the OpenAPI operation that describes the request around the offset, or None."""
+    """Return the operation that describes the request around the offset, or None."""
     every, is_beside = descriptions(cursor)
     for description in every:
         end = cursor.start + len(cursor.before + cursor.after)
@@ -82,7 +82,7 @@ def _may_apply(description: Description, url: str) -> bool:
 
 
 def _plain(url: str) -> str:
-    """Return a URL in which variables are replaced with placeholders, so that it can be parsed."""
+    """Return a URL with its variables replaced, so that it can be parsed."""
     base = _BASE.match(url)
     rest = url[base.end() :] if base else url
     text = base[0] if base else ""
@@ -102,7 +102,7 @@ def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fits(description: Description, typed: str) -> bool:
-    """Return whether a description beside the document may apply to a URL as far as it is typed."""
+    """Return whether a description beside the document may apply to a URL that is being typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
         return bool(base and base[0]) or any(
@@ -227,7 +227,7 @@ class _Place:
 
 
 def _place(text: str) -> _Place | None:
-    """Return the place at the end of an incomplete JSON text, or None if nothing fits there."""
+    """Return the place at the end of incomplete JSON text, or None if nothing can be completed."""
     frames: list[list[Any]] = []  # for each open bracket: key, what comes next, bracket
     at = 0
     for token in _TOKEN.finditer(text):
@@ -269,7 +269,7 @@ def _at(frames: list[list[Any]], prefix: str, *, quoted: bool) -> _Place:
 
 
 def body(cursor: Cursor) -> Iterator[Context]:
-    """Yield the context in a JSON body: the name of a field or its value."""
+    """Yield the context in a JSON body: the name of a field, or its value."""
     if operation(cursor) is None:
         return
     place = _typed(cursor)

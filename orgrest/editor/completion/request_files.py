@@ -90,7 +90,7 @@ def requests(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Yield the names in the API of scripts."""
+    """Yield the names in the scripting API."""
     for name, about in API.items():
         yield Offer(name, about, f"{name}(" if about.startswith(f"{name}(") else None)
 

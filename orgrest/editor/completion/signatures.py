@@ -19,7 +19,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P
 
 @classes.frozen
 class Signature:
-    """The usage of a function (`label`), its description, and the spans of parameters in the label.
+    """A function's usage (`label`), its description, and the spans of its parameters in the label.
 
     `active` is the index of the argument that is being typed.
     """

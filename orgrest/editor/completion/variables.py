@@ -1,4 +1,4 @@
-"""The variables in scope at an offset, and their values, from the lines above and from Org.
+"""The variables in scope at an offset and their values, from the lines above and from Org.
 
 Values from the environment or netrc, and values computed from them, are shown as `***`.
 """
@@ -96,7 +96,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
 
 
 def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
-    """Yield variables from blocks above and from header arguments, lowest precedence first."""
+    """Yield the variables from blocks above and from header arguments, lowest precedence first."""
     line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()

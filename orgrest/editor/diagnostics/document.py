@@ -145,16 +145,16 @@ def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
 
 @lru_cache(4096)
 def _unknown(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the unknown argument names in `text`, each with its index in `text`."""
+    """Return the unknown argument names in `text`, each with its index."""
     return tuple(name for name in arguments.names_in(text) if name[0][1:] not in KNOWN)
 
 
 def _misspelt(
     text: str, code: str, message: str, known: Sequence[str], span: Span, alike: float
 ) -> Finding:
-    """Return a finding about an unknown name, with a fix that inserts the most similar known name.
+    """Return a finding about an unknown name. Its fix inserts the most similar known name.
 
-    `alike` is the minimum similarity of the names, from 0 to 1.
+    Names that are less similar than `alike` (0 to 1) are not suggested.
     """
 
     def fixes() -> tuple[Fix, ...]:

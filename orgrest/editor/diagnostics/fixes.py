@@ -1,8 +1,8 @@
-"""Quick fixes for the problems of a region. `FIXES` maps the code of a problem to its fix.
+"""Quick fixes for the problems of a region. `FIXES` maps the codes of problems to the fixes.
 
-A fix is computed on demand by a function that receives a `Place`. The function returns a title and
-a change of the region's text, or None if there is no fix. `as_edit` converts the change to an edit
-of the file.
+A fix is computed on demand by its function, which gets a `Place`. It returns a title and a change
+of the region's text, or None if there is no fix. `as_edit` converts the change to an edit of the
+file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Change:
 
 @classes.frozen
 class Place:
-    """The place of a problem: from `start` to `end` in the `text` of a part."""
+    """The position of a problem, from `start` to `end` in the `text` of a part."""
 
     part: ParsedRegion
     text: str
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def line(self) -> int:
-        """The offset at which the line with the start of the problem begins."""
+        """The start of the line on which the problem begins."""
         return self.text.rfind("\n", 0, self.start) + 1
 
     @property

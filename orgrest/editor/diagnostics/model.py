@@ -29,7 +29,7 @@ class Fix:
 
 @classes.frozen
 class Diagnostic:
-    """A problem in a document, as an editor shows it: its span, severity, code and message."""
+    """A problem in a document: its span, severity, code and message."""
 
     span: Span
     severity: Severity
@@ -39,7 +39,7 @@ class Diagnostic:
 
 @classes.frozen
 class Finding:
-    """A diagnostic, and a function that computes the fixes for it."""
+    """A diagnostic, and a function that computes its fixes."""
 
     diagnostic: Diagnostic
     fixes: Callable[[], tuple[Fix, ...]] = tuple
@@ -47,7 +47,7 @@ class Finding:
 
 @classes.frozen
 class Problem:
-    """A problem in a region. Its offsets are relative to the text of the region."""
+    """A problem whose offsets are relative to the text of its region."""
 
     start: int
     end: int
@@ -56,7 +56,7 @@ class Problem:
     message: str
 
     def moved(self, by: int) -> Problem:
-        """Return the problem with its offsets increased by `by`, which can be negative."""
+        """Return the problem with its offsets increased by `by`, which may be negative."""
         return classes.evolve(self, start=self.start + by, end=self.end + by)
 
 

@@ -1,4 +1,4 @@
-"""Checks of the names in a request file: imports, duplicates, circular and unknown references."""
+"""Checks of names in a request file: imports, duplicates, circular and unknown references."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _may_be_wrong(analysis: Analysis) -> bool:
 
 
 def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
-    """Yield the problems with names of requests in the main document of `imports`."""
+    """Yield the problems with the names of requests in the main document of `imports`."""
     document = imports.main.document
     for again, first in namesakes(document):
         naming = again.directive("name")

@@ -77,7 +77,7 @@ class Report:
         self._before = {}
 
     def _outside(self) -> Hashable:
-        """Return everything outside of the document's text that affects its problems."""
+        """Return everything outside of the document's text that problems depend on."""
         analysis = self.analysis
         environment: Hashable = ()
         if not all(part.restclient for part in analysis.parts):
@@ -96,7 +96,7 @@ class Report:
         )
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
-        """Return the fixes for a diagnostic of this report, which are computed on demand."""
+        """Return the fixes for a diagnostic of this report. The fixes are computed on demand."""
         make = self._fixes.get(diagnostic)
         return make() if make is not None else ()
 
@@ -128,7 +128,7 @@ class Report:
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
-        """Return a finding for a problem of a region, with the problem's position in the file."""
+        """Return a finding for a problem of a region, with its position in the file."""
         start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
         span = Span(start, max(start, end))
         text = self.analysis.text
@@ -196,7 +196,7 @@ class Report:
             yield from problems
 
     def _may_be_empty(self, part: ParsedRegion) -> bool:
-        """Return whether a part without requests is not a problem.
+        """Return whether it is acceptable for a part to contain no requests.
 
         This is the case if it has no text, is never evaluated, or is inserted into other blocks.
         """
@@ -273,7 +273,7 @@ def _of_request(
     start: int,
     definitions: Sequence[syntax.Definition],
 ) -> list[Problem]:
-    """Return the problems of a request and of the definitions above it, starting from `start`."""
+    """Return the problems of a request and of the definitions above it, from `start` on."""
     checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
@@ -286,7 +286,7 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether a file near the document may be an OpenAPI description."""
+    """Return whether a file beside the document may be an OpenAPI description."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside
@@ -295,7 +295,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Return whether text that other blocks insert into this text may solve a problem."""
+    """Return whether a problem might be solved by text that is inserted from other blocks."""
     if problem.code == "undefined-variable":
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]

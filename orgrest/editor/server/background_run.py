@@ -29,7 +29,7 @@ _Answer = TypeVar("_Answer")
 
 
 class CancelledRunError(Exception):
-    """Raised if the user has cancelled the run."""
+    """Raised if the user cancelled the run."""
 
 
 @classes.frozen
@@ -118,7 +118,7 @@ class BackgroundRun:
         self._queue.put_nowait(CancelledRunError())
 
     def stop(self) -> None:
-        """End the run immediately and discard its remaining outcomes."""
+        """End the run, and drop its remaining outcomes."""
         self._cancelled = True
         if self._client is not None:
             self._client.abort()
@@ -164,7 +164,7 @@ class BackgroundRun:
             self._loop.call_soon_threadsafe(call, *what)
 
     def _answer(self, question: Coroutine[Any, Any, _Answer]) -> _Answer | None:
-        """Return the answer to a question in the event loop, or None if the run is stopped."""
+        """Ask a question in the event loop. Return the answer, or None if the run is stopped."""
         if self._cancelled:
             question.close()
             return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ServerOfClient(LanguageServer):
-    """A language server, limited to its communication with the client."""
+    """The part of a server that communicates with its client."""
 
     protocol: Protocol
 
@@ -61,7 +61,7 @@ class ServerOfClient(LanguageServer):
             self.log(f"{source.__name__}: {error}", types.MessageType.Error)
 
     def can(self, *path: str) -> bool:
-        """Return whether the client announced that it has the capability at `path`."""
+        """Return whether the client announced the capability at `path`."""
         return bool(self.capability(*path))
 
     def capability(self, *path: str) -> Any:
@@ -93,12 +93,12 @@ class ServerOfClient(LanguageServer):
         return text if isinstance(text, str) else None
 
     async def ask(self, question: str) -> bool:
-        """Ask the user whether to evaluate a block. Dismissing the question means no."""
+        """Ask the user whether to evaluate a block. A dismissed question counts as no."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
 
     async def confirm_login(self, question: str) -> bool:
-        """Ask the user whether a document may sign in or use an existing login on their behalf."""
+        """Ask the user whether a document may sign them in or use an existing login."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
 
@@ -107,7 +107,7 @@ class ServerOfClient(LanguageServer):
         self.show_message(text, types.MessageType.Info)
 
     async def open_page(self, url: str) -> bool:
-        """Open a page in the user's browser, and return whether the client has done so."""
+        """Open a page in the user's browser, and return whether the client did so."""
         if not self.can("window", "show_document", "support"):
             return False
         page = types.ShowDocumentParams(url, external=True)

@@ -7,8 +7,8 @@ be given instead of `line`.
   separate document, and the command returns `{"text", "language", "status", "duration", "uri",
   ...}`. In an Org file, the result is inserted below the block, and the command returns
   `{"line", "outcome", "message", ...}`.
-- ``orgrest.sendAllAbove`` sends all requests from the top to that line. `results` lists the result
-  of each.
+- ``orgrest.sendAllAbove`` sends all requests from the top to that line. In the returned object,
+  `results` lists the result of each request.
 - ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
 - ``orgrest.requestAsHar`` returns the request in HTTP Archive form, from which editors generate
   code, secrets included.
@@ -207,7 +207,7 @@ def _environment_names(server: Server, document: OpenDocument) -> tuple[str, ...
 class Command:
     """A command: its title, its handler, and whether menus list it.
 
-    The handler receives the number of the line, counted from 0.
+    The handler gets the number of the line, counted from 0.
     """
 
     title: str

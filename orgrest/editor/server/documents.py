@@ -1,4 +1,4 @@
-"""The documents that the client has open, and the mapping between offsets and LSP positions."""
+"""The client's open documents, and the mapping between offsets and LSP positions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class OpenDocument:
         self.report: Report | None = None
         self.last = LastOutcomes()
         self.followed: list[list[Change]] = []
-        """For each run in progress, the edits made since the run began."""
+        """For each run in progress, the changes of the text since the run began."""
         self.shown: set[int] = set()
         """The numbers of the runs in progress, each of which shows responses in its own file."""
         self.number = next(_numbers)
@@ -78,7 +78,7 @@ class OpenDocument:
 
     @property
     def name(self) -> str:
-        """The name of the document for messages and links."""
+        """The name of the document in messages and links."""
         return str(self.path) if self.path else unquote(urlsplit(self.uri).path) or "untitled"
 
     def change(self, changes: Iterable[Any], version: int) -> None:

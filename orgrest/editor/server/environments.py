@@ -28,9 +28,9 @@ class Choices:
     """The environments that the user has chosen, and the client's `settings` by name.
 
     There is a setting for each option in `orgrest.options` that has the name of a `setting`.
-    `variables` corresponds to `--var` and overrides all other variables, because most clients
-    cannot prompt for values. `openapi` is True if OpenAPI descriptions in the folders of documents
-    are used.
+    `variables` corresponds to `--var` and overrides all other variables. It can supply values for
+    which most clients cannot prompt. `openapi` is True if OpenAPI descriptions in the folders of
+    documents are used.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Choices:
             "allowWrite": (),
         }
         self.rest_client: dict[str, Any] = {}
-        """The settings for VS Code REST Client that the client sent, by full name."""
+        """The settings for VS Code REST Client that the client sent, by their full names."""
         self._known: dict[str, tuple[str, ...]] | None = None
 
     @property
@@ -95,7 +95,7 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Return the stored choices by folder, which are empty if the file is missing or malformed."""
+    """Return the stored choices, which are empty if the file is missing or malformed."""
     try:
         with _file().open("rb") as stream:
             stored = json.loads(stream.read(_LARGEST))
@@ -107,7 +107,7 @@ def _read() -> dict[str, tuple[str, ...]]:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Return the names in a JSON value, which is either a single name or a list of names."""
+    """Return the names in a JSON value, which is a name or a list of names."""
     value = [value] if isinstance(value, str) else value
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
@@ -128,4 +128,4 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "pairs": _variables,
     "description": lambda value: value if isinstance(value, bool) else None,
 }
-"""Functions that parse the value of a setting, by the kind of its option."""
+"""The functions that read the value of a setting, by the kind of the option."""

@@ -144,7 +144,7 @@ def _texts(
 
 
 def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
-    """Return how many keys are equal at the start, and how many others are equal at the end."""
+    """Return the number of equal keys at the start, and of other equal keys at the end."""
     most = min(len(old), len(new))
     top = next(
         (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most

@@ -23,13 +23,13 @@ class ScratchFolder:
 
     @property
     def path(self) -> Path:
-        """The path of the folder, which is created if it does not exist."""
+        """The path of the folder, which is created if necessary."""
         if self._path is None:
             self._path = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
         return self._path
 
     def remove(self) -> None:
-        """Remove the folder if it was created."""
+        """Remove the folder, if it was created."""
         if self._path is not None:
             shutil.rmtree(self._path, ignore_errors=True)
             self._path = None
@@ -42,7 +42,7 @@ async def end_of(process: int) -> None:
 
 
 def can_watch() -> bool:
-    """Return whether this system can report, without side effects, if a process has ended."""
+    """Return whether this system has a safe way to check that a process is still alive."""
     return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
 
 

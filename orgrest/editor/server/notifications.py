@@ -1,6 +1,6 @@
-"""The notification `orgrest/response`: an outcome as data for an editor that displays it itself.
+"""The notification `orgrest/response`: the outcome of a request as data for an editor to display.
 
-A client requests this with the experimental capability `CAPABILITY`, and then displays responses
+A client requests it with the experimental capability `CAPABILITY`, and then displays responses
 itself. docs/language-server.md describes the fields for authors of editor extensions.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 METHOD = "orgrest/response"
 MESSAGE = "orgrest/message"
-"""The notification for one message of a stream, sent before the response is complete."""
+"""The notification for a message in a stream, sent before the response is complete."""
 CAPABILITY = {"orgrest": {"responses": True, "prompts": True, "outcomes": True}}
 """The capabilities that the client and the server announce under `experimental`."""
 KEPT = 50
@@ -37,7 +37,7 @@ _NAMES = {"nxml": "xml", "text": "plaintext"}
 
 
 class Bodies:
-    """Files with the bodies of the latest responses, for an editor to open, show or copy."""
+    """The files with the bodies of the last responses, for an editor to open, show and copy."""
 
     def __init__(self, scratch: ScratchFolder) -> None:
         """Create the object without writing any files to `scratch` yet."""
@@ -104,7 +104,7 @@ def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body but that reports do not have."""
+    """Yield the fields that an editor needs to show a body and that reports lack."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """The progress of one run, as the client displays it."""
+    """The progress of one run as the client shows it."""
 
     def __init__(self, server: Server, run: BackgroundRun) -> None:
         self._progress = server.work_done_progress
@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Report with the client's token, or with a new token if the client allows that."""
+        """Start reporting with the client's token, or with a new token if the client allows it."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):
@@ -49,7 +49,7 @@ class Progress:
             )
 
     def end(self, message: str) -> None:
-        """End the progress report with a final message."""
+        """End the progress with a last message."""
         if self._token is not None:
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
             self._progress.tokens.pop(self._token, None)

@@ -1,4 +1,4 @@
-"""Adapts pygls's protocol to orgrest's documents: document synchronization and commands."""
+"""Adapts the protocol of pygls to orgrest's documents: document synchronization and commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _REFUSED = object()
-"""Stands for a message that has already been answered with an error."""
+"""A placeholder for a message that has already been answered with an error."""
 
 
 class _Server(typing.Protocol):
@@ -42,7 +42,7 @@ class _Server(typing.Protocol):
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol of pygls, adapted to orgrest's documents, which keep their own line ends."""
+    """The protocol of pygls, adapted to orgrest's documents, whose text keeps its own line ends."""
 
     _server: _Server  # type: ignore[assignment]  # a narrower type than the base class's
 
@@ -92,7 +92,7 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        """Send a response. Results of type `Encoded` are sent unchanged."""
+        """Send a response. A result of type `Encoded` is sent unchanged."""
         if error is not None or not isinstance(result, Encoded) or self.writer is None:
             super()._send_response(msg_id, result, error)
             return

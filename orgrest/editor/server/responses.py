@@ -36,7 +36,7 @@ _SUFFIXES = {
 
 
 class Responses:
-    """The responses of one run. `number` is unique among a document's runs in progress."""
+    """The responses of one run over a document. `number` is unique among the runs in progress."""
 
     def __init__(self, server: Server, document: OpenDocument, number: int) -> None:
         self._server = server
@@ -46,7 +46,7 @@ class Responses:
         self._stem = stem + (f"-{number}" if number > 1 else "")
 
     def add(self, result: dict[str, Any], outcome: Outcome) -> None:
-        """Add the responses of an outcome, if any. `show` completes `result`, the JSON for it."""
+        """Add the responses of an outcome, if any. Later, `show` completes its `result`."""
         if self._server.wants("responses"):
             return
         responses = [
@@ -60,7 +60,7 @@ class Responses:
     async def show(self) -> None:
         """Show all responses, and add ``text``, ``language`` and ``uri`` to each result.
 
-        If a body is not shown as text, it is written to a file, and ``data`` is the file's URI.
+        A body that is not shown as text is written to a file, and ``data`` is its URI.
         """
         if not self._found:
             return
@@ -82,7 +82,7 @@ class Responses:
             await self._show_document(path)
 
     def _suffix(self) -> str:
-        """Return the file suffix by which editors recognize the responses' language."""
+        """Return the file suffix by which an editor recognizes the language."""
         languages = [language for _, parts in self._found for language, _ in parts]
         if len(set(languages)) > 1 or (len(languages) > 1 and languages[0].startswith("json")):
             return ".txt"  # a JSON file has only one value
@@ -91,7 +91,7 @@ class Responses:
     async def _text(
         self, rendered: Rendered, count: itertools.count[int], result: dict[str, Any]
     ) -> str:
-        """Return the text of a response. A binary or oversized body is written to a file."""
+        """Return the text of a response. Binary and oversized bodies are written to a file."""
         if rendered.data is None:
             return rendered.text
         data = (
@@ -111,6 +111,6 @@ class Responses:
 
 
 def _language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP language identifier for a response, allowing for comments with its head."""
+    """Return the LSP language identifier for a response, whose head is shown as comments."""
     language = editor_language(rendered, response)
     return "jsonc" if language == "json" and rendered.head else language

@@ -199,7 +199,7 @@ class _Sending:
         _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))
 
     async def _notify(self, outcome: Outcome, line: int) -> None:
-        """Send the outcome of a request to a client that displays responses itself."""
+        """Send the outcome of a request to a client that shows responses itself."""
         server = self.server
         for notification in await responses(
             self.document, self.version, line, outcome, server.bodies

@@ -1,4 +1,4 @@
-"""A client's server: its open documents, their analyses, and messages to the client."""
+"""The server of one client: its open documents, their analyses, and messages to the client."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from orgrest.run.services import Services
 
 DELAY = 0.15
-"""How long to wait, in seconds, after the last keystroke before checking a document."""
+"""The pause in typing, in seconds, after which a document is checked."""
 
 
 class Server(ServerOfClient):
-    """The language server for one client: its documents, runs and settings."""
+    """The language server for one client, with its documents, runs and settings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class Server(ServerOfClient):
     # ---------------------------------------------------------------------------- documents
 
     def document(self, uri: str) -> OpenDocument | None:
-        """Return the open document with a URI, or None. The URI's percent-encoding is ignored."""
+        """Return the open document with this URI, ignoring its percent-encoding, or None."""
         return self._documents.get(unquote(uri))
 
     def open(self, item: types.TextDocumentItem) -> None:
-        """Start serving a document that the client opened, if it is an Org or request file."""
+        """Register a document that the client opened, if it is an Org or request file."""
         kind = kind_of(item)
         if kind is None:
             return
@@ -97,11 +97,11 @@ class Server(ServerOfClient):
 
     @property
     def documents(self) -> list[OpenDocument]:
-        """All open documents."""
+        """The open documents."""
         return list(self._documents.values())
 
     def document_by_number(self, number: Any) -> OpenDocument | None:
-        """Return the open document with this number, or None."""
+        """Return the open document that has this number, or None."""
         return next(
             (document for document in self._documents.values() if document.number == number), None
         )
@@ -117,7 +117,7 @@ class Server(ServerOfClient):
                 self.refresh_diagnostics()
 
     def inputs(self, document: OpenDocument) -> Inputs:
-        """Return the sources of a document's variables: settings and files around its folder."""
+        """Return the sources of a document's variables: settings, and files around its folder."""
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
@@ -129,7 +129,7 @@ class Server(ServerOfClient):
 
     @cached_property
     def logins(self) -> Logins:
-        """The user's logins."""
+        """The logins of the user."""
         from orgrest.run.logins import Logins
 
         return Logins()
@@ -223,13 +223,13 @@ class Server(ServerOfClient):
         )
 
     def configure(self, given: Any) -> None:
-        """Apply the client's settings, which can choose other environments."""
+        """Apply the client's settings, which may choose other environments."""
         self.choices.configure(given)
         self.described.found_beside = self.choices.settings["openapi"]
         self.look_again()
 
     def show_outcomes(self, document: OpenDocument) -> None:
-        """Tell the client to update what depends on outcomes: diagnostics and code lenses."""
+        """Tell the client to refresh diagnostics and code lenses, which depend on outcomes."""
         self.look_soon(document, 0)
         if not self.wants("outcomes") and self.can("workspace", "code_lens", "refresh_support"):
             self.start_task(self.workspace_code_lens_refresh_async(None))
@@ -255,7 +255,7 @@ class Server(ServerOfClient):
         return document, line
 
     def watch(self, process: int | None) -> None:
-        """End the server if the client's process ends without a shutdown request."""
+        """End the server when the client's process has ended without a shutdown request."""
         if process is not None and can_watch():
             self.start_task(self._end_with(process))
 

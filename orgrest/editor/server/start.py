@@ -1,8 +1,9 @@
 """Starts the language server on standard input and output or on a TCP port.
 
 The bytes from a client are split into messages here, so that the server can recover from malformed
-messages. Bytes that are not part of a message are skipped and reported once. The names of header
-fields are case-insensitive. Source: the Language Server Protocol, "Base Protocol".
+messages. Bytes that are not part of a message are skipped up to the next message and reported once.
+The names of header fields are case-insensitive. Source: the Language Server Protocol, "Base
+Protocol".
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class _Frames:
         self._next = b""
 
     async def readline(self) -> bytes:
-        """Return the next line of a message's header, or b"" at the end of the stream."""
+        """Return the next line of a message's header, or b"" once the client has disconnected."""
         if self._next:
             line, self._next = self._next, b""
             return line
@@ -104,7 +105,7 @@ class _Frames:
         return b"Content-Length: %d\r\n" % length
 
     async def readexactly(self, count: int) -> bytes:
-        """Return `count` bytes, which are the body of a message."""
+        """Return the body of a message, which has `count` bytes."""
         return await self._reader.readexactly(count)
 
     async def _length(self) -> int:
@@ -131,7 +132,7 @@ class _Frames:
 
 
 def serve_stdio() -> int:
-    """Serve a client on standard input and output, and return the exit status."""
+    """Serve the client on standard input and output, and return the exit status."""
     server = make_server()
     remove_leftovers()
     _favour_typing()

@@ -13,7 +13,7 @@ _CODES = compiled(r"[1-5][xX]{2}")
 
 
 def number(value: Any) -> float | None:
-    """Return a number unchanged, or the number that a string begins with, or None."""
+    """Return a number unchanged, or the number at the beginning of a string, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     match = _NUMBER.match(value) if isinstance(value, str) else None
@@ -24,7 +24,7 @@ def number(value: Any) -> float | None:
 
 
 def text(value: Any) -> str:
-    """Return a value as a string: strings unchanged, None as "", and all other values as JSON."""
+    """Return a value as a string: a string unchanged, None as "", any other value as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -53,7 +53,7 @@ def equal(value: Any, expected: str) -> bool:
 def as_type_of(value: Any, expected: str) -> Any:
     """Return an expected string converted to the type of `value`, or unchanged if impossible.
 
-    If `value` is a number and the string does not begin with a number, None is returned.
+    If `value` is a number and the string does not begin with a number, the result is None.
     """
     if isinstance(value, bool):
         return {"true": True, "false": False}.get(expected.lower(), expected)

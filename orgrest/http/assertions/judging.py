@@ -90,7 +90,7 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 def _shown(value: Any, expected: str) -> str:
-    """Return a value in short form, followed by its type if nothing but the type is wrong."""
+    """Return a value in short form, followed by its type if only the type is wrong."""
     if value is None:
         return "missing"
     text = _text(value) or ""
@@ -101,7 +101,7 @@ def _shown(value: Any, expected: str) -> str:
 
 
 def _difference(expected: str, value: Any) -> tuple[str, ...]:
-    """Return the lines of a unified diff between two multi-line strings or two JSON values."""
+    """Return the lines of a unified diff of two multi-line strings, or of two JSON values."""
     if isinstance(value, dict | list):
         try:
             expected_value = json.loads(expected)

@@ -1,4 +1,4 @@
-"""The parser for assertions, which uses the tables of subjects and operators."""
+"""The parser for assertions, driven by the tables of subjects and operators."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
 
 
 def answer(server: Server, document: OpenDocument, params: types.CompletionParams) -> Encoded:
-    """Return the completion candidates at a position."""
+    """Return the candidates for completion at a position."""
     text = document.text
     candidates = complete(
         text.text,
@@ -142,7 +142,7 @@ def _imported(server: Server, document: OpenDocument) -> Imported:
 def signature_help(
     _: Server, document: OpenDocument, params: types.SignatureHelpParams
 ) -> types.SignatureHelp | None:
-    """Return the signature of the function being called at a position, or None."""
+    """Return the signature of the function at a position, or None."""
     text = document.text
     function = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
     if function is None:

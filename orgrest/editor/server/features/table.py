@@ -79,7 +79,7 @@ async def _definition(
 
 
 def _location(server: Server, place: Location) -> types.Location:
-    """Return a location in another file as an LSP location."""
+    """Return a place in another file as an LSP location."""
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     text = Text(place.file.document.source.text, encoding)
     opened = server.document_at(place.file.path)
@@ -288,14 +288,14 @@ async def _body(
 def _is_kind(
     kind: types.CodeActionKind | str | None, requested: types.CodeActionKind | str
 ) -> bool:
-    """Return whether a kind of code action is `requested` or a subkind of it, like `a.b` of `a`."""
+    """Return whether a kind of action is `requested` or a sub-kind of it, like `a.b` for `a`."""
     name = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = requested.value if isinstance(requested, types.CodeActionKind) else requested
     return not above or name == above or name.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
-    """Return whether an offset is inside a request that can be sent."""
+    """Return whether an offset is in a request that can be sent."""
     document = analysis.document
     if document is None:
         return any(part.parsed.requests for part in analysis.parts)
@@ -366,7 +366,7 @@ async def watch_files(server: Server, _: types.InitializedParams) -> None:
 
 
 def make_server() -> Server:
-    """Return a new server with handlers for all features, not yet started."""
+    """Return a new server with all its features, not yet started."""
     server = Server()
     server.feature(types.INITIALIZE)(lambda params: server.configure(params.initialization_options))
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(

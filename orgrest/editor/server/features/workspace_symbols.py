@@ -36,7 +36,7 @@ class WorkspaceSymbols:
     def find(
         self, query: str, folders: list[Path], opened: list[OpenDocument], encoding: Encoding
     ) -> list[types.WorkspaceSymbol]:
-        """Return the symbols whose names contain the letters of `query` in the given order."""
+        """Return the symbols whose names contain the letters of `query` in this order."""
         symbols = [symbol for document in opened for symbol in _of_text(document)]
         shown = {document.real_path for document in opened}
         known, self._known = self._known, {}
@@ -80,7 +80,7 @@ def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.Workspa
 
 
 def _files(folders: list[Path]) -> Iterator[Path]:
-    """Yield the documents below `folders`, except in hidden folders and package folders."""
+    """Yield the documents below folders, except in hidden folders and package folders."""
     count = 0
     for folder in folders:
         for place, inner, names in os.walk(folder):
