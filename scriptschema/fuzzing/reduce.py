@@ -1,15 +1,14 @@
 """Reduction: finds the smallest tree that is still interesting.
 
-`reduce` accepts a tree and a test. It returns a tree that still passes the test, and that no pass
-(`passes`) can make smaller. A tree is smaller than another if it has fewer messages. If the numbers
-of messages are equal, the tree with the shorter source is smaller. If the lengths are equal as
-well, the tree whose source comes first in alphabetical order is smaller.
+`reduce` accepts a tree and a test. It returns a tree that still passes the test and that no pass
+(see `passes`) can make smaller. A tree is smaller than another if it has fewer messages. If the
+numbers of messages are equal, the tree with the shorter source is smaller. If the lengths are equal
+as well, the tree whose source comes first in alphabetical order is smaller.
 
-The passes of a phase are tried together, the edits that remove most first, so that a tree of
-thousands of messages is halved a few times before small parts are examined. If the original tree
-was valid, each candidate is repaired before it is tried. No source is tried twice. With several
-jobs, the next candidates are tried without waiting for the outcome of the first. The result is the
-same as with one job.
+The passes of a phase are tried together, and the edits that remove the most come first. A tree of
+thousands of messages is thus halved a few times before small parts are examined. If the original
+tree was valid, each candidate is repaired before it is tried. No source is tried twice. With
+several jobs, several candidates are tried at the same time. The result is the same as with one job.
 
 Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
 (delta debugging); G. Misherghi and Z. Su, "HDD: Hierarchical Delta Debugging", 2006.
@@ -36,14 +35,14 @@ from scriptschema.luau.render import render
 from scriptschema.luau.repair import is_valid, repair
 
 RETEST: Final = 32
-"""The best tree is tested again after this number of tests, and after each doubling of the
-number."""
+"""The best tree is tested again after this number of tests, after twice this number, and so on: the
+number doubles each time."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 class NotInterestingError(ValueError):
-    """The test fails for the tree to reduce."""
+    """The tree to reduce does not pass the test."""
 
 
 class UnreliableTestWarning(UserWarning):
@@ -60,8 +59,8 @@ def reduce(
     """Return the smallest tree found for which `interesting` is true, without changing `tree`.
 
     `interesting` must not change the tree that it receives. If `jobs` is above 1, it is called in
-    that many threads simultaneously, with the same result. If `check` finds no problem in `tree`,
-    all trees that are tried or returned are also without problems. `names` are the tables for the
+    that many threads simultaneously, and the result is the same. If `tree` is valid according to
+    `check`, all trees that are tried or returned are valid, too. `names` are the tables for the
     tree's names.
 
     Raises NotInterestingError if `interesting(tree)` is false, and any exception that `interesting`
@@ -77,9 +76,9 @@ def reduce(
 
 @attrs.frozen
 class _Candidate(Generic[MessageT]):
-    """A tree that may be tried.
+    """A tree to be tested.
 
-    `order` is its sort key among candidates, and `source` is the key of the cache.
+    `order` is the key by which candidates are compared, and `source` is the key for cached answers.
     """
 
     tree: MessageT
@@ -93,10 +92,10 @@ class _Candidate(Generic[MessageT]):
 class Reducer(Generic[MessageT]):
     """A reduction. `best` is the smallest interesting tree so far.
 
-    `tests` is the number of calls of `interesting`, and `repeated` the number of candidates whose
-    source had been tried before. `unreliable` is a message if the test gave different answers for
-    the same tree, otherwise empty. `changed` is called after each test and for each new `best`, in
-    the thread of `run`.
+    `tests` is the number of calls of `interesting`. `repeated` is the number of candidates skipped
+    because their source was known to be uninteresting. `unreliable` is a message if the test gave
+    different answers for the same tree, otherwise empty. `changed` is called after each test and
+    for each new `best`, in the thread that called `run`.
     """
 
     def __init__(
@@ -161,9 +160,8 @@ class Reducer(Generic[MessageT]):
     def _run_phase(self, phase: Iterable[Pass], pool: ThreadPoolExecutor) -> None:
         """Try the edits of the passes, the lowest rank first, until no edit succeeds.
 
-        After a success, the search continues with the same rank, because edits that remove more
-        have just failed. Smaller trees may allow edits that larger trees did not, so `run` repeats
-        the phase.
+        After a success, the search continues at the same rank, because all edits of lower rank have
+        just failed. Some of them may succeed for a smaller tree, so `run` repeats the phase.
         """
         reached: Any = None
         while True:
@@ -179,7 +177,10 @@ class Reducer(Generic[MessageT]):
     def _first(
         self, edits: Iterable[tuple[Any, Callable[[], Message]]], pool: ThreadPoolExecutor
     ) -> Any:
-        """Apply the first edit that gives an interesting tree, and return its rank, or None."""
+        """Apply the first edit that gives an interesting tree, and return the edit's rank.
+
+        If no edit does, return None.
+        """
         waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
         while True:
@@ -234,7 +235,7 @@ class Reducer(Generic[MessageT]):
         return bool(self.interesting(tree))
 
     def _retest(self) -> bool:
-        """Test the best tree again, record whether the answer differs, and return the answer."""
+        """Test the best tree again and return the answer, recording whether it has changed."""
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (

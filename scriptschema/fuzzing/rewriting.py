@@ -1,11 +1,11 @@
-"""Rewritings that preserve a program's meaning: a change in behaviour is a bug.
+"""Rewritings that preserve a program's meaning, so that any change in behaviour is a bug.
 
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
-Each rewriting changes all suitable places together, so that its result depends only on the tree.
-Therefore a find can be reproduced and reduced from its program alone. Rewritings are for a
-metamorphic oracle (T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which
-needs only one target at one optimization level.
+Each rewriting changes all suitable places together. Its result depends only on the tree, so a find
+can be reproduced and reduced with nothing but its program. Rewritings are for a metamorphic oracle
+(T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which needs only one target
+at one optimization level.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import is_valid
 
 Wrap = Callable[[m.Stat, int], m.Stat]
-"""Moves a statement into another statement. The second argument is an unused local name's index."""
+"""Wraps a statement in another. The second argument is the name index of an unused local."""
 
 _MOVED: Final = frozenset(["call", "assign", "compound_assign"])
-"""Statements that declare nothing and contain no jump to code outside."""
+"""Kinds of statements that declare nothing and do not jump to other code."""
 
 _BY_LEVEL: Final = frozenset(
     ["getfenv", "setfenv", *(f"debug.{name}" for name in DEFAULT.libraries["debug"])]
 )
-"""Globals and library members whose result depends on the function level of the call."""
+"""Globals and library members whose results depend on the function call stack."""
 
 _BY_THREAD: Final = frozenset(
     f"coroutine.{name}" for name in ("yield", "running", "isyieldable", "status")
 )
-"""Library members whose result depends on the coroutine of the call."""
+"""Library members whose results depend on the coroutine that calls them."""
 
 
 def in_function(stat: m.Stat, _: int = 0) -> m.Stat:
@@ -52,7 +52,7 @@ def in_coroutine(stat: m.Stat, _: int = 0) -> m.Stat:
 
 
 def in_loop(stat: m.Stat, name: int) -> m.Stat:
-    """Return the statement `for name = 1, 1 do stat end`. `name` is a local's index."""
+    """Return the statement `for name = 1, 1 do stat end`. `name` is the name index of a local."""
     body, variable = m.StatBlock(body=[stat]), m.Local(name=name)
     loop = m.StatFor(var=variable, from_=nodes.number(1), to=nodes.number(1), body=body)
     return m.Stat(for_=loop)
@@ -63,7 +63,7 @@ def _function(stat: m.Stat) -> m.Expr:
 
 
 def unwrapped(stat: m.Stat) -> m.Stat | None:
-    """Return the statement in a call, coroutine or loop that runs it once, otherwise None."""
+    """Return the inner statement of a call, coroutine or loop that runs it once, or None."""
     inner: Any = stat.alternative
     if stat.which == "for_":
         once = all(bound == nodes.number(1) for bound in (inner.from_, inner.to))
@@ -82,7 +82,7 @@ def unwrapped(stat: m.Stat) -> m.Stat | None:
 
 
 def _only(block: m.StatBlock) -> m.Stat | None:
-    """Return the only statement of a block, or None if there are others or it is not movable."""
+    """Return a block's only statement if it is movable, otherwise None."""
     statement = block.body[0] if len(block.body) == 1 else None
     return statement if statement is not None and is_movable(statement) else None
 
@@ -96,14 +96,14 @@ def _is_member(prefix: m.ExprPrefix, library: str, name: str) -> bool:
 
 
 def is_movable(stat: m.Stat) -> bool:
-    """Return whether a statement has the same meaning after it is moved into a function."""
+    """Return whether a statement keeps its meaning when it is moved into a function."""
     return stat.which in _MOVED and not any(
         isinstance(node, m.ExprVarargs) for node in _own_nodes(stat)
     )
 
 
 def _own_nodes(node: Any) -> Iterator[Any]:
-    """Yield the messages of a part, without the contents of functions in it."""
+    """Yield the messages of a part, without those inside its functions."""
     stack = [node]
     while stack:
         node = stack.pop()
@@ -119,8 +119,8 @@ def _moving(
 ) -> Callable[[m.ModuleSet], m.ModuleSet | None]:
     """Return a rewriting that wraps all movable statements with `wrap`.
 
-    The rewriting does not apply to programs that use the names in `unsuited`. Statements in
-    functions are wrapped only if `into_functions` is true.
+    The rewriting does not apply to programs that use any of the names in `unsuited`. Statements
+    inside functions are wrapped only if `into_functions` is true.
     """
 
     def rewrite(tree: m.ModuleSet) -> m.ModuleSet | None:

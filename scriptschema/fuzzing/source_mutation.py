@@ -1,8 +1,8 @@
-"""Mutation for engines whose inputs are sources: returns a mutated source for a Luau source.
+"""Mutates Luau sources, for engines whose inputs are sources.
 
-Such engines (AFL++, Atheris) store inputs in the form that the target reads. So replaying a find or
-sharing a corpus needs no conversion. In return, each input must be parsed before it is mutated, but
-only once for all of its mutants.
+Such engines (AFL++, Atheris) store inputs in the form that the target reads, so replaying a find or
+sharing a corpus needs no conversion. The price is that each input must be parsed before it is
+mutated, but only once for all of its mutants.
 
 Sources are parsed as the newest Luau. Generated code uses only the original schema, unless the
 environment variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for example, or `today`.
@@ -30,24 +30,25 @@ VERSION: Final = "SCRIPTSCHEMA_LUAU"
 """The environment variable that names the target's version of Luau."""
 
 SIZE: Final = 150
-"""The number of messages that programs tend to have. Small programs run fast."""
+"""The target number of messages in a program. Small programs run fast."""
 
 CACHED: Final = 8192
-"""The maximum number of trees in the cache, which are the most recently used. The tree of 200 bytes
-takes 7 kB. AFL++'s queue soon has thousands of entries, and parsing takes longer than mutating."""
+"""The maximum number of trees in the cache, which keeps the most recently used trees. The tree of a
+200-byte source takes 7 kB. AFL++'s queue soon has thousands of entries, and parsing takes longer
+than mutating."""
 
 LONGEST: Final = 1 << 16
-"""The maximum number of bytes in a source: mutating a longer source would take a second."""
+"""The maximum number of bytes in a source. Mutating longer sources takes a second or more."""
 
 _GROWTH: Final = 15
-"""The number of messages by which a small program may grow in one step. If it could reach the full
-size in one step, little else would be tried."""
+"""The number of messages by which a small program may grow in one mutation. If it could reach the
+full size at once, few other changes would be tried."""
 
 _MORE: Final = 3
-"""One edit in this many is followed by another edit of the same mutant."""
+"""1 edit in this many is followed by another edit of the same mutant."""
 
 _STYLED: Final = 4
-"""One mutant in this many is written in a style, if styles are on."""
+"""1 mutant in this many is written in a style, if styles are on."""
 
 _MOST: Final = 6
 _ATTEMPTS: Final = 8
@@ -57,11 +58,11 @@ class SourceMutator:
     """Makes mutants of sources, and caches the trees of recent sources.
 
     The same source, donor and choices give the same mutant. `mutator` holds the weights and
-    statistics of the operators. `parsed` is the number of sources that were parsed, `unreadable`
-    the number of sources that could not be parsed, and `generated` the number of programs that
-    replaced them. If `styles`, some mutants are written in a style (see `luau.render.render`),
-    whose seed number is `style`. `luau` is the version of Luau that mutants are for: newer features
-    are left out.
+    statistics of the operators. `parsed` is the number of sources read, `unreadable` the number of
+    these that were too long or could not be parsed, and `generated` the number of new programs
+    generated instead of mutants. If `styles`, some mutants are written in a style (see
+    `luau.render.render`), whose seed number is `style`. `luau` is the Luau version that must
+    support the mutants: newer features are left out.
     """
 
     def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
@@ -81,8 +82,8 @@ class SourceMutator:
     ) -> bytes:
         """Return a mutant of `source` that has at most `max_size` bytes.
 
-        `donor` is another source whose parts may be used. If `source` is not Luau or too long, a
-        new program is returned. If all attempts fail, `source` itself is returned.
+        `donor` is another source from which parts may be copied. If `source` is not Luau or is too
+        long, a new program is returned. If all attempts fail, `source` itself is returned.
         """
         self._mutants = []
         self.style = None
@@ -101,12 +102,15 @@ class SourceMutator:
         return mutated
 
     def useful(self) -> None:
-        """Count a success for the operators of the last mutant."""
+        """Record that the last mutant was useful, in the statistics of its operators."""
         for mutant in self._mutants:
             self.mutator.useful(mutant)
 
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
-        """Return a valid tree for a source, with Luau's built-in names, or None if unreadable."""
+        """Return the index of a valid tree for a source, or None if the source is unreadable.
+
+        The tree uses only names from Luau's tables.
+        """
         if source in self._trees:
             self._trees.move_to_end(source)
             return self._trees[source]
@@ -155,7 +159,10 @@ class SourceMutator:
 
 
 def version_asked() -> Version | None:
-    """Return the version in the environment variable, or None. Exit if it is invalid."""
+    """Return the Luau version in the environment variable `VERSION`, or None if it is not set.
+
+    Exits if the version is invalid.
+    """
     text = os.environ.get(VERSION)
     try:
         return Version.parse(text) if text else None
@@ -164,7 +171,7 @@ def version_asked() -> Version | None:
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:
-    """Rename identifiers that are not in Luau's tables to names from the tables, consistently."""
+    """Consistently rename identifiers that are not in Luau's name tables to names that are."""
     nodes: list[Any] = [*Index(tree).nodes]
     for cls, slot, table in _TABLES:
         named = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]

@@ -1,11 +1,10 @@
-"""Programs that every target only compiles: all code is in a function that is never called.
+"""Programs that targets compile but do not run: all code is in a function that is never called.
 
     tree = uncalled(tree)         local function f(...) ... end
     runs_nothing(tree)            True
     body_of(tree)                 the code in the function
 
-Such programs need no special option in targets or finds, because running them cannot enter an
-endless loop.
+Targets and finds need no special option for such programs, because they end at once when run.
 """
 
 from __future__ import annotations
@@ -16,13 +15,16 @@ from scriptschema import messages as m
 from scriptschema.luau.repair import MAX_DEPTH, repair
 
 DEEPEST: Final = MAX_DEPTH - 4
-"""The maximum depth of code that fits in the function."""
+"""The maximum depth of a program that can be moved into the function."""
 
 _DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function"])
 
 
 def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
-    """Return a program that contains the code of `tree`, without its module, but runs nothing."""
+    """Return a program with the code of `tree` in a function that is never called.
+
+    The module of `tree` is left out.
+    """
     function = m.ExprFunction(vararg=True, body=tree.program)
     declared = m.StatLocalFunction(var=m.Local(name=0), func=function)
     return repair(m.ModuleSet(program=m.StatBlock(body=[m.Stat(local_function=declared)])))
@@ -36,10 +38,10 @@ def runs_nothing(tree: m.ModuleSet) -> bool:
 
 
 def body_of(tree: m.ModuleSet) -> m.ModuleSet:
-    """Return the code in the function of a program from `uncalled`, as a program.
+    """Return the original program from a program that `uncalled` returned.
 
-    Statements that a mutation added after the function follow its code. A program that does not
-    begin with a local function is returned unchanged.
+    Statements that a mutation added after the function are appended to its code. A program that
+    does not begin with a local function is returned unchanged.
     """
     body = tree.program.body
     if not body or body[0].local_function is None:

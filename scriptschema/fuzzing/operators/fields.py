@@ -36,7 +36,7 @@ def change_operator(mut: Mutation, number: int) -> bool:
 
 
 def change_number(mut: Mutation, number: int) -> bool:
-    """Change a number to a nearby number, or to one at which behaviour may change."""
+    """Change a number to a nearby number or to a boundary value such as 2^31 - 1."""
     node: Any = mut.index.nodes[number]
     old = node.val
     if mut.programs:
@@ -53,7 +53,7 @@ def change_number(mut: Mutation, number: int) -> bool:
 
 
 def change_string(mut: Mutation, number: int) -> bool:
-    """Change a string to another string, or add or remove a part of it."""
+    """Replace a string with another, or insert or delete a part of it."""
     node: Any = mut.index.nodes[number]
     if mut.programs and is_delicate(mut, number):
         return False
@@ -74,7 +74,7 @@ def change_flag(mut: Mutation, number: int) -> bool:
 
 
 def change_name(mut: Mutation, number: int) -> bool:
-    """Change a variable to another variable of the same kind that is in scope."""
+    """Replace a variable with another one in scope that has the same kind."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.ExprLocal):
         context = mut.context(number)
@@ -95,7 +95,7 @@ def change_name(mut: Mutation, number: int) -> bool:
 
 
 def change_optional(mut: Mutation, number: int) -> bool:
-    """Set or unset an optional field or an alternative."""
+    """Set or clear an optional field or a oneof alternative, such as an `else` branch."""
     node: Any = mut.index.nodes[number]
     fields = [f for f in node.FIELDS.values() if f.rule == "optional"]
     field = fields[mut.below(len(fields))]

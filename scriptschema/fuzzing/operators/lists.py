@@ -71,7 +71,7 @@ def _deletion(name: str, position: int) -> Callable[[Any], None]:
 
 
 def duplicate(mut: Mutation, number: int) -> bool:
-    """Insert a copy of an item next to the item."""
+    """Insert a copy of an item next to the original."""
     node: Any = mut.index.nodes[number]
     name, position = mut.index.step(number)
     if position is None or mut.index.size(number) > max(mut.room, 12):
@@ -88,7 +88,7 @@ def duplicate(mut: Mutation, number: int) -> bool:
 
 
 def swap(mut: Mutation, number: int) -> bool:
-    """Exchange an item with the next item."""
+    """Swap an item with the next item."""
     name, position = mut.index.step(number)
     items = (
         getattr(mut.index.nodes[mut.index.parents[number]], name) if position is not None else []
@@ -108,7 +108,7 @@ def swap(mut: Mutation, number: int) -> bool:
 
 
 def shuffle(mut: Mutation, number: int) -> bool:
-    """Change the order of a block's statements."""
+    """Shuffle the statements of a block."""
     block: Any = mut.index.nodes[number]
     body = block.body
     blind = mut.blind()

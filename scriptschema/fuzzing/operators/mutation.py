@@ -1,8 +1,8 @@
-"""A mutation in progress: what an operator can request, and how it makes a change.
+"""The Mutation that is passed to mutation operators, with which they inspect and change a tree.
 
-An operator (`operators`) is called with the Mutation and the number of a message of the tree. It
-reads the index, and calls one of `put`, `change_body` and `change` once. These create the new tree,
-so that the given tree stays unchanged.
+An operator (see `operators`) is called with the Mutation and the number of a message in the tree.
+It inspects the index of the tree and then calls `put`, `change_body` or `change` once. These
+methods create a new tree and leave the original unchanged.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from scriptschema.versions import Version
 
 EXPRESSION_LEVELS = 10
 STATEMENT_LEVELS = 16
-"""The minimum number of levels that the generator of programs needs."""
+"""The minimum number of tree levels that the program generator needs for a statement."""
 
 LARGEST = 60
-"""The maximum number of messages generated at a time."""
+"""The maximum number of messages to generate for one replacement."""
 
 _BLIND = 16
-"""In a program, one edit in this many ignores kinds and scope."""
+"""When a program is mutated, 1 edit in this many ignores kinds and scope."""
 
 
 class Mutation:
     """The tree to mutate, the options, and the result.
 
-    `index` is the index of the tree. If `programs`, the mutant should still run. `donors` are
-    indexes of other trees, `room` is the number of messages that may be added, and `max_depth` is
-    the number of levels that the mutant may have. `result` is the mutant, or None until something
-    is changed. It must be repaired unless `safe` is true. `number` is the number of the message
-    that differs.
+    `index` is the index of the tree. If `programs` is true, the mutant should still run. `donors`
+    are indexes of other trees to copy parts from. `room` is the maximum number of messages to add,
+    and `max_depth` is the maximum number of levels in the mutant. `result` is the mutant, or None
+    if nothing has been changed yet. The mutant must be repaired unless `safe` is true. `number` is
+    the number of the changed message.
     """
 
     def __init__(
@@ -73,13 +73,16 @@ class Mutation:
         return (below(256) << 16 | below(256) << 8 | below(256)) % count
 
     def blind(self) -> bool:
-        """Return whether this edit may ignore kinds and scope. In programs, this is random."""
+        """Return whether this edit may ignore kinds and scope.
+
+        The result is random if `programs` is true, otherwise always True.
+        """
         return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
 
     # The context of a message
 
     def levels(self, number: int) -> int:
-        """Return how many levels a replacement for a message may have below its root."""
+        """Return the maximum number of levels below the root of a message's replacement."""
         return self.max_depth - self.index.depth(number) - 1
 
     def context(self, number: int) -> Context:
@@ -94,10 +97,10 @@ class Mutation:
     # New parts
 
     def generated(self, cls: type[Message], number: int) -> Any:
-        """Return a random message to replace a message of about the same size.
+        """Return a random message of class `cls` to replace a message of similar size.
 
-        The message is valid only by the schema. The result is None if no message of this class is
-        flat enough.
+        The result conforms to the schema but may break rules. It is None if every message of this
+        class would exceed `max_depth`.
         """
         try:
             return trees.generate(
@@ -111,7 +114,7 @@ class Mutation:
             return None
 
     def type(self, number: int) -> m.Type | None:
-        """Return a generated type, or None if that type is not valid in every position."""
+        """Return a random type, or None if it would not be valid in every position."""
         new: m.Type | None = self.generated(m.Type, number)
         if new is not None and new.which == "omitted":  # valid only for a variable
             return None
@@ -124,14 +127,14 @@ class Mutation:
         return new
 
     def aim(self, size: int) -> int:
-        """Return a random size for a part that replaces a part of `size` messages."""
+        """Return a random size for the replacement of a part that has `size` messages."""
         most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
         return 1 + self.below(most)
 
     def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
         """Return an expression of kind `kind` that uses the variables in scope in `context`.
 
-        The result is None if too few levels are left for it.
+        The result is None if the remaining levels do not suffice.
         """
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
@@ -149,7 +152,7 @@ class Mutation:
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
         """Return a statement that declares nothing and uses the variables in scope in `context`.
 
-        The result is None if too few levels are left for it.
+        The result is None if the remaining levels do not suffice.
         """
         if levels < STATEMENT_LEVELS + 2:
             return None
@@ -163,15 +166,15 @@ class Mutation:
         return closed(statements)
 
     def scope(self, context: Context) -> programs.Scope:
-        """Return a context in the form that the program generator uses."""
+        """Convert a context to a scope for the program generator."""
         return programs.Scope.of(
             context.variables.items(), loop=context.loop, vararg=context.vararg
         )
 
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
-        """Return whether everything that a donor's part uses is in scope in `context`.
+        """Return whether a donor's part can be used in `context`.
 
-        Variables must have the same kinds.
+        All names that the part uses must be in scope, and variables must have the same kinds.
         """
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
@@ -216,10 +219,10 @@ class Mutation:
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Return whether every operator and constant is valid in the position of a message.
+        """Return whether a message can be replaced with any operation or constant.
 
-        In a group, under a minus and in an interpolated string, some operators and constants are
-        written differently.
+        In parentheses, after a unary operator and in an interpolated string, some operations and
+        constants would need a different spelling.
         """
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)
@@ -227,13 +230,14 @@ class Mutation:
     def change_body(
         self, number: int, edit: Callable[[list[m.Stat]], None], *, safe: bool = False
     ) -> bool:
-        """Let `edit` change the statements of the block `number`, as in `change`."""
+        """Call `edit` with the statements of block `number` in a new tree. See `change`."""
         return self.change(number, lambda block: edit(block.body), safe=safe)
 
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
-        """Make a new tree in which `edit` has changed message `number`, but no message inside it.
+        """Create a new tree in which `edit` has changed message `number`.
 
-        All messages that are not on the path to that message are shared with the given tree. If
+        `edit` may change the message's fields, but not the messages inside it: the new tree shares
+        all messages with the original tree, except those on the path to message `number`. If
         `safe`, the result does not need a repair.
         """
         index = self.index
@@ -253,7 +257,7 @@ class Mutation:
 
 
 def closed(statements: list[m.Stat]) -> m.Stat | None:
-    """Return the statements as a single one that declares nothing and can precede others.
+    """Combine statements into one that declares no local and can be followed by others.
 
     The result is None if there are no statements.
     """
@@ -271,4 +275,4 @@ CLOSED = frozenset(
 """Statements that declare no local and are allowed anywhere in a block."""
 
 _FROM_AROUND = frozenset([m.TypeLiteral, m.TypeRef, m.StatRequireIntoLocalHelper])
-"""Messages that name a type or the module, which may not be in scope elsewhere."""
+"""Messages that refer to a type or the module, which may be out of scope in another place."""

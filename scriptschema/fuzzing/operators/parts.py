@@ -24,7 +24,7 @@ from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""One inserted number in this many is a number where behaviour may change."""
+"""1 inserted number in this many is a boundary value."""
 
 
 def replace(mut: Mutation, number: int) -> bool:
@@ -89,7 +89,7 @@ def _transplant(mut: Mutation, number: int, donor: Index[Any]) -> bool:
 def _suits(
     mut: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
-    """Return whether the program should still run with a donor's part in place of `node`."""
+    """Return whether the program should still run if a donor's part replaces `node`."""
     part: Any = donor.nodes[other]
     if isinstance(node, m.Type):  # only a variable's type may be omitted
         return part.which != "omitted" and mut.fits(donor, other, context)
@@ -107,7 +107,7 @@ def _at(mut: Mutation, donor: Index[Any]) -> Mutation:
 
 
 def hoist(mut: Mutation, number: int) -> bool:
-    """Replace a part with another part inside it."""
+    """Replace a part with a smaller part that it contains."""
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.Stat) and not mut.blind():
         inner = node.alternative
@@ -186,7 +186,7 @@ def use_variable(mut: Mutation, number: int) -> bool:
 
 
 def show(mut: Mutation, number: int) -> bool:
-    """Print a value where it is computed: the value of a variable, or the result of a call."""
+    """Insert a `print` of a variable where it is assigned, or of the result of a call."""
     node: Any = mut.index.nodes[number]
     inner = node.alternative
     name, position = mut.index.step(number)
@@ -218,9 +218,10 @@ def show(mut: Mutation, number: int) -> bool:
 
 
 def recurse(mut: Mutation, number: int) -> bool:
-    """Nest the code around a part inside itself, 2, 4 or 8 levels deep.
+    """Nest copies of a part inside one another, 2, 4 or 8 levels deep.
 
-    In each copy of the outer part, the inner part is replaced with the next copy.
+    The part is one around message `number`. In each copy, this message is replaced with the next
+    copy.
     """
     inner: Any = mut.index.nodes[number]
     if mut.programs and not isinstance(inner, m.Expr):

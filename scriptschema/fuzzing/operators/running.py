@@ -1,6 +1,6 @@
-"""Conditions under which a changed program still runs: the parts that can be replaced, and how.
+"""Rules for mutations after which a program still runs: which parts can be replaced, and how.
 
-If an operator respects these conditions, most programs that ran to their end still do.
+If an operator respects these rules, most programs still run to completion after the mutation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
 NUMBERS: Final = frozenset(["number", "integer"])
 LAST: Final = frozenset(["return_", "break_", "continue_"])
 ORDERLESS: Final = frozenset(["block", "if_", "call", "for_", "for_in"])
-"""Statements that can be reordered. Later statements may need functions and assignments, which are
-therefore not included."""
+"""Statements that can be reordered. Functions and assignments are not included, because later
+statements may depend on them."""
 
 FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
     (m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul),
@@ -30,7 +30,7 @@ FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
         *(m.ExprBinary.Op.CompareLe, m.ExprBinary.Op.CompareGt, m.ExprBinary.Op.CompareGe),
     ),
 )
-"""Groups of operators that can replace each other between two numbers."""
+"""Groups of operators that are interchangeable if both operands are numbers."""
 
 
 def removable(mut: Mutation, number: int, context: Context) -> bool:
@@ -44,9 +44,10 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 
 
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
-    """Return the kind of expressions that can replace an expression, or None if it must stay.
+    """Return the kind of expression that can replace an expression, or None if it must stay.
 
-    Where a library member accepts any number, the kind is `number`, independent of the expression.
+    For an argument of a library member that accepts any number, an integer can be replaced with any
+    `number`.
     """
     if context.condition or context.repeats or is_delicate(mut, number):
         return None
@@ -71,7 +72,10 @@ def is_operand(mut: Mutation, number: int) -> bool:
 
 
 def is_delicate(mut: Mutation, number: int) -> bool:
-    """Return whether a position (a bound, key or condition) needs more than the right kind."""
+    """Return whether an expression is used where a value of the right kind may not suffice.
+
+    Such places are loop bounds, keys, conditions, and most arguments of calls.
+    """
     while number > 0:
         name, position = mut.index.step(number)
         number = mut.index.parents[number]
@@ -90,7 +94,7 @@ def is_delicate(mut: Mutation, number: int) -> bool:
 
 
 _TAKE_ALL: Final = frozenset(map(DEFAULT.globals.index, ("print", "type", "typeof", "tostring")))
-"""The globals that accept any value."""
+"""The global functions that accept any value."""
 
 
 def jumps(index: Index[Any], number: int) -> bool:

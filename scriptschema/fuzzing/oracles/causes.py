@@ -1,10 +1,10 @@
-"""Causes: finds with different signatures that come from one wrong operation.
+"""Causes: recognises finds with different signatures that come from the same wrong operation.
 
 For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
 gives finds with several signatures and constructs. Two completely reduced programs have the same
-cause if their runs fail in a common variant, or in variants with a common option, and the programs
-have a common operation. A new program is compared with what all programs of a find have in common,
-so that a chain of similar programs does not become one cause.
+cause if they share an operation, and if their runs fail in the same variant or in variants that
+share an option. A new program must share these with all programs of a find. Otherwise, a chain of
+pairwise similar programs could become one cause.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
 _KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY])
-"""The kinds of signatures that one wrong operation can cause."""
+"""The kinds of signatures that may have a common cause."""
 
 
 @attrs.define
 class _Cause:
-    """What all programs of a find have in common: the blamed variants and options, the operations.
+    """What all programs of a find have in common: blamed variants and options, and operations.
 
     If `blamed` is None, any variant matches.
     """
@@ -61,8 +61,8 @@ class Causes:
         """Return the name of the find that has the same cause as a program, or None.
 
         The program is described by its signature and construct. `is_smallest` is true if the
-        program is reduced completely. If it is not, either the program or the find must have all
-        operations of the other.
+        program is completely reduced. If it is not, the operations of the program must include all
+        those of the find, or vice versa.
         """
         if signature.kind not in _KINDS:
             return None

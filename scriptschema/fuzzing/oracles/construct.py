@@ -43,7 +43,7 @@ def text_of(construct: frozenset[str]) -> str:
 
 
 def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether one construct contains the other: the programs may show the same bug."""
+    """Return whether two programs may show the same bug: one construct contains the other."""
     if not first or not second:
         return first == second
     return first <= second or second <= first
@@ -52,9 +52,9 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
-    Library members that only pass values on (`pcall`, `select`) are left out if there are others.
-    Operations that implementations treat alike share one name: `<` and `>`, shifts and rotations,
-    or `bit32.extract` and `bit32.replace`.
+    Members that only pass values on, such as `pcall` and `select`, are left out unless there are no
+    other operations. Operations that are usually implemented together share a name: `<` and `>`,
+    shifts and rotations, or `bit32.extract` and `bit32.replace`.
     """
     named = {_ALIKE.get(name, name) for name in construct if ".Op." in name or name[0].islower()}
     return frozenset(named - _CARRIERS or named)

@@ -1,12 +1,12 @@
 """The differential oracle: a deterministic program behaves the same on all targets and variants.
 
 The oracle compares the normalised output (see `normalisation`) and how the program ends. At the
-level `output`, it compares whether the program ends with an error. The level `errors` adds the
-error message. The level `positions` also adds the position in the source, which is only compared
-between variants of one target. A difference only in messages, or only in positions, is a separate
-kind. Each of these kinds counts as a single bug per campaign. Programs are not compared if they use
-library members whose results vary (`os.clock`), or if they reach a limit of time, memory, output or
-the stack, whose depth depends on the optimization level.
+level `output`, programs may only differ in the message and position of an error. The level `errors`
+also compares the message. The level `positions` also compares the position, but only between
+variants of one target. A difference only in messages has its own kind, as does a difference only in
+positions. Each of these two kinds counts as a single bug per campaign. Programs are not compared if
+they use library members whose results vary (`os.clock`), or if they exceed the limit of time,
+memory, output or stack depth (which depends on the optimization level).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KIND: Final = "difference"
 
 MESSAGE: Final = "message"
 POSITION: Final = "position"
-"""`MESSAGE` is a difference only in messages, `POSITION` only in the positions in messages."""
+"""`MESSAGE` is a difference only in error messages, and `POSITION` only in their positions."""
 
 OUTPUT: Final = "output"
 ERRORS: Final = "errors"
@@ -41,7 +41,7 @@ VARYING: Final = frozenset(
     for signature in SIGNATURES
     if "varies" in signature.marks and signature.name != "tostring"
 )
-"""Library members whose results vary between runs or differ in the last digits."""
+"""Library members whose results vary between runs or in their last digits."""
 
 _ENDED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
 _LIMITS: Final = (
@@ -104,12 +104,12 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
 
 
 def blamed_by(signature: Signature) -> frozenset[str] | None:
-    """Return the names of the runs that a signature blames, and the options they have in common.
+    """Return the names of the runs that a signature blames, and the options that they share.
 
-    These are the runs that differ from the first run, or that hang. If `-O1 --codegen` and
-    `-O2 --codegen` differ from the others, the options in common are `--codegen`; an option of all
-    runs does not count. The result is None if the signature does not blame any run, for example for
-    a rewriting of the program.
+    These are the runs that differ from the first run, or that hang. If the runs `-O1 --codegen` and
+    `-O2 --codegen` differ from the rest, the shared option is `--codegen`. Options that all runs
+    share are left out. The result is None if the signature does not blame any run, as for a
+    difference between a program and its rewriting.
     """
     others, slash, blamed = signature.detail.rpartition(" / ")
     if signature.kind == KIND and not slash:
@@ -125,10 +125,10 @@ def blamed_by(signature: Signature) -> frozenset[str] | None:
 def rewritten_difference(
     name: str, runs: Sequence[Run], rewritten: Sequence[Run], ulps: int = 0
 ) -> Verdict | None:
-    """Return the verdict on the runs of a program and of its rewriting called `name`.
+    """Return the verdict on a program and its rewriting, which must behave the same.
 
-    Both must do the same: each run is compared with the run of the rewriting on the same target and
-    variant. The result is None if no pair differs.
+    Each run of the program is compared with the run of the rewriting on the same target and
+    variant. `name` is the name of the rewriting. The result is None if no pair differs.
     """
     for original, other in zip(runs, rewritten, strict=True):
         if other.outcome.kind == outcome.REJECTED:  # it may have reached a limit of the compiler
@@ -140,7 +140,7 @@ def rewritten_difference(
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:
-    """Return the names of runs without the leading words that all of them share."""
+    """Return the names of the runs, without the leading words that all the names share."""
     words = [run.target.split(" ") for run in runs]
     while len(runs) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]

@@ -36,10 +36,10 @@ from scriptschema.wire import Scan
 
 TYPES: Final = "types"
 ACCEPTED: Final = "accepted"
-"""The kind of a verdict on a source that ran to its end although it is not Luau."""
+"""The kind of verdict on a source that ran to completion although it is not valid Luau."""
 OWN: Final = "own"
 UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
-"""Kinds of verdicts whose signature identifies a bug only together with the reduced program."""
+"""Kinds of verdicts whose signatures do not identify a bug without the reduced program."""
 
 _TYPE_ERROR: Final = re.compile(
     r"attempt to (?:call|index|perform arithmetic|compare|concatenate|get length|iterate)"
@@ -47,8 +47,8 @@ _TYPE_ERROR: Final = re.compile(
 )
 _FRAMES: Final = 3
 _SLOW: Final = 10
-"""If another run of a program takes more than 1/`_SLOW` of the time limit, the program is slow and
-does not hang."""
+"""A hang is not reported if another run of the program takes more than 1/`_SLOW` of the time limit:
+the program is just slow."""
 
 Function = Callable[[str, Sequence[Run]], object]
 
@@ -60,7 +60,7 @@ class JudgeError(Exception):
 class Judge:
     """Judges programs by the given `oracles`, which are names from `config.ORACLES`.
 
-    `targets` are the target numbers of the runs. `checker` and `printer` are commands that contain
+    `targets` has the target number of each run. `checker` and `printer` are commands that contain
     `{file}` or read standard input. `function` (`module:function`) is called with the source and
     the runs. It returns None, a string that identifies a bug, or a Verdict. `compare` and `ulps`
     are passed to `differential.difference`. `seconds` is the time limit of the commands.
@@ -92,7 +92,7 @@ class Judge:
     def judge(
         self, sources: Sources, runs: Sequence[Run], scan: Scan, plain: Sources | None = None
     ) -> Verdict | None:
-        """Return the worst verdict on the runs of a program, or None if they do not show a bug.
+        """Return the most severe verdict on a program's runs, or None if they do not show a bug.
 
         `sources` are the sources that were run. If they are in a style, `plain` are the sources
         without the style. Raises JudgeError, and TargetError if the checker cannot be run.
@@ -112,10 +112,10 @@ class Judge:
         return verdict
 
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
-        """Return the worst verdict on runs of a non-Luau source, or None if there is no bug.
+        """Return the most severe verdict on the runs of an invalid source, or None.
 
-        An unclear signature is changed, so that it differs from the signatures of programs. A
-        source that turns out to be valid Luau is allowed to run.
+        A signature that does not identify a bug by itself is marked, so that it differs from the
+        signatures of valid programs. A source that turns out to be valid Luau is allowed to run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
@@ -137,10 +137,10 @@ class Judge:
         runs: Sequence[Run],
         rewritten: Sequence[Run],
     ) -> Verdict | None:
-        """Return the verdict on the runs of a program and its rewriting `name` (see `rewriting`).
+        """Return the verdict on a program and its rewriting `name` (see `rewriting`).
 
-        `sources` are the program's sources in the plain style. The result is None if both programs
-        behave the same, or if the metamorphic oracle is off.
+        `sources` are the program's sources in the plain style. The result is None if both behave
+        the same, if the output is not determined, or if the metamorphic oracle is off.
         """
         if "metamorphic" not in self.oracles:
             return None
@@ -148,7 +148,7 @@ class Judge:
         return verdict if verdict is not None and _is_determined(sources, scan) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
-        """Return the verdict of the round-trip oracles, which do not need a target, or None.
+        """Return the round-trip oracles' verdict or None, without running a target.
 
         If `sources` were written in a style, `plain` are the same sources without a style.
         """
@@ -178,7 +178,10 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some but not all of the runs hang or exhaust their memory."""
+        """Return a verdict if some runs, or a single run, hang or run out of memory.
+
+        The result is None if several runs all do so.
+        """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
                 continue
@@ -206,7 +209,7 @@ class Judge:
         return Verdict(Signature(OWN, normalisation.message(str(result))), str(result))
 
     def _types(self, sources: Sources, run: Run) -> Verdict | None:
-        """Return a verdict if a program passes strict checking but has a type error in a run."""
+        """Return a verdict if a program passes strict type checking but `run` has a type error."""
         if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
             return None
         source = f"--!strict\n{sources.program}"
@@ -218,20 +221,20 @@ class Judge:
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:
-    """Return whether a hang is only slowness: other runs ended, but they also took a long time."""
+    """Return whether a program is slow rather than hanging: a run that ended also took long."""
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
     return any(each.seconds - each.starting > limit / _SLOW for each in ended)
 
 
 def _is_determined(sources: Sources, scan: Scan) -> bool:
-    """Return whether Luau determines what a program prints.
+    """Return whether a program's output is the same in every correct implementation of Luau.
 
-    The output is not determined if the program uses library members that vary (`os.clock`) or weak
-    tables, whose contents depend on garbage collection. It is also not determined if a table
-    constructor contains nil and the length of a table matters, because any border of a table with
-    holes is a valid length (Lua 5.1 manual, section 2.5.5), or if a loop adds keys to the table
-    that it iterates over (section 5.1, `next`).
+    The output may vary if the program uses library members that vary (`os.clock`), or weak tables,
+    whose contents depend on garbage collection. It may also vary if a table constructor contains
+    nil and the length of a table matters, because any border of a table with holes is a valid
+    length (Lua 5.1 manual, section 2.5.5). The same is true if a loop adds keys to the table that
+    it iterates over (section 5.1, `next`).
     """
     named = {*library_names(scan)}
     if not named.isdisjoint(differential.VARYING) or "__mode" in sources.program:
@@ -249,7 +252,7 @@ def _is_determined(sources: Sources, scan: Scan) -> bool:
 
 
 def _adds_keys(loop: StatForIn) -> bool:
-    """Return whether a loop assigns to an item of its table, other than the item at its own key."""
+    """Return whether a loop assigns to its table at a key other than the current key."""
     tables: list[Any] = [value.alternative for value in loop.values]
     tables += [arg.alternative for value in loop.values if value.call for arg in value.call.args]
     tables = [table for table in tables if isinstance(table, ExprLocal | ExprGlobal)]
@@ -267,18 +270,18 @@ _ITEMS: Final = (ExprIndexExpr, ExprIndexName)
 
 @cache
 def _holes(luau: Version | None) -> tuple[int, int]:
-    """Return the numbers of two features: a nil in a table constructor, and the operator `#`."""
+    """Return the numbers of two features: nil in a table constructor, and the operator `#`."""
     names = features.names(luau)
     return names.index("TableItem.value: ExprConstantNil"), names.index("ExprUnary.Op.Len")
 
 
 _BORDER: Final = frozenset(["ipairs", "unpack"])
-"""Globals whose result depends on a table's length. Other such functions are in the library
+"""Globals whose results depend on a table's length, in addition to the functions of the library
 `table`."""
 
 
 def is_clear(signature: Signature) -> bool:
-    """Return whether a signature identifies a bug even without the reduced program."""
+    """Return whether a signature identifies a bug without the reduced program."""
     if signature.kind in UNCLEAR or signature.detail.endswith(outcome.SILENT):
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(

@@ -1,4 +1,4 @@
-"""Normalises outputs and messages before they are compared.
+"""Normalises program outputs and error messages before they are compared.
 
 In outputs:
 
@@ -10,12 +10,12 @@ A message such as `program.luau:3: no` is reduced to `:` unless messages are com
 is removed unless positions are compared. Positions are never compared between two targets, because
 each target names chunks differently.
 
-In messages for signatures and counts, more is removed: numbers and quoted strings, which depend on
-the program, and the folders of files, which depend on the machine. In assertions, a string that C
-programmers add to a condition as a comment is kept.
+Messages for signatures and counts are reduced further: numbers and quoted strings are removed
+because they depend on the program, and the folders of files because they depend on the machine. In
+assertions, a string that C programmers add to a condition as a comment is kept.
 
-For the kind of a message, names of types also become `type`, and operators and text in parentheses
-are removed.
+In the kind of a message, names of types are also replaced with `type`, and operators and text in
+parentheses are removed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ _LONGEST: Final = 200
 
 
 def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
-    """Return an output normalised for comparison, with or without `positions` and `messages`."""
+    """Return a program's output, normalised for comparison.
+
+    If `positions` or `messages` is false, positions or whole messages are removed.
+    """
     text = _NAN.sub("nan", _ADDRESS.sub("0x", text.replace("\r\n", "\n")))
     if not messages:
         text = _MESSAGE.sub(":", text)
@@ -57,7 +60,7 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
 def message(text: str) -> str:
     """Return the first line of a message without parts that depend on the program or machine.
 
-    An exit status at its start is kept, because it distinguishes bugs.
+    An exit status at the start of the message is kept, because it distinguishes bugs.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     status = _STATUS.match(first)
@@ -75,7 +78,7 @@ def message(text: str) -> str:
 
 
 def undefined(text: str) -> str:
-    """Return a message of UndefinedBehaviorSanitizer without the values in it."""
+    """Return an UndefinedBehaviorSanitizer message with the values removed."""
     return message(_NOT_FINITE.sub("0", text))
 
 
@@ -94,10 +97,9 @@ def assertion(text: str) -> str:
 
 
 def message_kind(text: str, source: str) -> str:
-    """Return the kind of an error message, or an empty string if the program wrote it itself.
+    """Return the kind of an error message, or an empty string if it is the program's own.
 
-    The program is assumed to have written the message if all words of the message are in the
-    source.
+    A message is taken for the program's own if all of its words occur in the source.
     """
     normalised = message(text)
     if {*_WORD.findall(normalised)} <= {*_WORD.findall(source), "N"}:

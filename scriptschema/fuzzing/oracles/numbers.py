@@ -9,14 +9,14 @@ from typing import Final
 
 _NUMBER: Final = re.compile(r"(-?(?:(?<!\d)\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan))(?![\w.])")
 _FAR: Final = 1 << 32
-"""The distance in ULPs from which numbers count as different."""
+"""Numbers that are at least this many ULPs apart count as different."""
 
 
 def ulps_apart(left: str, right: str) -> int | None:
-    """Return the largest distance in ULPs between numbers at the same places in two lines.
+    """Return the largest distance in ULPs between corresponding numbers in two lines.
 
-    The result is None if the lines differ in text or in the sign of a zero, or if the distance is
-    `_FAR` or more.
+    The result is None if the lines differ in text, in the sign of a zero, or in an infinity or NaN,
+    or if the distance is `_FAR` or more.
     """
     left_parts, right_parts = _NUMBER.split(left), _NUMBER.split(right)
     if left_parts[::2] != right_parts[::2]:

@@ -1,4 +1,4 @@
-"""The round-trip oracles: `parse` and other tools must read a rendered program unchanged."""
+"""The round-trip oracles: `parse` and external printers must preserve a rendered program."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
 
 
 def _as_any_printer(result: ParseResult) -> Sources:
-    """Return the sources of a tree without distinctions that printers are free to drop.
+    """Return a tree's sources in a form without differences that printers may introduce.
 
-    Calls get parentheses, and properties of table types get brackets: `f("x")`, `["x"]: T`.
+    Calls get parentheses (`f("x")`), and properties of table types get brackets (`["x"]: T`).
     """
     for node, _ in walk(result.tree):
         if isinstance(node, ExprCall):
@@ -61,7 +61,7 @@ def _as_any_printer(result: ParseResult) -> Sources:
 
 
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
-    """Return a verdict if a command that prints a source changes the program, otherwise None.
+    """Return a verdict if a pretty-printing command changes the program, otherwise None.
 
     The command contains `{file}` or reads standard input. A source that the command cannot print is
     not a bug.

@@ -17,7 +17,7 @@ SEVERITIES: Final = (
 wrong result or any other oracle's verdict. `assertion` includes internal errors."""
 
 LEAST: Final = "undefined"
-"""The lowest severity of bugs listed one by one. Less severe bugs share a single entry."""
+"""The lowest severity at which bugs are listed individually. Less severe bugs share one entry."""
 
 _BY_KIND: Final[Mapping[str, str]] = {
     outcome.SANITIZER: "memory",
@@ -35,7 +35,7 @@ _BY_KIND: Final[Mapping[str, str]] = {
 def severity_of(signature: Signature) -> str:
     """Return the severity of a bug.
 
-    A bug that was seen once has the severity of its original kind.
+    A bug that was seen only once has the severity of its original kind.
     """
     kind = signature.kind
     if kind == outcome.ONCE:

@@ -1,9 +1,9 @@
-"""The reducer's passes: each offers edits that may make a tree smaller. None depends on the test.
+"""The reducer's passes, each of which proposes edits that may make a tree smaller.
 
-A pass receives the index of a tree and yields edits: a rank, and a function that returns the edited
-tree. Edits are tried by rank, the lowest first, and the passes of a phase are tried together. In
-the first phase, the rank is minus the number of messages removed. `PHASES` is the table of all
-passes.
+A pass receives the index of a tree and yields edits. An edit consists of a rank and a function that
+returns the edited tree. The edits of all passes of a phase are tried together, those with the
+lowest rank first. In the first phase, the rank is minus the number of messages removed. `PHASES` is
+the table of all passes. Passes do not depend on the test.
 """
 
 from __future__ import annotations
@@ -77,4 +77,4 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     ),
     (Pass("names", "give the shortest names", rename),),
 )
-"""The passes by phase. The next phase starts when no edit of a phase succeeds any more."""
+"""The passes by phase. A phase ends when none of its edits succeeds any more."""

@@ -14,9 +14,9 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
-    """Yield two edits that simplify all values of a tree: one with the names, one without them.
+    """Yield two edits that simplify all values of a tree, first with custom names, then without.
 
-    Every number becomes 0, and every string becomes empty.
+    Every number becomes 0, every string empty, every flag false, and every operator the first one.
     """
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:
@@ -75,7 +75,7 @@ def _setting(name: str, value: Any) -> Callable[[Any], None]:
 
 
 def _smaller(value: Any) -> Iterator[Any]:
-    """Yield simpler values, the simplest first."""
+    """Yield values that are simpler than `value`, the simplest first."""
     if isinstance(value, str):
         piece = len(value)
         while piece:
@@ -97,7 +97,7 @@ def _smaller(value: Any) -> Iterator[Any]:
 
 
 def rename(index: AnyIndex) -> Iterator[Edit]:
-    """Yield an edit that renumbers variables, types and own names in the order they occur."""
+    """Yield an edit that renumbers variables, types and custom names in order of occurrence."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)

@@ -13,7 +13,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that remove items of a list: all items, half of them, down to single items."""
+    """Yield edits that remove items of a list: all items, then half of them, down to one item."""
     sizes = index.sizes
     first_child = _children(index)
     for number, node in enumerate(index.nodes):
@@ -34,7 +34,7 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return the numbers of each list's items, by the message and slot that hold the list."""
+    """Return the message numbers of each list's items, by the list's (message number, slot)."""
     numbers: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):
         slot, position = index.step(number)
@@ -121,7 +121,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """Yield an edit that replaces the program's statements with the statements of the module."""
+    """Yield an edit that replaces the program with its module."""
     root: Any = index.tree
     if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)

@@ -1,7 +1,7 @@
 """The reducer's passes that inline variables, functions and calls.
 
-Code is easier to reduce without a function around it. The program's meaning may change. The test
-decides whether the program is still interesting.
+Code is easier to reduce without a function around it. These edits may change the meaning of the
+program: the test decides whether the program is still interesting.
 """
 
 from __future__ import annotations
@@ -105,20 +105,20 @@ def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Messa
 
 @attrs.frozen
 class _Called:
-    """A call that contains its function: the numbers of the function and of the arguments."""
+    """The function that is defined inside a call, and the arguments, as message numbers."""
 
     function: int
     arguments: Sequence[int]
 
 
 _CATCHING: Final = {"pcall": 1, "xpcall": 2}
-"""Globals that call their first argument, and the number of arguments that they do not pass on."""
+"""Globals that call their first argument, with the number of leading arguments not passed on."""
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a call with its function's body.
+    """Yield edits that replace a call of a function expression with the function's body.
 
-    Calls by `pcall` or `coroutine.wrap` are replaced as well.
+    Calls through `pcall`, `coroutine.wrap` and the like are replaced as well.
     """
     for number in index.of(m.ExprCall):
         called = _called(index, number)
@@ -159,7 +159,7 @@ def _dropping_argument(
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return the function that is called, or None if it is not written inside the call."""
+    """Return the function that a call contains and its arguments, or None if there is none."""
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":
@@ -184,9 +184,10 @@ def _called(index: AnyIndex, number: int) -> _Called | None:
 
 
 def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
-    """Return whether a library member is called with a call as its first argument.
+    """Return whether a call has the form `coroutine.resume(coroutine.create(f), ...)`.
 
-    The inner call must have exactly one argument, as in `coroutine.resume(coroutine.create(f))`.
+    Only the form is checked: a library member is called, and its first argument is a call with
+    exactly one argument. The names do not matter.
     """
     inner: Any = first.alternative
     return prefix.which == "index_name" and first.which == "call" and len(inner.args) == 1
@@ -213,7 +214,7 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
 
 
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Replace the parameters with arguments in a part of a function."""
+    """Replace the parameters in a part of a function with the arguments, or nil if missing."""
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
@@ -230,7 +231,7 @@ def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr])
 
 
 def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:
-    """Replace a call with the values that the function returns."""
+    """Replace a call with `values`, which the function returns."""
     holder = index.parents[call]
     node: Any = at(edited, index.path(holder))
     if node.__class__ is m.ExprPrefix:

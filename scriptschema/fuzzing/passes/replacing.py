@@ -14,7 +14,7 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, putting
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace an expression, prefix or type with another inside it."""
+    """Yield edits that replace an expression, prefix or type with a smaller one inside it."""
     for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
         if node.which in outer.ALL_FIELDS:  # not every expression can be called
@@ -25,7 +25,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that call the first argument of a call instead, with the other arguments.
+    """Yield edits that replace a call with a call of its first argument.
 
     `pcall(f, x)` becomes `f(x)`.
     """
@@ -54,10 +54,10 @@ def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
 def _nearest(
     index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of message numbers: an `outer` message, and an `inner` message below it.
+    """Yield the numbers of an `outer` message and an `inner` message below it, for each pair.
 
-    `outer` and `inner` are tuples of classes. No message between the two is of any of these
-    classes.
+    `outer` and `inner` are tuples of classes. None of these classes occurs between the two
+    messages.
     """
     for number, node in enumerate(index.nodes):
         if node.__class__ not in inner:
@@ -89,9 +89,9 @@ def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callab
 
 
 def run_once(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a loop with its body.
+    """Yield edits that replace a `for` loop with its body.
 
-    A declaration of the loop's variables, with the first value, precedes the body.
+    Before the body, the loop variables are declared with their value in the first iteration.
     """
     for number in (*index.of(m.StatFor), *index.of(m.StatForIn)):
         stat = index.parents[number]
@@ -104,7 +104,7 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _first_value(loop: Any) -> m.Expr | None:
-    """Return the first value of a loop's last variable, or None if the loop does not state it."""
+    """Return the initial value of a loop's last used variable, or None if it is not in the loop."""
     if isinstance(loop, m.StatFor):
         return loop.from_
     table: Any = loop.values[0].alternative if loop.values[0].which == "table" else None
@@ -142,9 +142,9 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a statement with a print of one of its expressions.
 
-    The rest of the block is removed. Printing a value where it is computed shows a bug nearer to
-    its origin. In a small tree, an additional edit also removes everything after the enclosing
-    statements, loops and functions.
+    The rest of the block is removed. Printing a value where it is computed shows a bug closer to
+    its origin. In a small tree, another edit also removes everything after the statements, loops
+    and functions around it.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
@@ -161,14 +161,14 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 _PRINT: Final = 6
-"""The number of messages in `print(e)`, except the messages in `e`."""
+"""The number of messages in `print(e)`, not counting those in `e`."""
 
 
 def _blocks_around(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
     """Return the blocks around a statement, the innermost first.
 
-    Each block is given as its number, the position of the statement in the block, and the number of
-    messages after the statement.
+    For each block, the tuple contains its number, the position in it of the statement or of the
+    part around the statement, and the number of messages after that position.
     """
     blocks = []
     while number > 0:
@@ -214,9 +214,9 @@ def _local_of(node: Message) -> Callable[[], Message]:
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a part with the simplest part of its class.
+    """Yield edits that replace a part with one of the simplest parts of its class.
 
-    Such parts are `nil`, `0`, `{}`, a global, or `any`.
+    Examples are `nil`, `0`, `{}`, a global, and `any`.
     """
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
@@ -240,15 +240,15 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
     m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
-"""For each class, the number of messages in its simplest parts, and functions that create the
+"""For each class, the number of messages in its simplest parts, and functions that create these
 parts."""
 
 
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace an expression with a constant, which may be from the tree itself.
+    """Yield edits that replace an expression with a constant, such as one found in the tree.
 
-    Some constants show a difference where the simplest value does not. `#{}` is a zero whose value
-    compilers do not know.
+    Some constants show a difference where the simplest value does not. `#{}` is included because
+    its value is 0, but compilers do not know that.
     """
     if len(index) > _SMALL:
         return
@@ -273,13 +273,13 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
 
 
 _SMALL: Final = 60
-"""Trees with more messages are first reduced by other passes."""
+"""Trees with more messages than this are first reduced by other passes."""
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a longer calculation with `-1 / 2`.
+    """Yield edits that replace a calculation of more than 5 messages with `-1 / 2`.
 
-    Constants are integers, so a negative fraction needs a division.
+    Number constants in a tree are integers, so a negative fraction needs a division.
     """
     for number in index.of(m.ExprBinary):
         node: Any = index.nodes[number]

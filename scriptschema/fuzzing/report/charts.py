@@ -21,10 +21,10 @@ from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.targets.outcome import OK
 
 POINTS: Final = 400
-"""The maximum number of points of a line, whose width in pixels is limited."""
+"""The maximum number of points in a line. More would not be visible at the width of a chart."""
 
 BINS: Final = 40
-"""The maximum number of bins of a histogram."""
+"""The maximum number of bins in a histogram."""
 
 ROW: Final = 16
 """The height of a bar in a list of bars, including the gap below it."""
@@ -35,7 +35,7 @@ _UNITS: Final = (
     (120.0, 60.0, "minutes"),
     (-1.0, 1.0, "seconds"),
 )
-"""Durations above the first value use the named unit. The second value is the unit in seconds."""
+"""Units of time: the shortest duration in seconds that uses the unit, its seconds, its name."""
 
 _LEFT, _BOTTOM = 60, 34  # space for ticks and labels beside and below a plot
 _STYLE: Final = (
@@ -56,7 +56,7 @@ class Axis:
     logarithmic: bool = False
 
     def at(self, value: float) -> float:
-        """Return the pixel for a value."""
+        """Return the position of a value in pixels."""
         if self.logarithmic:
             part = log10(value / self.least) / log10(self.most / self.least)
         else:
@@ -64,7 +64,7 @@ class Axis:
         return round(self.start + part * (self.end - self.start), 1)
 
     def ticks(self) -> list[float]:
-        """Return round integers from `least` to `most` to label the axis, at most about six."""
+        """Return up to about six round integers from `least` to `most` as labels for the axis."""
         if self.logarithmic:
             powers = range(ceil(log10(self.least)), floor(log10(self.most)) + 1)
             return [10.0**power for power in powers][:: 1 + len(powers) // 7]
@@ -97,12 +97,12 @@ def text(x: float, y: float, content: str, anchor: str = "start", kind: str = ""
 
 
 def placed(x: float, y: float, shapes: str) -> str:
-    """Return the shapes moved to a position, as one group."""
+    """Return the shapes as a group that is moved to a position."""
     return f'<g transform="translate({x:g} {y:g})">{shapes}</g>'
 
 
 def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
-    """Return a plot's ticks and labels. If `below` is not empty, label the horizontal axis too."""
+    """Return a plot's ticks and labels. If `below` is not empty, it labels the horizontal axis."""
     shapes = [text(across.start, up.end - 6, label)]
     for value in up.ticks():
         y = up.at(value)
@@ -122,10 +122,10 @@ def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
 def histogram(
     width: float, height: float, what: str, counts: Sequence[tuple[str, Counter[int]]]
 ) -> str:
-    """Return a chart of one or two distributions of the property `what`, side by side.
+    """Return a histogram of one or two distributions, side by side.
 
-    `counts` contains the name and the values of each distribution. The chart shows the names and
-    the medians.
+    `what` is the property that is counted. `counts` has the name and the values of each
+    distribution. The chart shows the names and the medians.
     """
     edges, logarithmic = _bins([values for _, values in counts])
     across = Axis(edges[0], edges[-1], _LEFT, width - 10, logarithmic)
@@ -191,10 +191,10 @@ def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> s
 
 
 def over_time(intervals: Sequence[Interval]) -> str:
-    """Return charts of speed, share of normal ends, corpus and finds over time.
+    """Return charts of a campaign over time: speed, share of normal ends, corpus and finds.
 
-    If a target reports code coverage, there is a chart of it as well. The result is empty for fewer
-    than two intervals.
+    If a target reports code coverage, there is also a chart of the coverage. The result is empty
+    for fewer than two intervals.
     """
     if len(intervals) < 2:
         return ""
@@ -250,7 +250,7 @@ def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, step
 
 
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
-    """Return running totals after some of the intervals, including the last."""
+    """Return the running totals after at most about `POINTS` intervals, including the last."""
     step = -(-len(intervals) // POINTS)
     runs = programs = ended = covered = 0
     points: list[Interval] = []

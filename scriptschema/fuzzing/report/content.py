@@ -1,4 +1,4 @@
-"""The content of the report, read from a campaign's folder. The page only lays it out."""
+"""Reads the content of the report from a campaign's folder. `page` converts it to HTML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scriptschema.luau.names import DEFAULT
 
 @attrs.frozen
 class Row:
-    """A bar, with its label, its count, and its length as a percentage of the longest bar."""
+    """A bar of a chart: its label, its count, and its length in percent of the longest bar."""
 
     name: str
     count: int
@@ -34,7 +34,7 @@ class Row:
 
 @attrs.frozen
 class Members:
-    """The members of a library that programs used, and the members that no program used."""
+    """The members of a library that programs used, and those that no program used."""
 
     library: str
     used: list[Row]
@@ -43,10 +43,11 @@ class Members:
 
 @attrs.frozen
 class ReportedFind:
-    """A find with the source to show first, and the original source if it is different.
+    """A find with its reduced source and its original source (`found_source`).
 
-    `like` is the name of a more severe or earlier find that is probably the same bug. `members` are
-    other programs of the find.
+    If the find is not reduced, `source` is the original and `found_source` is None. `like` is the
+    name of a more severe or earlier find that is probably the same bug. `members` are other
+    programs of the find.
     """
 
     find: Find
@@ -59,7 +60,7 @@ class ReportedFind:
 
 @attrs.frozen
 class Content:
-    """Everything on the page. `problems` contains a message for each unreadable file."""
+    """All data that the page shows. `problems` contains a message for each unreadable file."""
 
     folder: str
     config: Config
@@ -77,7 +78,8 @@ class Content:
     def ended(self) -> list[float | None]:
         """The share of programs that ended normally in each fifth of the campaign's time.
 
-        It is empty if there are fewer than five intervals.
+        The share is None for a part without programs. The list is empty if there are fewer than
+        five intervals.
         """
         return statistics.shares_ended(self.intervals) if len(self.intervals) >= 5 else []
 
@@ -93,7 +95,7 @@ class Content:
 
     @property
     def libraries(self) -> list[Members]:
-        """The use of the globals and of each library."""
+        """How often programs used each global and each library member."""
         counts = self.total.features
         tables = [("globals", "", DEFAULT.globals)]
         tables += [(name, f"{name}.", table) for name, table in DEFAULT.libraries.items()]
@@ -106,7 +108,7 @@ class Content:
 
     @property
     def features(self) -> Members:
-        """The use of the parts of the grammar: nestings, alternatives, operators."""
+        """How often programs used each part of the grammar: nestings, alternatives, operators."""
         counts = self.total.features
         members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
         members |= {f"{owner}.{n}" if owner else n for owner, n in NEWER_MEMBERS}
@@ -125,14 +127,14 @@ class Content:
 
 
 def rows(counts: Mapping[str, int]) -> list[Row]:
-    """Return counts as bars, the longest first."""
+    """Return the counts as bars, the longest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     longest = max([count for _, count in ordered], default=0) or 1
     return [Row(name, count, round(100 * count / longest, 1)) for name, count in ordered]
 
 
 def gather_all(folders: Sequence[Path]) -> Content:
-    """Return the content of several campaigns together.
+    """Return the combined content of several campaigns.
 
     Each signature is listed once, and there is no chart over time. Raises FileError if a folder is
     not a campaign.
@@ -155,7 +157,7 @@ def gather_all(folders: Sequence[Path]) -> Content:
 
 
 def _sum(contents: Sequence[Content]) -> Interval:
-    """Return the sum of all campaigns, including their times, corpora and finds."""
+    """Return the summed statistics of all campaigns, including times, corpus sizes and finds."""
     whole = statistics.total(content.total for content in contents)
     for name in ("seconds", "corpus", "finds"):
         setattr(whole, name, sum(getattr(content.total, name) for content in contents))
@@ -179,7 +181,11 @@ def _ordered(finds: Iterable[ReportedFind]) -> list[ReportedFind]:
 
 
 def _likenesses(shown: ReportedFind) -> Iterator[tuple[str, str]]:
-    """Yield keys that probable duplicates share: the code location, and the program's shape."""
+    """Yield keys that are equal for probable duplicates.
+
+    The keys are the bug's location in the target's code, and the reduced program without its
+    values.
+    """
     find = shown.find
     if find.signature.kind in outcome.BROKEN:
         runs = (find.reduced or find.program).runs
@@ -198,8 +204,8 @@ _VALUE: Final = re.compile(
 def gather(folder: Path) -> Content:
     """Return the content of the campaign in `folder`, which may be running.
 
-    An unreadable find is reported in `problems`, and does not affect other finds. Raises FileError
-    if the campaign is missing.
+    Unreadable finds are left out and reported in `problems`. Raises FileError if the folder does
+    not contain a campaign.
     """
     campaign = config.load(folder)
     intervals = statistics.read(folder)
@@ -230,7 +236,10 @@ def _find_folders(campaign: Path) -> list[Path]:
 
 
 def runs_of(shown: ReportedFind) -> list[dict[str, Any]]:
-    """Return the runs of the source that is shown first. Runs with equal outcomes are merged."""
+    """Return the runs of the reduced program, or of the original if it is not reduced.
+
+    Runs with equal outcomes are merged.
+    """
     program = shown.find.reduced or shown.find.program
     grouped: dict[tuple[Any, ...], list[str]] = {}
     reports = {run.target: run.outcome.report for run in program.runs}

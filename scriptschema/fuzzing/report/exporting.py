@@ -69,7 +69,7 @@ def _issue(folder: Path, find: Find) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a string, such as the result of a user's judge function, as a single line."""
+    """Return a string as a single line. The result of a user's judge function may have several."""
     return " ".join(visible(text).split())
 
 
@@ -84,12 +84,12 @@ def _luau(found: Found) -> str:
 
 
 def _regression_test(folder: Path, find: Find) -> str:
-    """Return a test that fails if the bug is present: the output differs, or the test does not end.
+    """Return a Luau test that fails if the bug is present.
 
-    The expected output is the output of the first run that ended normally. Without such a run, the
+    The test expects the output of the first run that ended normally. Without such a run, the
     correct output is unknown, and the test only checks that the program ends. The program is not
-    indented, and its control characters are not escaped: the bug may need its strings and white
-    space as they are.
+    indented, and its control characters are not escaped, because the bug may depend on the exact
+    strings and white space.
     """
     runs = (find.reduced or find.program).runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
@@ -125,7 +125,7 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a line as a Luau string. Bytes that are escaped in the line stay escaped."""
+    """Return a line of output as a Luau string literal. Bytes that are already escaped stay so."""
     parts = re.split(r"(\\x[0-9a-f]{2})", text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])
     return f'"{"".join(parts)}"'

@@ -1,7 +1,8 @@
 """The page: `page.html.j2` with inlined style and script, filled with a campaign's content.
 
-The page loads nothing external, and its Content-Security-Policy allows only its own script, by
-hash. So a program's source could not run scripts even if the template failed to escape it.
+The page loads nothing external, and its Content-Security-Policy allows only its own script,
+identified by a hash. Even if the template failed to escape a program's source, a script in the
+source could not run.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FOLDER = Path(__file__).parent
 
 
 def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
-    """Yield the page in pieces.
+    """Yield the HTML of the page in pieces.
 
     `version` is the version of the package, and `at` the current time.
     """

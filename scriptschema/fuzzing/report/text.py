@@ -1,4 +1,4 @@
-"""Text for the page: highlighted programs, and harmless forms of hostile output.
+"""Prepares text for the page: highlights programs, and makes hostile output harmless.
 
 The template escapes all values. This module handles what escaping does not cover: control and
 bidirectional characters, surrogates (which UTF-8 cannot encode), and excessive length.
@@ -43,7 +43,7 @@ def shortened(text: str, limit: int = OUTPUT) -> str:
 
 
 def highlighted(source: str, limit: int = SOURCE) -> Markup:
-    """Return a Luau source as shortened HTML, with the classes that `styles` defines."""
+    """Return a Luau source as HTML, cut after `limit` characters, with the classes of `styles`."""
     import pygments
     from markupsafe import Markup
 
@@ -73,9 +73,9 @@ def _highlighter() -> tuple[Any, Any]:
 
 
 def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | None]]:
-    """Return the name of each of two runs, and its line in three parts.
+    """Return, for each of two runs, its name and the differing line in three parts.
 
-    The middle part is the part that differs. The line is None if the run has no such line.
+    The middle part is the one that differs. The line is None if the run did not print it.
     """
     left, right = difference.left, difference.right
     before = after = 0
@@ -104,7 +104,7 @@ def _parts(text: str, before: int, after: int) -> tuple[str, str, str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as text for people: `4 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return a duration in readable form: `4 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

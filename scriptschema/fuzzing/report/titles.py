@@ -1,4 +1,4 @@
-"""Readable titles of finds, which say how the runs differ but leave out the targets' paths."""
+"""Creates readable titles of finds, which say how runs differ but omit the targets' paths."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def title_of(find: Find) -> str:
 
 
 def names_of(runs: Iterable[Run]) -> dict[str, str]:
-    """Return short names for runs: variants, or commands without folders."""
+    """Return a mapping from run names to short names: variants, or commands without folders."""
     runs = [*runs]
     short = short_names(runs)
     names = {}

@@ -1,7 +1,7 @@
 """The interface of all targets, which run programs and return outcomes, even if a process crashes.
 
-A program is run with or without a style. A source that is not Luau has no tree. It is passed as the
-spelling, together with an empty tree.
+A program is a tree, which is written with or without a style. A source that is not Luau has no
+tree, so it is passed as the spelling of an empty tree.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""None for no style, the seed number of a style, or a source to run instead of the tree."""
+"""How to write a tree: None for no style, a style's seed number, or a source to use instead."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:
-    """Return the sources of a program in a spelling."""
+    """Return the sources of a program, written according to `spelling`."""
     if isinstance(spelling, str):
         return Sources(None, spelling)
     return render_module_set(tree, style=spelling)
@@ -37,8 +37,8 @@ class Target(Protocol):
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
         """Start a program, with a time limit in seconds for each variant.
 
-        If `until_broken`, the outcomes after the one of a variant that breaks the target may be
-        `outcome.NOT_RUN`.
+        If `until_broken` is true and a variant breaks the target, the outcomes of later variants
+        may be `outcome.NOT_RUN`.
         """
 
     def collect(self) -> list[Outcome]:

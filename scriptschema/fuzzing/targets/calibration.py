@@ -1,7 +1,8 @@
-"""Programs that are known to be right or wrong, and how a target reports the wrong programs.
+"""Programs known to be correct or wrong, which show how a target normally reports wrong programs.
 
 A command may report a program's errors by an exit status or by an uncaught exception. The statuses
-and exceptions that it uses for these wrong programs are normal. Any others are bugs of the target.
+and exceptions that it uses for these wrong programs count as normal. Any others are bugs in the
+target.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "pcall": ("print(pcall(print))", 'local a = pcall(error, "x") print(a)'),
     }
 )
-"""Features of every version of Luau, each with two programs that use it and little else."""
+"""Features of every Luau version, each with two programs that use it and little else."""
 
 _ONE: Final = "--!strict\nlocal a: number = 'a'\n"
 
@@ -53,15 +54,15 @@ WRONG: Final = (
     "local function f() return 1 + f() end print(f())",
     " ".join(f"local v{number} = {number}" for number in range(300)),
 )
-"""Programs that do not compile or that end with an error."""
+"""Programs that do not compile or that end with an error when run."""
 
 SEVERAL: Final = _ONE * 3
-"""A program with several errors, which some commands count in their status."""
+"""A program with several errors. The exit status of some commands is the number of errors."""
 
 
 @attrs.frozen
 class Normal:
-    """The normal ends of wrong programs: exit statuses, and classes of uncaught exceptions.
+    """How wrong programs normally end: the exit statuses and the classes of uncaught exceptions.
 
     If `statuses` is empty, any status is normal.
     """
@@ -72,7 +73,7 @@ class Normal:
 
 @attrs.frozen
 class Failed:
-    """The end of a wrong program: its exit status, and the class of its uncaught exception, if any.
+    """How a wrong program ended: its exit status, and the class of an uncaught exception, if any.
 
     The status is None if a signal ended the process.
     """
@@ -82,11 +83,11 @@ class Failed:
 
 
 def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
-    """Return the normal ends of wrong programs, learned from programs that failed.
+    """Return how wrong programs normally end, as learned from runs of the wrong programs.
 
-    `wrong` are the ends of the programs in `WRONG`, and `several` is the end of `SEVERAL`. If the
-    status of `several` is not among the statuses in `wrong`, the command may count errors in its
-    status, so statuses are ignored.
+    `wrong` has the ends of the programs in `WRONG`, and `several` is the end of `SEVERAL`. If the
+    status of `several` is not among the statuses in `wrong`, the status may be the number of
+    errors, so any status is normal.
     """
     ends = [*wrong]
     exceptions = frozenset(end.exception for end in ends if end.exception is not None)
@@ -97,7 +98,7 @@ def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
 
 
 def failures(fails: Mapping[str, str]) -> str:
-    """Return a string that lists the features that make programs fail, each with its error."""
+    """Return text that lists the features whose programs fail, each with its error."""
     texts: dict[str, list[str]] = {}
     for name, error in fails.items():
         texts.setdefault(error, []).append(name)

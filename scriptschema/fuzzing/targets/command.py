@@ -105,7 +105,7 @@ class CommandTarget:
             return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
 
     def _write_files(self, code: bytes) -> None:
-        """Write the files for a run. The run before may have changed or deleted them."""
+        """Write the files for a run, because the previous run may have changed or deleted them."""
         module = self._path.with_name("module0.luau")
         try:
             self._path.write_bytes(code)
@@ -131,7 +131,7 @@ class CommandTarget:
         return self._judged(watched, output, errors)
 
     def _judged(self, watched: Watched, output: str, errors: str) -> Outcome:
-        """Return the outcome of a process that was not killed."""
+        """Return the outcome of a process that ended by itself."""
         crash, error = self.description.crash, self.description.error
         matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
         if matched is not None:
@@ -149,7 +149,7 @@ class CommandTarget:
 
     @cached_property
     def _normal(self) -> Normal:
-        """How wrong programs normally end. Runs the wrong programs on first use."""
+        """How wrong programs normally end. The first access runs wrong programs to find out."""
         target = CommandTarget(self.description)
         try:
             ends = map(target._failure, WRONG)
@@ -158,7 +158,10 @@ class CommandTarget:
             target.close()
 
     def _failure(self, program: str) -> Failed | None:
-        """Run a wrong program. Return how it failed, or None if it succeeded or was stopped."""
+        """Run a wrong program and return how it failed.
+
+        The result is None if it succeeded or was killed at a limit.
+        """
         self.submit(Sources(None, program), self.description.seconds)
         process, began = self._running or self._start(0)
         self._running = None

@@ -29,7 +29,7 @@ import attrs
 KINDS: Final = ("command", "persistent", "luau-web", "pluau")
 
 LEVELS: Final = ("-O0", "-O1", "-O2")
-"""The optimization levels of Luau, which are the variants of targets that run the real Luau."""
+"""Luau's optimization levels, which are the variants of targets that run the official Luau."""
 
 WITH_COMMAND: Final = frozenset(["command", "persistent"])
 
@@ -105,7 +105,7 @@ class Description:
 
 
 def from_table(table: Mapping[str, Any]) -> Description:
-    """Return the target described by a table from TOML or JSON. Raises TargetError."""
+    """Return the target described by a TOML or JSON table. Raises TargetError if it is invalid."""
     known = [field.name for field in attrs.fields(Description)]
     for name, value in table.items():
         if name not in known:
@@ -122,9 +122,9 @@ def from_table(table: Mapping[str, Any]) -> Description:
 
 
 def from_word(word: str, **others: Any) -> Description:
-    """Return the target for its short form, such as `pluau`.
+    """Return the target described by a word, such as `pluau`.
 
-    `others` are values of additional fields. Raises TargetError.
+    `others` are values of additional fields. Raises TargetError for an invalid description.
     """
     kind, colon, rest = word.partition(":")
     if kind in WITH_COMMAND:

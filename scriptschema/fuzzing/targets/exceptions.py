@@ -1,6 +1,6 @@
 """Recognises uncaught exceptions and panics in the standard error of a process.
 
-`LANGUAGES` has the formats of each language's report and of the lines of its stack.
+`LANGUAGES` has the format of each language's reports and stack traces.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import attrs
 class _Language:
     """The format in which a language reports an uncaught exception.
 
-    `report` has the groups `name` (the exception's class, or the position of a panic), `said` (the
-    message) and `stack`. `frame` matches a line of the stack, with the group `name`. `library`
-    matches frames of the language's own library, which are left out because an exception there may
-    be the caller's fault. `is_last` is true if the innermost function is last in the report.
+    The pattern `report` has the groups `name` (the exception's class, or the position of a panic),
+    `said` (the message) and `stack`. `frame` matches a line of the stack, with the function as the
+    group `name`. `library` matches frames of the language's own library, which are left out because
+    an exception there may be the caller's fault. `is_last` is true if reports list the innermost
+    function last.
     """
 
     report: re.Pattern[str]
@@ -30,7 +31,7 @@ class _Language:
 
 @attrs.frozen
 class Uncaught:
-    """An uncaught exception: its class (`name`), its class and message (`line`), its `frames`.
+    """An uncaught exception: its class (`name`), its class and message (`line`), and its frames.
 
     `frames` are the stack's functions, the innermost first. Functions of the language's library are
     left out unless there are no others. A Rust panic has no class. Its `name` is its position in

@@ -2,11 +2,11 @@
 
 Every process started for a target has an environment variable that identifies its owner. Its
 descendants inherit the variable, in any session. `sweep` ends processes whose owner is gone, and
-removes folders that their owner no longer locks. So the leftovers of a killed run last at most
-until the next run.
+removes folders that their owner no longer locks. The leftovers of a killed run are thus removed by
+the next run, if not earlier.
 
-On Linux, a worker also adopts orphans (`adopt`): processes left behind by its targets become its
-own children. It ends them after the program that started them.
+On Linux, a worker also adopts orphans (see `adopt`): processes left behind by its targets become
+its own children. The worker ends them when the program that started them has finished.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def owner_mark() -> str:
 
 
 def engine_mark() -> str:
-    """Return the `OWNER` value for engines, which run until this process ends them or is gone."""
+    """Return the value of `OWNER` for engines, which run until this process ends them or exits."""
     return f"{owner_mark()} engine"
 
 
 def adopt() -> None:
-    """Become the parent of orphaned descendants, if the system supports that.
+    """Make orphaned descendants children of this process, if the system supports it.
 
     Call it only in a process whose children are all targets, because `end_orphans` ends all other
     children.
@@ -73,7 +73,7 @@ def end_orphans(known: Collection[int]) -> None:
 
 
 def sweep() -> None:
-    """End processes and remove folders whose owner is this process or is gone."""
+    """End processes and remove folders whose owner is this process or no longer exists."""
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
         if not end_marked(owner_mark()):
             break
@@ -85,7 +85,7 @@ def sweep() -> None:
 
 
 def end_marked(mine: str) -> int:
-    """End processes whose mark is `mine` or whose owner is gone, and return their number."""
+    """End processes marked with `mine` or whose owner no longer exists. Return their number."""
     ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()
@@ -144,7 +144,7 @@ def remove_folders() -> None:
 def _started(number: int) -> str:
     """Return a process's start time in clock ticks, or an empty string if it has ended.
 
-    A zombie counts as ended: in a container without an init, nothing may ever wait for it.
+    A zombie counts as ended: in a container without an init process, it may never be reaped.
     """
     try:
         state, *fields = (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()

@@ -33,7 +33,7 @@ console.log(path)
 
 
 def open_target(description: Description) -> Target:
-    """Return the target, ready to run programs. Raises TargetError if something is missing."""
+    """Return the described target, ready to use. Raises TargetError if something is missing."""
     match description.kind:
         case "command":
             return CommandTarget(description)

@@ -27,10 +27,10 @@ ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 """Outcomes that a correct implementation can have."""
 
 FAILED: Final = frozenset([ERROR, REJECTED])
-"""Outcomes of wrong programs, judged by the status alone."""
+"""Outcomes with which a target reports that a program is wrong."""
 
 SILENT: Final = "nothing on standard error"
-"""The message of an `INTERNAL` error without a message."""
+"""The message of an `INTERNAL` error if the process did not write one."""
 
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 """Outcomes that are bugs for any program."""
@@ -38,10 +38,10 @@ BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 LIMITS: Final = frozenset([HANG, MEMORY])
 
 NOT_RUN: Final = "not run"
-"""The target broke with an earlier variant, whose outcome decides the verdict."""
+"""The program was not run, because an earlier variant broke the target and decides the verdict."""
 
 ONCE: Final = "seen once"
-"""Not an outcome, but a kind of verdict: one of `BROKEN` that was not reproduced."""
+"""Not an outcome, but a kind of verdict: a `BROKEN` outcome that could not be reproduced."""
 
 KINDS: Final = (
     *(OK, ERROR, REJECTED, FLOOD, HANG, MEMORY),
@@ -57,13 +57,13 @@ class Outcome:
     not UTF-8 are written as `\xNN`. `error` is the error message, or the problem that was detected.
     `status` is the exit status, negative for a signal. `frames` are the functions of the stack in a
     report, innermost first. For undefined behaviour, the position in the source comes before them.
-    `report` is the part of standard error that is kept, if relevant. `seconds` is the duration of
-    the run. `starting` is the part of it that starting the target's process takes.
+    `report` is the kept part of standard error, if it is relevant. `seconds` is the duration of the
+    run. `starting` is the part of this time in which the target's process was starting.
 
     For targets whose processes run many programs, `requests` are the latest requests to a process
-    that broke, including this one. `coverage` has the numbers of the counters in the target's code
-    that the run reached. Counters that an earlier run of the same process reached may be missing.
-    `coverage` is None if the target does not report coverage.
+    that broke, including the request for this run. `coverage` has the numbers of the coverage
+    counters in the target's code that the run reached, or is None if the target does not report
+    coverage. Counters that an earlier run of the same process reached may be missing.
     """
 
     kind: str

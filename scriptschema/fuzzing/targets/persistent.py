@@ -20,8 +20,8 @@ Programs that reach new counters are mutated further. The service should end a p
 `milliseconds` or `megabytes` with the kind `hang` or `memory`. Otherwise the service is killed a
 little later. A service that crashes is restarted. Its exit status and the end of its standard error
 become the outcome of the current program. A service may also exit with status 0 between two
-programs. The outcome of a process that broke includes its latest 100 requests. Lines on standard
-output other than JSON objects with an `id` are ignored.
+programs. If a process broke, the outcome includes its latest 100 requests. Lines on standard output
+other than JSON objects with an `id` are ignored.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -57,26 +57,27 @@ from scriptschema.fuzzing.targets.reports import (
 )
 
 GRACE: Final = 1.0
-"""Seconds after the time limit in which a service can report a hang itself."""
+"""Seconds after a program's time limit in which the service can still report the hang itself."""
 
 STARTING: Final = 30.0
-"""Seconds until a service must give its first answer. After a restart, the limit is ten times the
-measured time."""
+"""Seconds within which a new service must give its first answer. After a restart, the limit is ten
+times the measured time, plus one second."""
 
 BESIDES: Final = 512
-"""Megabytes added to twice a program's limit, for the memory limit of the service process."""
+"""The memory limit of the service process is twice a program's limit plus this, in megabytes."""
 
 _PIECE: Final = 1 << 16
 _AHEAD: Final = 1 << 15
-"""Bytes of requests that fit into a pipe even if the service reads nothing."""
+"""The number of bytes that can be written to a pipe even if the service reads nothing."""
 
 REQUESTS: Final = 100
-"""The maximum number of requests in the outcome of a broken process. The latest are kept."""
+"""The maximum number of requests kept for the outcome of a broken process: the latest ones."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
 _ERRORS: Final = 1 << 20
 """The number of bytes of standard error that are kept. The report of an endless recursion has 250
-frames, which take 200 kB if the names are long, and only its beginning says what happened."""
+frames, which take 200 kB if the names are long, and only the beginning of the report says what
+happened."""
 
 
 class PersistentTarget:
@@ -124,7 +125,7 @@ class PersistentTarget:
     def replay(self, lines: Sequence[str]) -> Outcome | None:
         """Send an outcome's requests to a new process. Return the first `BROKEN` outcome, or None.
 
-        Raises TargetError.
+        Raises TargetError if the process cannot be started.
         """
         self._end()
         self._until_broken = False
@@ -192,7 +193,7 @@ class PersistentTarget:
         return self._process
 
     def _receive(self, number: int) -> Outcome | None:
-        """Return a request's outcome, or None if the service exited normally without an answer."""
+        """Return a request's outcome, or None if the service exited normally before answering."""
         process = self._running()
         identity = self._requests[number][0]
         began = time.monotonic()
@@ -224,7 +225,7 @@ class PersistentTarget:
         return result
 
     def _read(self, descriptor: int, seconds: float) -> bool:
-        """Read data that arrives within the time limit. Return False at the end of the stream."""
+        """Read data that arrives within the time limit. Return False if the stream has ended."""
         if not self._poll.poll(seconds * 1000):
             return True
         piece = os.read(descriptor, _PIECE)
@@ -311,9 +312,9 @@ class _Errors:
 
 
 def _coverage_of(value: object) -> frozenset[int] | None:
-    """Return the counters in an answer, which are a list of numbers or a bitmap in base64.
+    """Return the coverage counters in an answer, or None if it does not have any.
 
-    Raises ValueError for anything else.
+    They are a list of numbers or a bitmap in base64. Raises ValueError for anything else.
     """
     if value is None:
         return None

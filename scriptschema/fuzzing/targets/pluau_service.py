@@ -1,9 +1,9 @@
-"""The real Luau (pluau from PyPI) as a service with the protocol of `persistent.py`.
+"""The official Luau (pluau from PyPI) as a service with the protocol of `persistent.py`.
 
     python pluau_service.py
 
-It imports nothing from this package, so that it starts fast. It loads only the extension module of
-pluau, because the Python code of pluau 0.1.2 needs Python 3.12.
+To start fast, it imports nothing from this package. It loads only the extension module of pluau,
+because the Python code of pluau 0.1.2 needs Python 3.12.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Probes a target: its version, its globals and library members, and the syntax it supports.
 
-It runs programs, because version numbers do not cover flags and other builds.
+It does so by running programs, because version numbers do not reflect flags and custom builds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
         "StatTypeAlias": "type T = number",
     }
 )
-"""The name, in a tree, of each syntax that some versions lack, and a program that uses it."""
+"""Syntax that some versions lack: its name in the schema, and a program that uses it."""
 
 NEWER: Final = (
     (Version(677), "type function f(t) return t end"),
@@ -44,10 +44,10 @@ NEWER: Final = (
     (Version(715), "local a = 5i"),
     (Version(723), "export local a = 1"),
 )
-"""Programs with syntax that only newer versions of Luau have, or that the schema lacks."""
+"""Programs with newer syntax, each with the Luau version that introduced the syntax."""
 
 SPELLINGS: Final = "spellings"
-"""The name for the syntax that programs in a style need."""
+"""The name in `Probed.missing` of the syntax that programs in a style need."""
 
 _PROBES: Final = {
     **SYNTAX,
@@ -69,7 +69,7 @@ class Probed:
     lacks, except features of versions after `luau`. `runs` is true if the target runs programs
     instead of only reading them. `luau` is the newest version of Luau that it fully supports (see
     `versions.Version`), or None if only the schema is known to be supported. `fails` has an error
-    for each feature in `RIGHT` whose programs all fail.
+    for each feature in `RIGHT` of which all programs fail.
     """
 
     target: str
@@ -139,10 +139,10 @@ def probe(description: Description) -> Probed:
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
-    """Return the newest version of Luau of which no feature is missing.
+    """Return the newest version of Luau that a target supports completely.
 
     `missing` are the names that the target lacks, and `syntax` are the versions that introduced
-    syntax that the target lacks. The result is None if the version is older than the schema.
+    syntax that the target lacks. The result is None if that version is older than the schema.
     """
     left_out = {name for name in DEFAULT.libraries if name in missing}  # missing as a whole
     lacks = [
@@ -158,7 +158,7 @@ _SPANS: Final = {
     **{str(signature): signature.span for signature in SIGNATURES if signature.span},
     **{name: span for (owner, name), span in NEWER_MEMBERS.items() if not owner},
 }
-"""The versions of members and libraries that were added later."""
+"""The Luau versions that have each member or library that is newer than the schema."""
 
 
 def names() -> Iterator[str]:
@@ -170,7 +170,7 @@ def names() -> Iterator[str]:
 
 
 def program() -> str:
-    """Return a program that prints the numbers of existing `names` in any version of Luau."""
+    """Return a program for any Luau version that prints the indexes of existing `names`."""
     lines = ["local print = print", 'print("probe " .. 1 + 1)']
     for number, name in enumerate(names()):
         library, dot, _ = name.partition(".")
@@ -180,7 +180,7 @@ def program() -> str:
 
 
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
-    """Return, for each variant, the lines it prints, or None if it cannot run the probe."""
+    """Return the lines that each variant prints, or None if the variant cannot run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
     printed = [{line.strip() for line in run.output.splitlines()} for run in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
@@ -194,7 +194,7 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
 
 
 def _worst(target: Target, description: Description, source: str) -> Outcome:
-    """Return a program's first outcome that is not normal, or any outcome if all are normal."""
+    """Run a program and return the first outcome that is not normal, or any if all are normal."""
     target.submit(Sources(None, source), max(description.seconds, 10))
     outcomes = target.collect()
     return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])
@@ -215,7 +215,7 @@ def _missing_syntax(target: Target, description: Description) -> list[str]:
 
 
 def _failing(target: Target, description: Description) -> dict[str, str]:
-    """Return an error for each feature in `RIGHT` whose programs all fail."""
+    """Return an error for each feature in `RIGHT` of which all programs fail."""
     whole = "\n".join(f"do {source} end" for sources in RIGHT.values() for source in sources)
     if _worst(target, description, whole).kind in _FINE:
         return {}
@@ -235,7 +235,7 @@ _IF: Final = "an if statement"
 
 
 def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
-    """Yield the first version with syntax that the target lacks, if any."""
+    """Yield the first Luau version whose new syntax the target lacks, if there is one."""
     for version, source in NEWER:
         if not _reads(target, description, source):
             yield version

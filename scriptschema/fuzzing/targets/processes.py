@@ -26,7 +26,7 @@ from scriptschema.fuzzing.targets.reports import has_begun
 
 _PIECE: Final = 1 << 16
 REPORTING: Final = 20.0
-"""Seconds after the time limit of a run in which a sanitizer can finish a report."""
+"""Seconds after a run's time limit in which a sanitizer can still finish a report."""
 
 _GLANCE: Final = 0.1
 """Seconds between checks of a process while it writes nothing."""
@@ -58,7 +58,7 @@ def start(
     WebAssembly reserve a lot of memory. For a program with AddressSanitizer, the sanitizer's own
     limit is used, because RLIMIT_DATA would count its shadow memory. If `halts`, a sanitizer's
     report always ends the process instead of letting it continue. RLIMIT_DATA is set just after the
-    start, so a fast process may exceed it before then.
+    start, so a fast process may exceed the limit before then.
     """
     sanitized = any(map(_is_sanitized, words))  # `env` or a script may start it
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
@@ -93,8 +93,8 @@ SANITIZERS: Final[Mapping[str, dict[str, int]]] = {
     "ASAN_OPTIONS": _SIGNALS,
     "UBSAN_OPTIONS": {"print_stacktrace": 1, **_SIGNALS},
 }
-"""The sanitizers' options by environment variable. They give each report a stack. The user's own
-options follow them and take precedence."""
+"""The sanitizers' options by environment variable, with which each report includes a stack trace.
+The user's own options follow these and take precedence."""
 
 _SANITIZED: Final[dict[str, bool]] = {}
 _LONGEST_SCRIPT: Final = 1 << 16
@@ -102,7 +102,7 @@ _WORD: Final = re.compile(r"[^\s'\"();|&<>=`]+")
 
 
 def _is_sanitized(program: str) -> bool:
-    """Return whether a word names a program with a sanitizer, or a script that starts one."""
+    """Return whether a command is a program built with a sanitizer, or a script that starts one."""
     if program not in _SANITIZED:
         path = shutil.which(program)
         data = _start_of(path) if path else b""
@@ -149,7 +149,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all others in its session, including processes that outlived it."""
+    """Kill a process and all others in its session, even if the process itself has ended."""
     _kill_group(process)
     process.wait()
     _RUNNING.discard(process)
@@ -162,7 +162,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 @attrs.define
 class Watched:
-    """The result of a process that exited, or that was killed at its limit of time or output."""
+    """The result of a process that exited or was killed at its time or output limit."""
 
     status: int = 0
     output: bytes = b""
@@ -173,7 +173,7 @@ class Watched:
 
 
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
-    """Read a process's output until it exits or reaches a limit. Kill it and return the result.
+    """Read a process's output until it exits or reaches a limit, then kill it. Return the result.
 
     `began` is the monotonic time of the start, `seconds` the time limit, and `most` the limit of
     the output in bytes. A sanitizer may finish a report that it has begun. Processes that the

@@ -17,14 +17,14 @@ from scriptschema.fuzzing.targets.exceptions import uncaught
 from scriptschema.fuzzing.targets.outcome import Outcome
 
 MOST: Final = 1 << 16
-"""The number of characters of standard error that are kept: a quarter from the start, the rest at
-the end."""
+"""The number of characters of standard error that are kept: a quarter from the start, and the rest
+from the end."""
 
 _SANITIZER: Final = re.compile(
     r"^==\d+==\s*(?:ERROR|WARNING): \w+Sanitizer: (?P<what>[^\n]*)", re.MULTILINE
 )
 _SIGNAL: Final = re.compile(r"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|stack-overflow)\b")
-"""The first word of a sanitizer's report on a signal, which is a crash with its stack."""
+"""The start of a sanitizer's report on a signal, which counts as a crash with a stack trace."""
 
 _UNDEFINED: Final = re.compile(
     r"^(?P<path>[^\s:]+)(?P<place>:\d+:\d+): runtime error: (?P<what>[^\n]*)", re.MULTILINE
@@ -65,7 +65,7 @@ _SIGNALLED: Final = {
         *(signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV),
     )
 }
-"""Exit statuses by which a shell reports that a signal ended a command."""
+"""Exit statuses with which a shell reports that a signal ended a command."""
 
 
 def frames_of(text: str) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def has_begun(errors: str) -> bool:
 
 
 def failure_of(status: int, errors: str) -> Failed | None:
-    """Return how a wrong program failed, or None if it did not fail, or if the target broke."""
+    """Return how a wrong program failed, or None if it did not fail or if the target broke."""
     exception = uncaught(bounded(errors))
     if exception is None and outcome_of(status, "", errors, 0).kind not in outcome.FAILED:
         return None
@@ -110,8 +110,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a process from its output and exit status.
 
-    The status is negative for a signal. `seconds` is the time that the process took. `normal` are
-    the normal ends of wrong programs, if they are known.
+    The status is negative for a signal. `seconds` is the time that the process took. `normal` says
+    how wrong programs normally end, if this is known.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
@@ -177,7 +177,7 @@ def _assertion_of(match: re.Match[str]) -> str:
 
 
 def _without_addresses(text: str) -> str:
-    """Return the kind of a sanitizer's error: `heap-use-after-free`, or UBSan's sentence."""
+    """Return the kind of a sanitizer's error, such as `heap-use-after-free`, or UBSan's message."""
     return re.split(r" on (?:unknown )?address| \(pc | 0x", text, maxsplit=1)[0]
 
 
