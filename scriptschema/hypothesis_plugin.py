@@ -1,9 +1,8 @@
 """Lets `st.from_type(messages.Expr)` and `st.builds` find our strategies without any import.
 
 Hypothesis calls `register` when it is imported (entry point `hypothesis`). `register` only
-registers a callback, which is called when the messages are complete. So the order of the two
-imports does not matter, and a program that uses only one of the two packages does not load the
-other.
+registers a callback, which is called when the messages are complete. The order of the two imports
+therefore does not matter, and a program that uses only one of the packages does not load the other.
 
 Source: the Hypothesis manual, "Extension entry points".
 """

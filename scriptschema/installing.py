@@ -1,4 +1,4 @@
-"""The command for adding a missing package to the running installation."""
+"""Finds the command that adds a missing package to the running installation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return the requirement that an entry of uv's receipt describes."""
+    """Return the package requirement that an entry of `uv-receipt.toml` describes."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

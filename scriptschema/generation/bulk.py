@@ -1,8 +1,8 @@
 """Generates many random trees, each from its own seed number, on one processor or several.
 
 The tree for a seed number depends only on the recipe, not on the number of processes or on earlier
-trees. Workers only generate bytes, in chunks, and the caller gets them in order. So only one
-process writes files, and workers have nothing to clean up when they are stopped.
+trees. Workers only generate bytes, in chunks, which the caller gets in order. Only one process
+writes files, so workers have nothing to clean up when they are stopped.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Kind = Literal["tree", "repaired", "program", "broken"]
 
 @attrs.frozen
 class Recipe:
-    """Makes the file for each seed number: a tree of a message, in some format.
+    """Generates a file for each seed number: a tree or program, in a given format.
 
     `kind` is `tree` (a random tree), `repaired` (a random tree repaired to a program that Luau
     compiles), `program` (a program that runs, with the other `options` of
     `generation.programs.program`), or `broken` (the source of such a program, changed so that it is
-    not Luau). For all kinds but `tree`, the message is ModuleSet. `form` is the file format. The
-    format `luau`, the source, is required for `broken` and not possible for `tree`. `style` is the
-    seed number of the style of all sources, or `random` for a different style in each source.
+    not valid Luau). For all kinds but `tree`, the message is ModuleSet. `form` is the file format.
+    The format `luau`, the source, is required for `broken` and not possible for `tree`. `style` is
+    the seed number of the style of all sources, or `random` for a different style in each source.
     `luau` is the Luau version that the trees and programs are for, or None for the original schema.
     """
 
@@ -113,7 +113,7 @@ class Recipe:
 
 @attrs.frozen
 class SourceRecipe:
-    """Makes the Luau source for each seed number, or two sources if the program has a module."""
+    """Generates the Luau source for each seed number, or two sources if there is a module."""
 
     recipe: Recipe
 
@@ -133,7 +133,7 @@ class SourceRecipe:
 
 
 def _make_unicode(tree: Message) -> None:
-    """Replace each byte that is not UTF-8 in strings by U+FFFD, since JSON cannot represent it."""
+    """Replace bytes that are not UTF-8 in strings with U+FFFD, as JSON cannot represent them."""
     for message, _ in walk(tree):
         for name, field in message.ALL_FIELDS.items():
             if field.type is str and getattr(message, name) is not None:
@@ -142,7 +142,7 @@ def _make_unicode(tree: Message) -> None:
 
 
 class Maker(Protocol[MadeT]):
-    """A recipe that generates something from a seed number."""
+    """The interface of recipes, which generate a result from each seed number."""
 
     @property
     def size(self) -> int:

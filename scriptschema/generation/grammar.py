@@ -87,9 +87,9 @@ def _grammar(
 class Alternative:
     """An alternative of a oneof. If `field` is None, it is the choice to leave the oneof unset.
 
-    `cost` is the minimum number of nodes, `with_wanted` is the minimum number of nodes with which
-    the alternative is useful (see `WANTED`), and `height` is the minimum number of levels. These
-    numbers do not include the message that has the oneof.
+    `cost` is the minimum number of nodes, `with_wanted` is the minimum number of nodes if lists in
+    `WANTED` are not empty, and `height` is the minimum number of levels. These numbers do not
+    include the message that has the oneof.
     """
 
     field: FieldInfo | None
@@ -108,11 +108,12 @@ Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
 class Step:
     """A step in generating a message: one of its fields, or its oneof (`alternatives`).
 
-    `growing` has the alternatives that can hold a tree of any size, and `ends` has the others. One
-    of the two may be empty. `lengths` has the running sums of the weights of list lengths. `longer`
-    has the same sums with doubled odds that each item is followed by another. `draw` returns the
-    value of a field, or is None if the field holds a message. `tables` is a cache that the builders
-    fill on demand, since with `swarm`, each tree has its own grammar and needs few of the tables.
+    `growing` has the alternatives that can hold a tree of any size, and `ends` has the other
+    alternatives. One of the two may be empty. `lengths` has the running sums of the weights of list
+    lengths. `longer` has the same sums with doubled odds that each item is followed by another.
+    `draw` returns the value of a field, or is None if the field holds a message. `tables` is a
+    cache that the builders fill on demand, since with `swarm`, each tree has its own grammar and
+    needs few of the tables.
     """
 
     slot: str
@@ -132,7 +133,7 @@ class Step:
 
 
 class Grammar:
-    """The messages with weights: how each message is built, and its minimum cost.
+    """A weighted grammar: how to build each message, and its minimum cost.
 
     For each class, `costs` has the number of nodes of its smallest tree, and `heights` has the
     number of levels below the root of its flattest tree. Raises WeightsError if a class does not
@@ -181,7 +182,10 @@ class Grammar:
         return self.weights[field.message].get(field.schema_name, 0)
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
-        """Return, for each alternative of the oneof of `cls`, the messages that it requires."""
+        """Return the ways to complete a `cls`, each as the list of messages that it requires.
+
+        There is one way for each alternative, or a single one if no alternative is necessary.
+        """
         required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
         if not cls.ONEOF or weights.get(UNSET):
@@ -238,7 +242,11 @@ def _least(
     ways: Mapping[type[Message], list[list[type[Message]]]],
     combine: Callable[[list[float]], float],
 ) -> dict[type[Message], int]:
-    """Return, for each message, the smallest value that `combine` returns for its parts."""
+    """Return the smallest possible value of each message.
+
+    `ways` has the alternative lists of parts that a message can consist of, and `combine` computes
+    the message's value from the values of the parts.
+    """
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True
     while changed:
@@ -253,7 +261,7 @@ def _least(
 
 @cache
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
-    """Return the step for a field outside a oneof, whose type has this `cost` and `height`.
+    """Return the step for a field outside a oneof. `cost` and `height` are those of its type.
 
     Grammars share these steps, since with `swarm` each tree has its own grammar.
     """
@@ -340,7 +348,7 @@ def _grows(field: FieldInfo) -> bool:
 
 
 def _bounded() -> set[type]:
-    """Return the messages of limited size, which have no message lists or unlimited parts."""
+    """Return the messages of limited size: without lists of messages or parts of unlimited size."""
     bounded: set[type] = set()
     while True:
         more = {
@@ -364,7 +372,7 @@ _Parts: TypeAlias = tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]
 
 @cache
 def _parts(known: Schema) -> Mapping[type[Message], _Parts]:
-    """Return, for each message, its required messages and those of each of its alternatives."""
+    """Return, for each message, the messages that it and each of its alternatives require."""
     return {cls: _parts_of(fields.values()) for cls, fields in known.fields.items()}
 
 

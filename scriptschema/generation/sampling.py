@@ -1,9 +1,9 @@
-"""Random trees from choices that shrink or run out: Hypothesis's, and a fuzzer's bytes.
+"""Builds random trees from choices that shrink (Hypothesis) or run out (a fuzzer's bytes).
 
-Here the same choices should result in the same subtree at any place in a tree. Then a part can be
-left out, or can replace the enclosing part, without changing the rest. So no part depends on the
-number of nodes that another part has used. Instead, each place has a hint, which is the number of
-nodes to aim for there. The hint is divided among fields and items beforehand. The larger the hint,
+With such choices, equal sequences should give equal subtrees at any place in a tree. A part can
+then be left out, or can replace the enclosing part, without changing the rest. To this end, no part
+depends on the number of nodes that another part has used. Instead, each place has a hint: the
+number of nodes to aim for, which is divided among fields and items beforehand. The larger the hint,
 the more often lists have items and messages hold other messages. If a part has these with a small
 hint, it also has them with any larger hint. The choices 0 and 1 mean no and yes for every hint, so
 a shrunk tree can be moved. A message makes the same number of choices for lists of any length.
@@ -33,7 +33,7 @@ _NARROW: Final = 16
 
 
 APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
-"""The messages whose choices are kept apart, if the source of choices supports that."""
+"""The messages whose choices are drawn as separate units, if the source of choices supports it."""
 
 
 def decides(number: int, threshold: int) -> bool:
@@ -48,8 +48,8 @@ class Sampler:
     """Builds one tree of at most `size` nodes, if its class allows a tree that small.
 
     In a narrow tree, lists have at most one item, and each part may be as large as the whole tree,
-    so the tree gets deeper until it has `size` nodes. `left` is the number of nodes that may be
-    added to those that exist and those that these require.
+    so the tree gets deeper until it has `size` nodes. `left` is the number of nodes that may still
+    be added, not counting those that existing nodes require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -61,7 +61,7 @@ class Sampler:
         self.left = 0
 
     def tree(self, cls: type[MessageT], size: int, max_depth: int) -> MessageT:
-        """Return a whole tree, which is usually smaller than `size`."""
+        """Return a complete tree, usually of fewer than `size` nodes."""
         self.narrow = self.choices.below(256) >= 256 - _NARROW
         self.left = size - self.grammar.costs[cls]
         # Less than the size: in a tree that reaches it, no part can be moved unchanged; shrinking
@@ -112,7 +112,7 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Return a message of any size, for a place where it could also be small or missing."""
+        """Return a message for a place that could also hold a small part or nothing."""
         return self.build(cls, hint, depth)
 
     def items(self, step: Step, hint: int, depth: int) -> list[Any]:
@@ -138,7 +138,7 @@ class Sampler:
         return self.choices.below(256)
 
     def threshold(self, step: Step, hint: int) -> int:
-        """Return the threshold from which a list has items, a field is set, or a tree grows."""
+        """Return the threshold to decide if a list has items, a field is set or a tree grows."""
         key = max(0, min(hint, _LARGEST))
         limit: int | None = step.tables.get(key)
         if limit is None:

@@ -2,11 +2,11 @@
 
 All trees are built with one grammar, which is derived from the messages (`grammar.py`). Any source
 of choices can be used (`choices.py`). If choices can shrink or run out, `sampling.py` builds the
-tree. From random numbers, this module builds the tree, from the root down. Each message gets a
-budget of nodes, keeps the nodes that it requires, and divides the rest among its fields. A list
-gets more or fewer items, and a oneof gets an alternative that can use the budget. So a tree's size
-is known beforehand, and trees get long lists rather than deep branches. When the budget is used up,
-the cheapest completion is chosen.
+tree. For random numbers, this module builds it, from the root down. Each message gets a budget of
+nodes, keeps the nodes that it requires, and divides the rest among its fields. A list gets more or
+fewer items, and a oneof gets an alternative that can use the budget. A tree's size is thus known
+beforehand, and trees get long lists rather than deep branches. When the budget is used up, the
+cheapest completion is chosen.
 
 `weights.WEIGHTS` has the relative frequencies of the alternatives, so that trees look like
 programs.
@@ -223,8 +223,8 @@ def _table(
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
     """Return the alternatives that fit `budget` and `depth`, and running sums of their weights.
 
-    Alternatives that cannot use much of the budget are rare if some of it is left, and excluded if
-    much of it is left.
+    Alternatives that cannot hold a tree of any size are less likely for a budget of at least 4
+    nodes, and excluded for at least 12 nodes unless there are no others.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

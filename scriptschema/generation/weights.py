@@ -135,7 +135,7 @@ _STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
 _AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
 
 SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
-"""The simplest alternatives that hold other messages. Shrinking tries them in place of others.
+"""The simplest alternatives that hold other messages. Shrinking tries to replace others with these.
 
 Both lists have a call in second place, so that a call in one place can become a call in another.
 """

@@ -17,7 +17,7 @@ from scriptschema.messages import Schema, schema
 from scriptschema.versions import Version
 
 PACKAGE: Final = "script"
-"""The schema's package name (specification 2)."""
+"""The package name in the `.proto` file (section 2 of the specification)."""
 
 
 def proto_source(luau: str | Version | None = None) -> str:

@@ -50,7 +50,7 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return `value` as an object that the module `json` can write."""
+    """Convert `value` to an object that the module `json` can write."""
     if isinstance(value, Message):
         result = {}
         for name, field in value.ALL_FIELDS.items():
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 _NO_DIGITS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""The spellings of the doubles that JSON numbers cannot represent."""
+"""The strings for the doubles that JSON numbers cannot represent."""
 
 
 def from_json(

@@ -52,7 +52,7 @@ class RandomTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the generics, and the types of the first parameters and the results, if any."""
+        """Return generics and types for a function. Each of the four lists may be empty."""
         generics: list[m.Typename] = []
         packs: list[m.Typename] = []
         if maker.chance(40):
@@ -68,19 +68,19 @@ class RandomTypes(Annotations):
         return generics, packs, types, returned
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias of a random type."""
+        """Return an alias for a random type."""
         return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
 
 
 class SoundTypes(Annotations):
-    """Annotations with the types of the values."""
+    """Annotations with the actual types of the values."""
 
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
         """Return the types of all variables that precede the first variable of unknown type.
 
-        If a type checker can infer all of these types, return no types in half of the cases.
+        If a type checker can infer all of these types, the result is empty in half of the cases.
         """
         leading = [kind for kind in takewhile(is_known, kinds) if kind is not None]
         if _INFERRED.issuperset(leading) and maker.below(2):
@@ -104,7 +104,7 @@ class SoundTypes(Annotations):
         return [], [], types, [sound(maker, kind or "any") for kind in results]
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias of a random type, or of a kind's type for use in later annotations."""
+        """Return an alias for a random type, or for a kind's type, which later code can use."""
         if maker.below(3) == 2:
             return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
         kind = _KINDS[maker.below(len(_KINDS))]
@@ -148,7 +148,8 @@ _KINDS: Final = tuple(kind for kind in _SOUND if kind != "int64")
 _INFERRED: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "buffer", "vector", "thread", "object"]
 )
-"""The kinds that a type checker infers from a value. For tables, it infers only current keys."""
+"""The kinds that a type checker infers from a value. Tables are not included, because a checker
+infers only the keys that they have at first."""
 
 
 def is_known(kind: Said) -> bool:

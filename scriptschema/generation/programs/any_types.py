@@ -19,13 +19,13 @@ DEEPEST: Final = 12
 """The maximum number of levels of a type."""
 
 LEAF: Final = 6
-"""A type has no parts if fewer levels than this are available for it."""
+"""If fewer levels than this are available, a type has no parts."""
 
 _READER: Final = NameReader(luau=TODAY)
 
 
 def type_of(which: str, node: Any) -> m.Type:
-    """Return the Type that has `node` as its alternative `which`."""
+    """Return a Type whose alternative `which` is `node`."""
     return cast(m.Type, MAKE[m.Type](which, node))
 
 
@@ -35,7 +35,7 @@ def primitive(name: str) -> m.Type:
 
 
 def named(alias: Alias, generics: list[m.Type], packs: list[m.Typename]) -> m.Type:
-    """Return a type that refers to an alias, with these arguments for generics and packs."""
+    """Return a reference to an alias, with arguments for its generics and packs."""
     return type_of("literal", MAKE[m.TypeLiteral](MAKE[m.Typename](alias.name), generics, packs))
 
 
@@ -57,9 +57,9 @@ def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename]
 
 
 _Maker: TypeAlias = Callable[[Maker, int, int], m.Type | None]
-"""A function that takes a maker, a size and the number of available levels.
+"""A function that returns a type or None.
 
-Returns a type or None.
+It takes a maker, a size and the number of available levels.
 """
 
 
@@ -182,4 +182,5 @@ _TABLES: Final = {
     typed: {True: _weighed(*leaves), False: _weighed(*leaves, *_COMPOUND)}
     for typed, leaves in ((False, _LEAVES), (True, _KNOWN))
 }
-"""The types to choose from, by whether types must be sound and whether the type must be small."""
+"""The types to choose from. The keys are whether types must be sound, and whether the type must be
+small."""

@@ -38,10 +38,11 @@ _MORE: Final = 240
 
 _LINE: Final = 24
 _BODY: Final = 60
-"""The approximate maximum number of nodes of a statement: without a body, and with a body."""
+"""The approximate maximum number of nodes of a statement with a body. For statements without a
+body, it is `_LINE`."""
 
 _DEEP: Final = 7
-"""If fewer levels are left, expressions are only variables and constants."""
+"""If fewer levels than this are left, expressions are only variables and constants."""
 
 _BASIC: Final = (
     *["assert"] * 4,
@@ -59,7 +60,7 @@ _TEXTS: Final = ("", "a", "1", "x0")
 
 
 def statements(maker: Maker, room: int) -> list[m.Stat]:
-    """Return a block of this code, or an empty list if there is not enough room for it."""
+    """Return a block of arbitrary code, or an empty list if there are not enough levels for it."""
     if room < LEVELS:
         return []
     mark = maker.scope.open()
@@ -96,16 +97,16 @@ class _Code:
         self.leaf_kinds = self.some_of(_LEAVES)
 
     def some_of(self, kinds: tuple[_Kind, ...]) -> list[_Kind]:
-        """Return a selection of kinds of code, in which some occur often and others never.
+        """Return a random selection of kinds, in which some occur repeatedly and others not at all.
 
-        So the blocks differ more from each other than if all drew from the same kinds (swarm
-        testing: Groce et al., ISSTA 2012).
+        Blocks thus differ more from each other than if each of them used all kinds (swarm testing:
+        Groce et al., ISSTA 2012).
         """
         below = self.maker.below
         return [kinds[below(len(kinds))] for _ in range(3 + below(10))]
 
     def function_name(self) -> tuple[str, str]:
-        """Return the names of a library and its member, or an empty string and a global's name."""
+        """Return (library, member) for a random function. The library of a global is ""."""
         below = self.maker.below
         if below(2) and self.members:
             member = self.members[below(len(self.members))]
@@ -120,7 +121,7 @@ class _Code:
     # Statements
 
     def statements(self, size: int, room: int) -> list[m.Stat]:
-        """Return statements of about `size` nodes. Their variables stay visible after them."""
+        """Return statements of about `size` nodes. The variables they declare stay in scope."""
         maker = self.maker
         body: list[m.Stat] = []
         end = maker.made + size
@@ -180,7 +181,7 @@ class _Code:
         return nodes.call_statement(self.call(size, room - 1))
 
     def simple_call(self, like: m.Stat, room: int) -> m.Stat:
-        """Return a call of the function in `like`, with simple arguments."""
+        """Return a call of the same function as in the call `like`, with simple arguments."""
         function: Any = like.alternative
         below = self.maker.below
         arguments = [self.expression(below(6), room) for _ in range(below(4))]
@@ -339,7 +340,7 @@ class _Code:
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
 
     def call(self, size: int, room: int) -> m.Expr:
-        """Return a call of a variable, of a Luau function, or of any other value."""
+        """Return a call of a variable, of one of Luau's functions, or of any other value."""
         below = self.maker.below
         choice = below(8)
         if choice < 4:
@@ -352,7 +353,7 @@ class _Code:
         return self.call_of(function, arguments)
 
     def call_of(self, function: m.ExprPrefix, arguments: list[m.Expr]) -> m.Expr:
-        """Return a call. `assert` mostly gets a constant, so that compilers know how it ends."""
+        """Return a call. `assert` mostly gets a constant, so that compilers know its effect."""
         if arguments and function.global_ == _ASSERT and self.maker.below(4):
             arguments[0] = self.boolean()
         return nodes.call(function, arguments)
@@ -370,7 +371,7 @@ class _Code:
         return nodes.call_member(member.library, member.name, *arguments)
 
     def member(self) -> tuple[str, Any]:
-        """Return (alternative, node) for a Luau function. A few functions are used repeatedly."""
+        """Return (alternative, node) for one of Luau's functions. A few are used repeatedly."""
         choice = self.maker.below(4)
         return nodes.member(*(self.functions[choice % 2] if choice < 3 else self.function_name()))
 
@@ -476,4 +477,5 @@ _LEAVES: Final[tuple[_Leaf, ...]] = (
     *[_Code.varargs] * 2,
     *[_Code.global_] * 2,
 )
-"""Functions that build statements and expressions, repeated according to their frequency."""
+"""Functions that build simple expressions. Like those in `_STATEMENTS` and `_EXPRESSIONS`, each is
+repeated according to its frequency."""

@@ -30,7 +30,7 @@ def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
 
 
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return an expression to print for a result, because tables would print as addresses."""
+    """Return a printable expression for a result: tables themselves would print as addresses."""
     results = operation.results
     if "varies" not in operation.marks:
         if PRINTABLE.issuperset(results):

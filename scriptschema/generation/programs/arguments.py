@@ -15,9 +15,9 @@ from scriptschema.luau.library import Parameter
 from scriptschema.messages import Expr, ExprPrefix
 
 Argument = Callable[[Maker, int, int], list[Expr]]
-"""A function that takes a maker, a size and the number of available levels.
+"""A function that returns the arguments for one parameter, usually a single one.
 
-Returns the arguments for one parameter, mostly one.
+It takes a maker, a size and the number of available levels.
 """
 
 _FORMATS: Final[Sequence[tuple[str, Parameter]]] = tuple(
@@ -78,13 +78,13 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
     )
 )
 _FIXED: Final = len(_PACKS) - 3
-"""The length of formats before this index does not depend on the packed values."""
+"""The length of formats before this index in `_PACKS` does not depend on the packed values."""
 
 _EDGES: Final = 80
-"""The number of numeric arguments out of 256 with an edge value, where behaviour may change."""
+"""The number of numeric arguments, out of 256, that are large or negative (see `edge`)."""
 
 _EDGE: Final = 12
-"""The minimum number of nodes for an argument with an edge value."""
+"""The minimum number of nodes for a large or negative numeric argument."""
 
 
 def _constant(texts: Sequence[str]) -> Argument:

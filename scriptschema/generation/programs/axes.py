@@ -1,11 +1,11 @@
 """The axes whose values generated programs combine, and the pairs of values on two axes.
 
-Bugs occur where an operation, the source of its operand, its surroundings and a border value meet.
-`operations` returns operators, metamethods and library members with their parameters. `SOURCES`
-lists the places that an operand can come from, and `SURROUNDINGS` lists the places where an
-operation can appear. `Position.values` lists the classes of values that a parameter can have. These
-axes also exclude impossible combinations: a kind without constants does not have constant operands,
-and the top level does not have parameters.
+Many bugs only show in a certain combination of an operation, the source of an operand, the
+surroundings, and a boundary value. `operations` returns operators, metamethods and library members
+with their parameters. `SOURCES` lists the places that an operand can come from, and `SURROUNDINGS`
+lists the places where an operation can appear. `Position.values` lists the classes of values that a
+parameter can have. Impossible combinations are excluded: for example, a kind without constants
+cannot have constant operands, and the top level cannot have parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from scriptschema.messages import ExprBinary, ExprUnary, StatCompoundAssign
 from scriptschema.versions import Version, has
 
 Pair: TypeAlias = tuple[str, ...]
-"""The names of two axes, and a value on each. A position is named by its operation and number."""
+"""Two axes and a value on each, as (axis, axis, value, value). The values on the axis `operation`
+are names of operations or of positions, such as `math.max 0`."""
 
 Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
@@ -33,7 +34,7 @@ class Source:
     """A place that an operand can come from, at a cost of `nodes` additional nodes.
 
     `is_constant` is true if the operand must be written as a constant, `is_variable` if it can be
-    assigned to, and `renews` if each run of the code creates its value again. `in_function`,
+    assigned to, and `renews` if its value is created anew each time the code runs. `in_function`,
     `in_loop` and `in_vararg` are true if the operand must be in a function, in a loop, or in a
     function with `...`, respectively. `annotated` is true if it needs an annotation, and `untyped`
     if a type checker rejects it.
@@ -118,7 +119,7 @@ NUMBERS: Final[Mapping[str, Sequence[str]]] = {
     "infinity": ("1 / 0",),
     "-infinity": ("-1 / 0",),
 }
-"""Expressions for the numbers at which any operation may change its behaviour, by class."""
+"""Expressions for the boundary values of any operation on numbers, by class."""
 
 _HUGE: Final = frozenset(["int32", "int53", "int64", "infinity", "-infinity"])
 _SIZES: Final = ("empty", "single", "limit", "long")
@@ -153,17 +154,17 @@ TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "time": ("!%Y-%m-%d", "!%H:%M:%S", "!%A %B %j", "!%c", "!%x %X %p", "!%y%%%U %w %a %b %d %I"),
     "inquiry": ("s", "l", "n", "a", "f", "sl", "na", "slnaf"),
 }
-"""The string constants to use for parameters of a kind."""
+"""The string constants to use as arguments, by the kind of the parameter."""
 
 OPEN: Final = frozenset(["any", "value", "scalar", "optional"])
 """The kinds of parameters that accept most values."""
 
 _SEVERAL: Final = frozenset(["format", "pack", "packed"])
-"""The kinds of parameters that become several arguments."""
+"""The kinds of parameters that can take several arguments."""
 
 
 def is_operand(parameter: Parameter) -> bool:
-    """Return whether the value of a parameter can come from any source."""
+    """Return whether a parameter takes a single value, which can come from any source."""
     return parameter.function is None and parameter.kind not in _SEVERAL
 
 
@@ -198,7 +199,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether the class `value` contains a value that does not make the call fail."""
+    """Return whether at least one value in the class `value` lets the call succeed."""
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
         return True
@@ -220,10 +221,10 @@ _INTEGER: Final = re.compile(r"-?[1-9]\d*|0")
 
 @attrs.frozen(eq=False)
 class Position:
-    """The position of an operand: its parameter, and its possible sources and values.
+    """The position of an operand: its parameter, and its possible sources and classes of values.
 
-    `harmless` values do not make the operation fail, but `fragile` values may. `safe` has the
-    sources and the harmless values.
+    Values in `harmless` classes do not make the operation fail, but values in `fragile` classes
+    may. `safe` has the sources and the harmless classes.
     """
 
     name: str
@@ -268,9 +269,8 @@ class Operation:
 
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
     position for each parameter, or None for a parameter that is not a single operand. `need` is the
-    number of uses with harmless values that it takes to cover every pair of the operation.
-    `fragile` is the number of uses that it takes to cover every pair with fragile values, or 0 if
-    there are no such values.
+    number of uses that are necessary to cover all pairs of the operation with harmless values.
+    `fragile` is the same number for pairs with fragile values, or 0 if there are no such values.
     """
 
     name: str
@@ -302,7 +302,7 @@ class Operation:
         return self.name.startswith("__")
 
     def can_stand(self, place: Surroundings) -> bool:
-        """Return whether the operation is possible in these surroundings."""
+        """Return whether the operation is allowed in these surroundings."""
         return place.may_hold or not any(each.function for each in self.parameters)
 
     @property
@@ -379,12 +379,12 @@ OPERATORS: Final = tuple(_operators())
 """The operations that use an operator or a metamethod."""
 
 _NOT_CALLED: Final = frozenset(["coroutine.yield", "math.randomseed", "setfenv", "getfenv"])
-"""The members that are not called, since they change the rest of the program or do not return."""
+"""The members that are never called, since they affect the rest of the program or do not return."""
 
 
 @cache
 def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
-    """Return the operations that a version has. If `typed`, leave out those with type errors."""
+    """Return the operations of a Luau version. If `typed`, leave out those with type errors."""
     members = tuple(
         Operation(
             str(signature),

@@ -1,4 +1,4 @@
-"""Values in the classes of `axes.py`: numbers at which behaviour changes, and sizes at limits."""
+"""Generates values in the classes of `axes.py`, such as boundary values and sizes at limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scriptschema.luau.library import Parameter
 from scriptschema.luau.parse import parse
 
 Value = tuple[m.Expr, int]
-"""An expression, and its length or its whole-number value. The number is 0 if unknown."""
+"""An expression, with its length or its integer value, or with 0 if this is unknown."""
 
 _FORMATS: Final = (
     *("%d", "%5d|", "%-8.3d|", "%+.0d", "%010d", "% i", "%x", "%#.4X", "%o", "%u", "%c"),
@@ -26,14 +26,14 @@ _PACKED: Final = (
     *(("b", 127), ("b", -128), ("B", 255), ("h", 32767), ("<H", 65535), (">i3", 8388607)),
     *(("I3", 16777215), ("i16", 0), ("s1", 0), ("d", 0), ("f", 16777216), ("j", 0), ("i17", 0)),
 )
-"""Formats for `string.pack`, each with a number at a limit of its argument."""
+"""Formats for `string.pack`, each with a number at a limit of what it can pack."""
 
 _LARGEST_BUFFER: Final = 5000
 _LONG: Final = "The quick brown fox jumps over the lazy dog. "
 
 
 def number(maker: Maker, parameter: Parameter, value: str, length: int, before: int) -> Value:
-    """Return an expression for a number in the class `value`, and the number, or 0 if unknown.
+    """Return an expression for a number in the class `value`, with the number, or 0 if unknown.
 
     `length` and `before` are as in `Parameter.limits`.
     """
@@ -65,7 +65,7 @@ def _parsed(text: str) -> m.Expr:
 
 
 def formatted(maker: Maker, kind: str) -> list[m.Expr]:
-    """Return a format for `string.format` or `string.pack`, and a value at or beyond a limit."""
+    """Return a format for `string.format` or `string.pack`, and a boundary value to format."""
     if kind == "format":
         text, limit = _FORMATS[maker.below(len(_FORMATS))], (0, 9, 255)[maker.below(3)]
     else:
@@ -129,7 +129,7 @@ SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {
 
 
 def handler(maker: Maker, event: str) -> m.Expr:
-    """Return a metamethod for `event`, such as `__add`: a new function, or a Luau function."""
+    """Return a metamethod for `event`, such as `__add`: a new function, or one of Luau's."""
     texts = _HANDLERS.get(event, _ARITHMETIC)
     return of_text(texts[maker.below(len(texts))])
 

@@ -15,7 +15,7 @@ from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 PRINTABLE: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "optional", "vector", "nil", "scalar"]
 )
-"""The kinds of values that print alike in every run. Others, such as tables, print addresses."""
+"""The kinds of values that print the same in every run. Others, such as tables, print addresses."""
 
 _OPEN: Final = frozenset(["any", "value", "scalar"])
 """The kinds of parameters that accept any argument."""
@@ -24,7 +24,7 @@ _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "
 """The members that convert any argument to a string, or return the argument."""
 
 _CAUGHT: Final = 17
-"""The maximum number of levels down to the arguments of a call that catches errors."""
+"""The maximum number of levels from a statement down to the arguments of a call in `pcall`."""
 
 _GENERAL: Final = frozenset(
     [
@@ -50,12 +50,12 @@ _PLAIN: Final = frozenset(
     for each in signature.parameters or ()
     if each.optional or each.repeated or each.kind in _GENERAL
 }
-"""The members whose calls have exactly the number and types of arguments in the member's type."""
+"""The members that are always called with exactly the arguments that their types declare."""
 
 _HEAD: Final = 7
 """The number of nodes counted for a call of a library member without its arguments.
 
-The number is one too small, but another number would change the program of every seed number.
+The number is one too small, but correcting it would change the program of every seed number.
 """
 
 
@@ -96,7 +96,7 @@ def arguments(maker: Maker, signature: Signature, size: int, room: int) -> list[
 
 
 def function(maker: Maker, signature: Signature, room: int) -> Expr:
-    """Return a function with this signature. A comparison function sorts up or down."""
+    """Return a callback with this signature, such as a comparison function for `table.sort`."""
     result = signature.results[0]
     producers = maker.grammar.callbacks[result, len(signature.parameters or ())]
     callback: Expr = producers[maker.below(len(producers))](maker, 12, room)
@@ -124,7 +124,10 @@ def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
 
 
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
-    """Return a statement that calls a member and prints the results that do not vary."""
+    """Return a statement that calls a member and prints its results.
+
+    If they vary between runs, or would print as addresses, only the first result's type is printed.
+    """
     results = signature.results
     # In the worst case it is print(type((f(...)))).
     caught = signature.parameters is not None and room > _CAUGHT + LEAF and maker.chance(96)
@@ -177,4 +180,4 @@ def _caught_inside(maker: Maker, signature: Signature, size: int, room: int) -> 
 
 
 _INSIDE: Final = 8
-"""The number of nodes of `pcall(function() return f(...) end)` without the call `f(...)`."""
+"""The number of nodes of `pcall(function() return f(...) end)`, not counting `f(...)`."""

@@ -19,9 +19,9 @@ class _Chooser(Protocol):
 
 
 class Counts:
-    """A generator's number of uses of each operation, and of each pair of values on two axes.
+    """Counts how often a generator used each operation, and each pair of values on two axes.
 
-    The same choices result in the same programs in the same order, independent of other generators.
+    Each generator has its own counts, so the same choices give the same sequence of programs.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Counts:
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return a random one of the items that were used least often together with `on`."""
+        """Return a random item among those that were used least often together with `on`."""
         uses = self._pairs[on]
         counts = [uses[item] for item in items]
         least = min(counts)
@@ -41,7 +41,7 @@ class Counts:
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether `item` has at most one more use with `on` than the rarest item has."""
+        """Return whether `item` was used with `on` at most once more than the rarest of `items`."""
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1
 

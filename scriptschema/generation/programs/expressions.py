@@ -260,7 +260,7 @@ _NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
     ("int64", _INTEGERS, 2, "integer.mul(INT64, INT64)"),
     ("int64", _INTEGERS, 1, "({[1] = INT64})[1]"),
 )
-"""Templates that need a newer Luau: their kind, supporting versions, weight, and Luau text."""
+"""Templates that need a newer Luau, as (kind, supporting versions, weight, Luau text)."""
 
 
 def newer(kind: str, luau: Version | None) -> list[tuple[float, str]]:
@@ -351,7 +351,7 @@ CALLBACKS: Final[Mapping[tuple[str, int], Sequence[str]]] = {
     ("any", 2): ("function(a, b) return b end", "function(a, b) return nil end"),
     ("any", 1): ("function(a) return NUMBER end", "function(a) return type(a) end"),
 }
-"""Functions that library members call, by the kind of result and the number of parameters."""
+"""Templates of functions that library members call, by (kind of result, number of parameters)."""
 
 LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
     "number": (14, number),
@@ -400,7 +400,7 @@ VARIABLES: Final[Mapping[str, float]] = {
     "thread": 2,
     "optional": 4,
 }
-"""For each kind, the weight of a variable as an expression, if one of this kind is in scope."""
+"""For each kind, the weight of reading a variable, if one of this kind is in scope."""
 
 CALLS: Final[Mapping[str, float]] = {
     "number": 14,
@@ -416,10 +416,10 @@ CALLS: Final[Mapping[str, float]] = {
     "thread": 0.2,
     "optional": 4,
 }
-"""For each kind, the weight of a call of a library member that returns this kind."""
+"""For each kind, the weight of calling a library member that returns this kind."""
 
 USER_CALLS: Final[Mapping[str, float]] = {"number": 8, "string": 6, "boolean": 4, "array": 3}
-"""For each kind, the weight of a call of one of the program's functions, if possible."""
+"""For each kind, the weight of calling one of the program's functions, if one returns this kind."""
 
 
 def read(variable: Variable) -> Expr:
@@ -428,7 +428,7 @@ def read(variable: Variable) -> Expr:
 
 
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that returns a variable in scope that has this kind, or None."""
+    """Return a function that returns a read of a variable in scope of this kind, or None."""
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         variable = maker.some(kind)
@@ -450,7 +450,10 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
 
 
 def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that returns a call of one of the program's functions, or None."""
+    """Return a function that returns a call of a program's function with results of this kind.
+
+    It returns None if there is no such function in scope, or if a call would cost too much.
+    """
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         function = maker.some(f"-> {kind}")

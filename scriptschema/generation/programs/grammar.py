@@ -50,15 +50,15 @@ DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
     *("thread", "optional", "int64"),
 )
-"""The kinds with an idiom that has the kind's name and declares a variable of the kind."""
+"""The kinds for which there is an idiom of the same name that declares a variable of the kind."""
 
 _LEFT_OUT: Final = {"combination": 8, "anything as anything": 8}
-"""`swarm` leaves out each of these idioms in 1 of this many cases, and any other in 1 of 2."""
+"""`swarm` leaves out each of these idioms with probability 1/n, and any other idiom with 1/2."""
 
 
 @cache
 def idiom_of(name: str, typed: bool = False) -> Template:
-    """Return an idiom's template. If `typed`, a type checker accepts what the template builds."""
+    """Return an idiom's template. If `typed`, a type checker accepts the statements it builds."""
     return templates.statements(IDIOMS[name][1], typed=typed, newer=name in SPANS)
 
 
@@ -244,7 +244,10 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
 
 @cache
 def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> Sequence[Table]:
-    """Return the tables for each size up to `LARGEST`, with or without library calls."""
+    """Return the tables of a kind's expressions for each size from 0 to `LARGEST`.
+
+    If `calls` is true, they include library calls.
+    """
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
     producers: list[tuple[float, int, Producer]] = [(0, 0, simplest)]

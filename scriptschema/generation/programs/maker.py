@@ -29,13 +29,13 @@ from scriptschema.luau.library import Signature
 from scriptschema.messages import Expr, ExprAttr, ExprFunction, Stat, StatBlock, Type, Typename
 
 LEAF: Final = 10
-"""The maximum number of levels, and of nodes, of the simplest expression of any kind."""
+"""The simplest expression of any kind has at most this many levels, and at most this many nodes."""
 
 LOOP: Final = 8
 """The maximum number of iterations of a loop."""
 
 LARGEST: Final = 24
-"""The largest size that the tables distinguish."""
+"""The largest size with its own tables of expressions. Larger sizes use the same tables."""
 
 _DEEP: Final = 48
 """A number of levels that is enough for every idiom."""
@@ -45,13 +45,14 @@ _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 25
 
 _LARGE_IDIOM: Final = 80
 _LARGE_IDIOM_FACTOR: Final = 3
-"""Idioms of more than `_LARGE_IDIOM` nodes are likelier by this factor where they just fit."""
+"""Idioms of over `_LARGE_IDIOM` nodes are this many times as likely where they only just fit."""
 
 _CONSTANTS: Final = 48
 _NATIVE: Final = 20
-"""How many variables out of 256 are constants, and how many functions out of 256 are native.
+"""The number of functions out of 256 that get an attribute, usually `@native`.
 
-Both apply only if the Luau version has constants or attributes.
+`_CONSTANTS` is the number of unassigned variables out of 256 that are constants. Both apply only if
+the Luau version has these features.
 """
 
 _WIDE: Final = 400
@@ -59,7 +60,7 @@ _WIDE: Final = 400
 
 
 Producer: TypeAlias = Callable[["Maker", int, int], Any]
-"""A function of a maker, a size and a number of levels, which returns an expression or None."""
+"""A function that returns an expression or None, given a maker, a size and a number of levels."""
 
 Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
 """Functions to choose from, beginning with the simplest, and the running sums of their weights."""
@@ -68,7 +69,7 @@ Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Ty
 """A function's generics, its generic packs, its parameter types, and its result types."""
 
 Said: TypeAlias = str | Callable[[], Type] | None
-"""A declared variable's kind, or a function that returns its type, or None if neither is known."""
+"""What is known about a variable: its kind, a function that returns its type, or None."""
 
 
 class Annotations:
@@ -198,17 +199,18 @@ class Idiom:
 
     @property
     def spend(self) -> int:
-        """Return the maximum number of nodes of all holes together. Wide idioms may exceed it."""
+        """Return the maximum number of nodes in all holes together, except in wide statements."""
         return 6 + 7 * min(self.template.weight, 12)
 
 
 class Tables:
     """The tables that a maker chooses from. `grammar.Grammar` fills these tables.
 
-    `wrong` is how many operands and arguments out of 256 are wrong on purpose where errors are
-    caught. `wrong_unguarded` is the same number for places where errors are not caught. `ends` is
-    the share of blocks that end early. `typed` is true if a type checker accepts the results.
-    `constants`, `attributes` and `exports` are true if the Luau version has these features.
+    `wrong` is the number of operands and arguments, out of 256, that are wrong on purpose where
+    errors are caught. `wrong_unguarded` is the same number for places where errors are not caught.
+    `ends` is the probability, out of 256, that a block ends before its next statement. `typed` is
+    true if a type checker accepts the results. `constants`, `attributes` and `exports` are true if
+    the Luau version has these features.
 
     `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
     `simplest` has a producer of each kind's simplest expression, which works in any scope.
@@ -249,7 +251,10 @@ class Tables:
     def affordable(
         self, maker: Maker, size: int, room: int, *, wide: bool
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
-        """Return the idioms that fit here (with blocks if `wide`), and running sums of weights."""
+        """Return the idioms that fit at this place, and the running sums of their weights.
+
+        If `wide`, only idioms with a block or similar holes are included, if there are any.
+        """
         function = maker.scope.function
         # A source that does not fill has one table, so that its choices mean the same everywhere.
         most = size if maker.fills else _SIZES[-1]
@@ -322,7 +327,7 @@ class Maker:
         return self.below(256) >= 256 - of_256
 
     def between(self, low: int, high: int) -> int:
-        """Return an integer from `low` to `high`. In a range of over 256, some never occur."""
+        """Return an integer from `low` to `high`. If there are over 256, some never occur."""
         count = high - low + 1
         return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
 
@@ -333,7 +338,7 @@ class Maker:
         return self.choices.part(whole, share, shares)
 
     def wrong(self) -> bool:
-        """Return whether an operand or argument here is to be wrong on purpose."""
+        """Return whether the next operand or argument should be wrong on purpose."""
         grammar = self.grammar
         limit = grammar.wrong if self.scope.function.guarded else grammar.wrong_unguarded
         return limit > 0 and self.below(256) >= 256 - limit
@@ -344,7 +349,7 @@ class Maker:
         return kinds[self.below(len(kinds))]
 
     def constant_here(self) -> bool | None:
-        """Return whether a local variable that is never assigned is to be a constant."""
+        """Return True if a local that is never assigned should be a constant, else None."""
         # With more variables than names, an assignment to another variable might hit the constant.
         if not self.grammar.constants or self.scope.repeats_names:
             return None
@@ -368,7 +373,7 @@ class Maker:
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         """Return an expression of a kind.
 
-        If it is `risky` (an operand or an argument), it is occasionally of another kind.
+        If `risky`, which is for operands and arguments, it is occasionally of another kind.
         """
         if risky and self.wrong():
             kind = self.any_kind()
@@ -382,7 +387,7 @@ class Maker:
         return result
 
     def some(self, kind: str) -> Variable | None:
-        """Return a variable of a kind in scope, or None. The last variable is the simplest."""
+        """Return a random variable of a kind in scope, or None. The last is the simplest choice."""
         variables = self.scope.by_kind.get(kind)
         if not variables:
             return None
@@ -418,7 +423,10 @@ class Maker:
         return body
 
     def large(self, size: int, room: int) -> list[Stat]:
-        """Return a large idiom's statements, which exceed a one-byte limit, or an empty list."""
+        """Return the statements of a large idiom, or an empty list.
+
+        Large idioms have more constants, lines or the like than fit in one byte.
+        """
         idioms, cumulative = self.grammar.large
         if not idioms:
             return []
@@ -431,7 +439,8 @@ class Maker:
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         """Return the next statements of a block, or None if the block ends.
 
-        Each statement has its own choice, so that leaving one out is a small change.
+        Whether the block ends is chosen before each statement, so that leaving a statement out is a
+        small change.
         """
         return self.statement(size, room) if self.below(256) >= self.grammar.ends else None
 

@@ -23,7 +23,10 @@ from scriptschema.versions import TODAY
 
 
 def _parameters(cls: type[Message]) -> str:
-    """Return a message's slots as parameters. Those from the first extension on are optional."""
+    """Return a message's slots as a parameter list.
+
+    The first extension and all later slots are optional.
+    """
     newer = dict(cls._newer_slots)
     first = next((n for n, slot in enumerate(cls._slots) if slot in newer), len(cls._slots))
     return ", ".join(f"{slot}=None" if n >= first else slot for n, slot in enumerate(cls._slots))
@@ -65,7 +68,7 @@ WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
 """The messages that consist only of a oneof."""
 
 MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
-"""Functions by name. `make_ExprCall` creates an ExprCall, and `make_Expr_call` also its Expr."""
+"""The functions by name: `make_ExprCall` creates an ExprCall, `make_Expr_call` an Expr with it."""
 
 MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = {
     cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()
@@ -115,7 +118,7 @@ index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index
 
 
 def variable(index: int) -> m.ExprLocal:
-    """Return a use of the local with name index `index`, for an Expr, ExprPrefix or LValue."""
+    """Return a reference to the local with this name index, for an Expr, ExprPrefix or LValue."""
     node: m.ExprLocal = _expr_local(_local(index))
     return node
 
@@ -132,7 +135,7 @@ def as_prefix(value: m.Expr) -> m.ExprPrefix:
 
 
 def builtin(name: str) -> m.ExprGlobal:
-    """Return a use of Luau's global `name`."""
+    """Return a reference to Luau's global `name`."""
     node: m.ExprGlobal = _global(_name("builtin", _GLOBALS[name]))
     return node
 
@@ -246,19 +249,22 @@ def target(index: int) -> m.LValue:
 
 
 def custom(index: int) -> m.Name:
-    """Return the program's own name with this index."""
+    """Return the name with this index in the table of the program's own names."""
     node: m.Name = MAKE[m.Name]("custom", index)
     return node
 
 
 def own_global(index: int) -> m.ExprGlobal:
-    """Return the program's own global with this index."""
+    """Return a global with the program's own name `index`."""
     node: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
     return node
 
 
 def field(index: int) -> m.ExprIndexName:
-    """Return the field of the local `index` that has the first of the program's own names."""
+    """Return an access to a field of the local with name index `index`.
+
+    The field has the first of the program's own names.
+    """
     owner = prefix("local", variable(index))
     node: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
     return node

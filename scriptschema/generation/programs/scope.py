@@ -1,7 +1,7 @@
 """The variables that a statement can use, by kind, and the enclosing function.
 
-A kind says what a value can be used for (see `luau.library.KINDS`). Names are assigned in turn, so
-that no two variables in scope share a name, unless there are more variables than names.
+A kind says what a value can be used for (see `luau.library.KINDS`). Names are assigned in turn.
+Variables in scope share a name only if there are more variables than names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SELF: Final = DEFAULT.locals.index("self")
 """The index of `self` in the table of local variables."""
 
 NAMES: Final = SELF
-"""The number of names for local variables, which are the names before `self`."""
+"""The number of names for local variables: those before `self` in the table of names."""
 
 CROWDED: Final = 32
 """If this many variables are in scope, idioms that declare more variables are not chosen."""
@@ -126,7 +126,7 @@ class Scope:
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type name that is not in scope, if there is such a name."""
+        """Return the index of a type name that is not in scope, or of any if all are."""
         names = len(DEFAULT.types)
         used = {alias.name for alias in self.types}.union(self.packs)
         for _ in range(names):

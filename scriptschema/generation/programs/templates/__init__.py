@@ -17,8 +17,8 @@ with these names are holes:
     TYPE                    any type, in place of a type
     TYPE_FUNCTION()         a type function
     LIBRARY()               a call of any library member, with its results printed
-    COMBINATION()           operations with operands from any source, in any surroundings, at limits
-    ANYTHING()              code that must not run, in which any value is used as anything
+    COMBINATION()           operations with boundary values from any source, in any surroundings
+    ANYTHING()              code that must not run, in which values are used in arbitrary ways
     if MAYBE then ... end   these statements, or none, in the enclosing scope
     if REPEAT(2, 9) then ... end                        these statements, 2 to 9 times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
@@ -27,14 +27,15 @@ with these names are holes:
     if TYPED then ... end   statements that exist only with sound types
     elseif UNTYPED then     a branch of `if ONE_OF` that is left out with sound types
 
-Types declare kinds: `local total: number` is a variable that later statements may use. The same is
-true of parameters. A variable is private to the template if it has no type, or if its type is not a
-kind (`number | string`). A `for` variable without a type is private unless its name begins with a
-kind and `_` (`integer_i`). Other statements may call a local function whose types are kinds.
+Types declare kinds: `local total: number` is a variable that later statements may use as a number.
+The same is true of parameters. A variable is private to the template if it has no type, or if its
+type is not a kind (`number | string`). A `for` variable without a type is private unless its name
+begins with a kind and `_` (`integer_i`). Other statements may call a local function whose types are
+kinds.
 
-The options determine the annotations. If types are sound, types that are not kinds are kept as
-written, including types that the template declares. If no parameter has a type, all parameter types
-are inferred. Write `any` where a type checker could not infer a type.
+The option `types` determines the annotations. With sound types, types that are not kinds are kept
+as written, including types that the template declares. If no parameter has a type, all parameter
+types are inferred. Write `any` where a type checker could not infer a type.
 
 In programs for a given Luau version, functions occasionally get attributes, and private variables
 become constants where possible.

@@ -34,7 +34,7 @@ _LARGE: Final = 8
 """An alternative with at least this many nodes is compiled only when it is first chosen."""
 
 Part: TypeAlias = tuple[Build, int, int]
-"""The build of an optional part, the part's fixed number of nodes, and the weight of its holes."""
+"""An optional part: the function that builds it, its fixed number of nodes, its holes' weight."""
 
 
 @attrs.frozen
@@ -46,7 +46,7 @@ class TypeOf:
 
 
 class Compiler:
-    """Compiles one template, and stores its measures in `template`.
+    """Compiles one template, and stores the template's sizes and needs in `template`.
 
     `typed` means that a type checker must accept the program. `loops` is the number of enclosing
     loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of
@@ -76,7 +76,7 @@ class Compiler:
         self.template.levels = max(self.template.levels, level)
 
     def part(self, compiled: Callable[[], Build]) -> Part:
-        """Call `compiled` to compile an optional part. Return the part with its measurements."""
+        """Compile an optional part by calling `compiled`, and return it with its measures."""
         template = self.template
         fixed, weight = template.fixed, template.weight
         build = compiled()
@@ -85,7 +85,10 @@ class Compiler:
         return measured
 
     def one_of(self, parts: Sequence[Part]) -> Build:
-        """Return a build of one of the parts. Nodes it does not use go to other holes."""
+        """Return a function that builds one of the parts.
+
+        Nodes that this part does not use are available to other holes.
+        """
         total = sum(weight for *_, weight in parts)
         self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
 
@@ -107,7 +110,10 @@ class Compiler:
         return repeated, (low.alternative.val, high.alternative.val)
 
     def repeated(self, compiled: Callable[[], Build], bounds: tuple[int, int]) -> Build:
-        """Return a build of a repeated list. `some_...` can be a different variable each time."""
+        """Return a function that builds a list by repeating a part.
+
+        In each repetition, names such as `some_number` can mean another variable.
+        """
         low, high = bounds
         heavy = self.template.heavy
         make, fixed, weight = self.part(compiled)
@@ -123,13 +129,13 @@ class Compiler:
         return write.source(lines, items_name)
 
     def compile(self, node: Message, level: int) -> Build:
-        """Return the build of a message, which is `level` levels below the template's root."""
+        """Return a function that builds a message `level` levels below the template's root."""
         special = HANDLERS.get(node.__class__)
         build = None if special is None else special(self, node, level)
         return build or self.plain(node, level)
 
     def plain(self, node: Message, level: int) -> Build:
-        """Build a message and its parts field by field, ignoring the handler of its type."""
+        """Compile a message field by field, without using the handler for its class."""
         self.template.fixed += 1
         self.template.levels = max(self.template.levels, level)
         if node.__class__ in WRAPPERS and node.alternative is not None:
@@ -146,12 +152,12 @@ class Compiler:
         return self.write.node(node.__class__, values)
 
     def many(self, items: Sequence[Message], level: int) -> Build:
-        """Return a build of a list."""
+        """Return a function that builds a list."""
         items = self.wanted(items)
         return self.write.items([self.several(item, level) for item in items])
 
     def several(self, item: Any, level: int) -> tuple[bool, Build]:
-        """Return (builds_list, build) for an item. For a REPEAT, the build creates a list."""
+        """Return (builds_list, build) for an item. `builds_list` is true for a REPEAT."""
         repetition = self.repetition(getattr(item, "value", item))
         if repetition is None:
             return False, self.compile(item, level)
@@ -162,13 +168,13 @@ class Compiler:
         )
 
     def wanted(self, items: Sequence[Message]) -> Sequence[Message]:
-        """Return the items of a list. In typed programs, leave out UNTYPED items."""
+        """Return the items of a list, without UNTYPED items if the program must be typed."""
         if not self.typed:
             return items
         return [item for item in items if not self.is_untyped(item)]
 
     def is_untyped(self, node: Any) -> bool:
-        """Return whether a message is UNTYPED(...), or a table item with this as its value."""
+        """Return whether a message is UNTYPED(...), or a table item with such a value."""
         if node.__class__ is TableItem:
             node = node.value
         if node.__class__ is not Expr or node.which != "call":
@@ -241,7 +247,7 @@ class Compiler:
         return f"({''.join(f'{each}, ' for each in declarations)})"
 
     def declare(self, variables: Sequence[Local], types: Sequence[TypeOf | None]) -> Build:
-        """Return a build that brings variables into scope and returns their declarations."""
+        """Return a function that brings variables into scope and returns their declarations."""
         self.template.fixed += len(variables)
         self.template.declares += len(variables)
         lines: list[str] = []
@@ -271,7 +277,10 @@ def _assigned(tree: Message) -> set[int]:
 HandlerT = TypeVar("HandlerT", bound=Callable[[Compiler, Any, int], Build | None])
 
 HANDLERS: Final[dict[type[Message], Callable[[Compiler, Any, int], Build | None]]] = {}
-"""Functions that compile certain messages. A message is compiled as usual if one returns None."""
+"""Functions that compile certain messages in a special way, by class.
+
+If a function returns None, the message is compiled as usual.
+"""
 
 
 def handles(*classes: type[Message]) -> Callable[[HandlerT], HandlerT]:

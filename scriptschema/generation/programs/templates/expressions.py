@@ -18,10 +18,11 @@ from scriptschema.luau.library import KINDS
 HOLES: Final = {kind.upper(): kind for kind in KINDS}
 
 _FRESH: Final = 1 << 20
-"""The first fresh number. Smaller numbers do not need an entry in a function's constant table."""
+"""The first number for FRESH. Smaller numbers need no entry in a function's constant table."""
 
 _CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
-"""Members that catch a function's errors. For `coroutine.create`, `coroutine.resume` does so."""
+"""Members after which a function's errors are caught. For `coroutine.create`, it is
+`coroutine.resume` that catches them."""
 
 _NOT_RISKY: Final = frozenset(
     [m.ExprBinary.Op.And, m.ExprBinary.Op.Or, m.ExprBinary.Op.CompareEq, m.ExprBinary.Op.CompareNe]
@@ -129,7 +130,7 @@ def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
 
 @handles(m.ExprUnary)
 def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
-    """Compile a unary operation. A minus is merged with a number constant or kept apart from it."""
+    """Compile a unary operation. A minus before a positive integer constant makes it negative."""
     make, op = MAKE[m.ExprUnary], node.op
     compiler.template.fixed += 1
     inner = operand(compiler, node.expr, level + 1)

@@ -1,7 +1,7 @@
 """The sizes and needs of templates, known without compiling the templates.
 
 A program uses about a tenth of the templates, but choosing among templates requires the sizes and
-needs of all of them. `measures.json` has both. A template that is not in the file is
+needs of all of them. Both are stored in `measures.json`. A template that is not in the file is
 compiled to measure it. A test compares the file with the templates.
 """
 
@@ -24,7 +24,7 @@ _FIELDS: Final = (
 
 
 def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
-    """Set a template's measures from the file, and return whether the file has them."""
+    """Set a template's measures from the file. Return False if the file does not have them."""
     row = rows().get(_key(source, typed, newer))
     if row is None:
         return False

@@ -1,7 +1,7 @@
 """Compiles templates to Python code, which is run for each use of a template.
 
 A `Source` is code that builds a part of a template, for a maker and a frame. The enclosing part
-includes the lines of this code, so that most of a template is one function. That function is
+includes the lines of this code, so most of a template becomes a single function. This function is
 compiled when it is first called, since few programs use more than a tenth of all templates.
 """
 
@@ -29,7 +29,7 @@ _SCOPE: Final[dict[str, Any]] = {
 
 
 class Source:
-    """A build as Python code: lines, followed by an expression whose value is the built part.
+    """Python code that builds a part: lines, followed by an expression for the built part.
 
     The code uses `maker`, `frame` and the names in `scope`.
     """
@@ -113,7 +113,7 @@ class Writer:
     def node(
         self, cls: type[Message], values: Iterable[Build | str], lines: Sequence[str] = ()
     ) -> Source:
-        """Return a source that runs `lines` and then creates a message from its slots' values."""
+        """Return a source that runs `lines` and then creates a `cls` from its slots' values."""
         before = [*lines]
         return self.source(before, f"make_{cls.__name__}({', '.join(self.taken(values, before))})")
 

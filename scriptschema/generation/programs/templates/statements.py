@@ -24,7 +24,8 @@ _BLOCK_WEIGHT: Final = 6
 """The weight of a block, if an expression has weight 1."""
 
 _LEVELS: Final = {"LIBRARY": 14, "COMBINATION": combinations.LEVELS, "ANYTHING": anything.LEVELS}
-"""For each of these holes, the maximum number of levels down to the simplest expressions."""
+"""For each of these holes, the maximum number of levels from the hole down to the simplest
+expressions in it."""
 
 _HEAVY: Final = {
     "LIBRARY": 16,
@@ -143,7 +144,7 @@ def function_statement(compiler: Compiler, node: m.StatFunction, level: int) -> 
 
 
 def stats(compiler: Compiler, body: Sequence[m.Stat], level: int) -> Build:
-    """Return a build of statements in the current scope."""
+    """Return a function that builds statements in the current scope."""
     return compiler.write.items([stat(compiler, statement, level) for statement in body])
 
 
@@ -177,7 +178,7 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
 
 
 def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
-    """Return the branches of an `if ONE_OF`. Each use of the template has one of them."""
+    """Return the branches of an `if ONE_OF`, of which each use of the template gets one."""
     parts = []
     if not (compiler.typed and compiler.custom_global(node.cond) == "UNTYPED"):
         parts.append(compiler.part(lambda: stats(compiler, node.then.body, level)))
@@ -212,7 +213,7 @@ def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
 
 @handles(m.StatLocal)
 def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
-    """Compile a declaration of local variables. Their values cannot use the variables."""
+    """Compile a declaration of local variables, which are not yet in scope in their values."""
     compiler.template.fixed += 1
     write = compiler.write
     lines: list[str] = []
@@ -261,7 +262,7 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
 
 
 def head(compiler: Compiler, value: Any, level: int) -> Build | str:
-    """Compile the expressions in the head of a loop: one expression, several, or None."""
+    """Compile a field in the head of a loop: one expression, a list of expressions, or None."""
     if value is None:
         return "None"
     return (

@@ -1,7 +1,7 @@
-"""Compiles the types in templates that are not kinds. Programs get these types as written.
+"""Compiles types in templates, other than kinds. Programs get these types as written.
 
-If a kind is a part of such a type, as in `{value: integer}`, it means the type of the kind's
-values. Types that the template declares, and generics, get names that are not in scope yet.
+A kind inside such a type, as in `{value: integer}`, stands for the type of the kind's values. Types
+that the template declares, and generics, get names that are not in scope yet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scriptschema.luau.parse import parse
 from scriptschema.versions import TODAY
 
 _ANY_WEIGHT: Final = 3
-"""The weight of any type, if an expression has weight 1."""
+"""The weight of a hole for a type, if an expression has weight 1."""
 
 
 @handles(m.Type)
@@ -68,7 +68,7 @@ def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
 
 
 def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
-    """Compile a type alias, which may refer to itself. It is omitted without annotations."""
+    """Compile a type alias, which may refer to itself. Without annotations, it is left out."""
     part, fixed, _ = compiler.part(lambda: compiler.compile(node.type, level + 1))
     make, make_name = MAKE[m.StatTypeAlias], MAKE[m.Typename]
     generics, packs = len(node.generics), len(node.genericpacks)
@@ -145,7 +145,7 @@ def _declare(names: Sequence[m.Typename], maker: Maker, frame: Frame) -> list[m.
 
 
 def _name_of(node: m.Typename, maker: Maker, frame: Frame) -> int:
-    """Return the index of a type's name. An alias may be used before its declaration."""
+    """Return the index of a type's name, which may be used before its declaration."""
     key = _key(node)
     if key not in frame.names:
         frame.names[key] = maker.scope.new_type()
