@@ -42,7 +42,7 @@ LONGEST: Final = 1 << 16
 
 _GROWTH: Final = 15
 """The number of messages by which a small program may grow in one mutation. If it could reach the
-full size at once, few other changes would be tried."""
+full size in one mutation, few other changes would be tried."""
 
 _MORE: Final = 3
 """1 edit in this many is followed by another edit of the same mutant."""

@@ -4,7 +4,7 @@
     runs_nothing(tree)            True
     body_of(tree)                 the code in the function
 
-Targets and finds need no special option for such programs, because they end at once when run.
+Targets and finds need no special option for such programs, because they end immediately when run.
 """
 
 from __future__ import annotations

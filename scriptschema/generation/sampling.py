@@ -29,7 +29,7 @@ _LARGEST: Final = 20
 """Larger hints than this do not increase probabilities any further."""
 
 _NARROW: Final = 16
-"""The number of trees out of 256 that are narrow."""
+"""The number of trees out of 256 that are narrow (see `Sampler`)."""
 
 
 APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
@@ -64,8 +64,8 @@ class Sampler:
         """Return a complete tree, usually of fewer than `size` nodes."""
         self.narrow = self.choices.below(256) >= 256 - _NARROW
         self.left = size - self.grammar.costs[cls]
-        # Less than the size: in a tree that reaches it, no part can be moved unchanged; shrinking
-        # three returns out of nested blocks then ended at 19 nodes instead of 14.
+        # The hint is less than the size, because no part can be moved unchanged in a tree that
+        # reaches the size. Shrinking three nested returns would end at 19 nodes instead of 14.
         tree: MessageT = self.build(cls, size * 3 // 4, max_depth)
         return tree
 
@@ -142,7 +142,7 @@ class Sampler:
         key = max(0, min(hint, _LARGEST))
         limit: int | None = step.tables.get(key)
         if limit is None:
-            # How much this hint changes the odds of growing that follow from the weights.
+            # The factor by which this hint changes the odds of growing that the weights give.
             odds = max(0.12, min((key / 5) ** 2, 12))
             if step.kind == "optional":
                 odds = min(odds, 1)
@@ -156,7 +156,7 @@ class Sampler:
         return limit
 
     def alternative(self, step: Step, hint: int, depth: int) -> Alternative:
-        """Return a chosen alternative, and subtract its cost from `left`."""
+        """Choose an alternative, subtract its cost from `left`, and return it."""
         alternatives, cumulative = step.ends
         if step.growing[0] and (
             not alternatives or decides(self.choices.below(256), self.threshold(step, hint))

@@ -191,7 +191,7 @@ class Builder:
         if most <= 0:
             return []
         if step.share and budget > 8 * step.cost:
-            # Many small items rather than a few large ones: about as many items as each has nodes.
+            # Prefer many small items to few large items: about as many items as nodes in each.
             count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
         else:
             count = self.choices.pick(step.lengths)
@@ -209,7 +209,7 @@ class Builder:
         return items
 
     def alternative(self, step: Step, budget: int, depth: int) -> Alternative:
-        """Return a chosen alternative that `budget` and `depth` allow."""
+        """Choose and return an alternative that `budget` and `depth` allow."""
         key = min(budget, 12), min(depth, 12)
         table = step.tables.get(key)
         if table is None:

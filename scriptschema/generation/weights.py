@@ -126,8 +126,8 @@ SHARES: Final = {
     "StatAssign.values": 3,
 }
 
-# The lengths of lists: percentages for 0, 1, 2 ... items, if the budget allows. Lists of names stay
-# that short for any budget.
+# The lengths of lists: percentages for 0, 1, 2 ... items, if the budget allows. Larger budgets do
+# not lengthen lists of names.
 NAMES: Final = (40, 38, 14, 5, 3)
 _GENERICS: Final = (85, 10, 5)
 ITEMS: Final = (22, 30, 20, 10, 6, 4, 3, 2, 1, 1, 1)

@@ -1,4 +1,4 @@
-"""Exchange with protobuf's own tools: the `.proto` file, descriptors, text format and JSON.
+"""Data exchange with protobuf's own tools: the `.proto` file, descriptors, text format and JSON.
 
 Everything is derived from `messages.py`. Text format uses protobuf's Python runtime. The other
 formats need only this package.

@@ -21,7 +21,7 @@ PACKAGE: Final = "script"
 
 
 def proto_source(luau: str | Version | None = None) -> str:
-    """Return the schema as a `.proto` file that protoc compiles.
+    """Return the schema as a `.proto` file that protoc can compile.
 
     If `luau` is a version such as `0.711` or `today`, the extension fields of that version are
     included. Raises ValueError for an unknown version.

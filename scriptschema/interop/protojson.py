@@ -106,7 +106,7 @@ def from_json(
 
 
 class _Refused(Exception):  # noqa: N818  # becomes a FormatError
-    """A value that the reader rejects, with the path of fields."""
+    """The reader rejects a value. The message includes the path of fields."""
 
 
 class _Object(list[tuple[str, Any]]):

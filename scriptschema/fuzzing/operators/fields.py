@@ -17,7 +17,7 @@ from scriptschema.luau.operators import BINARY
 
 
 def change_operator(mut: Mutation, number: int) -> bool:
-    """Change an operator to another for the same kinds of operands."""
+    """Replace an operator with another that takes the same kinds of operands."""
     node: Any = mut.index.nodes[number]
     members = [op for op in type(node.op) if op != node.op]
     blind = mut.blind()

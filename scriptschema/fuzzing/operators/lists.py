@@ -58,7 +58,7 @@ def delete(mut: Mutation, number: int) -> bool:
                 return False
         elif not isinstance(node, m.Type):
             return False
-    # Names of arguments belong to the types of a list.
+    # If a type is removed from a list, the names of arguments may no longer match the types.
     safe = not blind and isinstance(node, m.Stat)
     return mut.change(mut.index.parents[number], _deletion(name, position), safe=safe)
 

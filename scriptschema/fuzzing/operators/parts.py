@@ -56,7 +56,7 @@ def move(mut: Mutation, number: int) -> bool:
 
 
 def cross(mut: Mutation, number: int) -> bool:
-    """Replace a part with a copy of a part of a donor."""
+    """Replace a part with a copy of a part from a donor tree."""
     return bool(mut.donors) and _transplant(mut, number, mut.donors[mut.below(len(mut.donors))])
 
 

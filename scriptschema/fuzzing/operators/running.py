@@ -74,7 +74,8 @@ def is_operand(mut: Mutation, number: int) -> bool:
 def is_delicate(mut: Mutation, number: int) -> bool:
     """Return whether an expression is used where a value of the right kind may not suffice.
 
-    Such places are loop bounds, keys, conditions, and most arguments of calls.
+    Such places are loop bounds, keys, conditions, and arguments of calls that may not accept every
+    value of a kind.
     """
     while number > 0:
         name, position = mut.index.step(number)

@@ -114,7 +114,7 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the most severe verdict on the runs of an invalid source, or None.
 
-        A signature that does not identify a bug by itself is marked, so that it differs from the
+        A signature that does not identify a bug alone is marked, so that it differs from the
         signatures of valid programs. A source that turns out to be valid Luau is allowed to run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)

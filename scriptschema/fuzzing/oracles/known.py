@@ -15,7 +15,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 
 
 class KnownBugs:
-    """The patterns in the file at `path`. An empty path means no patterns. Raises FileError."""
+    """The patterns in a file. An empty path means no patterns. Raises FileError if unreadable."""
 
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []

@@ -25,7 +25,7 @@ from typing import Final
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
 _NAN: Final = re.compile(r"-nan(?:\(ind\))?|nan\(ind\)")
-# A name starts where no other character of it precedes: trying each one of a long word takes hours.
+# Match a chunk's name only from its start: trying each position in a long word takes hours.
 _POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|(?<![\w./\\-])[\w./\\-]++):\d+:')
 _MESSAGE: Final = re.compile(rf"{_POSITION.pattern} [^\t\n]*")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
@@ -99,7 +99,7 @@ def assertion(text: str) -> str:
 def message_kind(text: str, source: str) -> str:
     """Return the kind of an error message, or an empty string if it is the program's own.
 
-    A message is taken for the program's own if all of its words occur in the source.
+    If all words of a message occur in the source, the message is treated as the program's own.
     """
     normalised = message(text)
     if {*_WORD.findall(normalised)} <= {*_WORD.findall(source), "N"}:

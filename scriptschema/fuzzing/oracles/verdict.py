@@ -67,7 +67,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Verdict:
-        """Return the verdict for JSON data. Raises KeyError or TypeError for invalid data."""
+        """Return the verdict stored in JSON data. Raises KeyError or TypeError for invalid data."""
         difference = value.get("difference")
         return cls(
             Signature(**value["signature"]),

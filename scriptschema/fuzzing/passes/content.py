@@ -16,7 +16,8 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
     """Yield two edits that simplify all values of a tree, first with custom names, then without.
 
-    Every number becomes 0, every string empty, every flag false, and every operator the first one.
+    Numbers become 0, strings become empty, flags become false, and operators become the first
+    operator in their enum.
     """
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:

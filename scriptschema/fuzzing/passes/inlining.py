@@ -159,7 +159,7 @@ def _dropping_argument(
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return the function that a call contains and its arguments, or None if there is none."""
+    """Return a call's function and arguments, or None if the call does not define the function."""
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":

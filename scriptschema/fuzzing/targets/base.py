@@ -15,7 +15,7 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""How to write a tree: None for no style, a style's seed number, or a source to use instead."""
+"""The form of a tree's source: None for no style, a style's seed number, or another source."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:

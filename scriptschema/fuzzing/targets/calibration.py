@@ -73,7 +73,7 @@ class Normal:
 
 @attrs.frozen
 class Failed:
-    """How a wrong program ended: its exit status, and the class of an uncaught exception, if any.
+    """The end of a wrong program: its exit status, and the class of an uncaught exception, if any.
 
     The status is None if a signal ended the process.
     """

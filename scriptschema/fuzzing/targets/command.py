@@ -131,7 +131,7 @@ class CommandTarget:
         return self._judged(watched, output, errors)
 
     def _judged(self, watched: Watched, output: str, errors: str) -> Outcome:
-        """Return the outcome of a process that ended by itself."""
+        """Return the outcome of a process that did not have to be killed."""
         crash, error = self.description.crash, self.description.error
         matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
         if matched is not None:

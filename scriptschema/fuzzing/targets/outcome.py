@@ -85,7 +85,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:
-        """Return the outcome for JSON data. Raises KeyError or TypeError for invalid data."""
+        """Return the outcome stored in JSON data. Raises KeyError or TypeError for invalid data."""
         return cls(**{**value, "frames": tuple(value["frames"])})
 
 
@@ -102,5 +102,5 @@ class Run:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Run:
-        """Return the run for JSON data. Raises KeyError or TypeError for invalid data."""
+        """Return the run stored in JSON data. Raises KeyError or TypeError for invalid data."""
         return cls(value["target"], Outcome.from_json(value["outcome"]))

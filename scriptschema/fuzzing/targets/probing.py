@@ -91,7 +91,7 @@ class Probed:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
-        """Return the properties for JSON data. Raises KeyError or TypeError for invalid data."""
+        """Return the properties stored in JSON data. Raises KeyError or TypeError if invalid."""
         luau = value.get("luau")
         return cls(
             value["target"],
@@ -116,7 +116,7 @@ class Probed:
 def probe(description: Description) -> Probed:
     """Return the properties of a target.
 
-    A target that does not run the probe is assumed to lack nothing. Raises TargetError.
+    If a target cannot run the probe, it is assumed to lack nothing. Raises TargetError.
     """
     target = open_target(description)
     try:
@@ -204,7 +204,7 @@ _FINE: Final = frozenset([outcome.OK, outcome.FLOOD])
 
 
 def _reads(target: Target, description: Description, source: str) -> bool:
-    # A crash does not prove that the syntax is unsupported: it is a bug for programs to find.
+    # A crash does not prove that the syntax is unsupported. It is a bug for a campaign to find.
     return _worst(target, description, source).kind not in outcome.FAILED
 
 

@@ -124,7 +124,7 @@ def outcome_of(
     by_signal = _SIGNAL.match(noticed["what"]) if noticed else None
     if noticed and not by_signal:
         return made(outcome.SANITIZER, _without_addresses(noticed["what"]), frames_of(errors))
-    if match := _ASSERTION.search(errors):  # before signals: it may abort
+    if match := _ASSERTION.search(errors):  # before signals: a failed assertion may abort
         return made(outcome.ASSERTION, _assertion_of(match), frames_of(errors))
     if is_about_memory(errors):
         return made(outcome.MEMORY, errors[-1000:])

@@ -34,7 +34,7 @@ class Source:
     """A place that an operand can come from, at a cost of `nodes` additional nodes.
 
     `is_constant` is true if the operand must be written as a constant, `is_variable` if it can be
-    assigned to, and `renews` if its value is created anew each time the code runs. `in_function`,
+    assigned to, and `renews` if its value is created again each time the code runs. `in_function`,
     `in_loop` and `in_vararg` are true if the operand must be in a function, in a loop, or in a
     function with `...`, respectively. `annotated` is true if it needs an annotation, and `untyped`
     if a type checker rejects it.

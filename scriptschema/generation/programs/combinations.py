@@ -222,7 +222,7 @@ class _Frame:
             return [nodes.print_([nodes.call_member("coroutine", "resume", thread, *arguments)])]
         if place not in ("closure", "inlined function"):
             return [nodes.print_([nodes.call_builtin("pcall", function, *arguments)])]
-        # Another function, `caller`, calls the function. The function is declared in it or outside.
+        # A function `caller` calls `inner`, which is declared inside or outside of `caller`.
         lines = [nodes.local_function(name, inner)]
         calling = [nodes.return_([nodes.call_local(name, arguments)])]
         if place == "closure":

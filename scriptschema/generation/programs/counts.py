@@ -19,7 +19,7 @@ class _Chooser(Protocol):
 
 
 class Counts:
-    """Counts how often a generator used each operation, and each pair of values on two axes.
+    """Counts a generator's uses of each operation, and of each pair of values on two axes.
 
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """

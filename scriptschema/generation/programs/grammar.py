@@ -44,7 +44,7 @@ LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signat
 """The names of the libraries, and `globals`."""
 
 INTEGERS: Final = NEWER_MEMBERS["", "integer"]
-"""The versions that have 64-bit integers."""
+"""The Luau versions that have 64-bit integers."""
 
 DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
@@ -64,7 +64,7 @@ def idiom_of(name: str, typed: bool = False) -> Template:
 
 @cache
 def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of an expression, as `templates.expression` does."""
+    """Return the template of an expression from a cache. See `templates.expression`."""
     return templates.expression(text, typed=typed, newer=newer)
 
 

@@ -69,7 +69,7 @@ Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Ty
 """A function's generics, its generic packs, its parameter types, and its result types."""
 
 Said: TypeAlias = str | Callable[[], Type] | None
-"""What is known about a variable: its kind, a function that returns its type, or None."""
+"""A variable's declared kind, or a function that returns its type, or None if both are unknown."""
 
 
 class Annotations:
@@ -256,7 +256,7 @@ class Tables:
         If `wide`, only idioms with a block or similar holes are included, if there are any.
         """
         function = maker.scope.function
-        # A source that does not fill has one table, so that its choices mean the same everywhere.
+        # If choices do not fill the tree, use one table, so that choices mean the same everywhere.
         most = size if maker.fills else _SIZES[-1]
         bucket = bisect(_SIZES, most)
         costly = function.times >= LOOP**2 or function.steps > maker.limit

@@ -64,7 +64,7 @@ class Compiler:
         self.assigned = _assigned(result.tree)
         self.names = result.names
         self.customs: dict[str, int] = {}
-        # Templates begin at different names, to rarely use one name for different things.
+        # Templates begin at different names, so that they rarely share a name by accident.
         self.first_own = len(_SHARED) + crc32(template.text.encode()) % (OWN - 20)
         self.loops = 0
         self.guarded: set[int] = set()

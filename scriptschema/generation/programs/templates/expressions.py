@@ -112,7 +112,7 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 @handles(m.ExprBinary)
 def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
-    """Compile a binary operation. Operands of arithmetic and ordering operators count as risky."""
+    """Compile a binary operation. Operands of arithmetic and ordering may be of a wrong kind."""
     if node.op in _NOT_RISKY:
         return None
     compiler.template.fixed += 1

@@ -24,8 +24,7 @@ _BLOCK_WEIGHT: Final = 6
 """The weight of a block, if an expression has weight 1."""
 
 _LEVELS: Final = {"LIBRARY": 14, "COMBINATION": combinations.LEVELS, "ANYTHING": anything.LEVELS}
-"""For each of these holes, the maximum number of levels from the hole down to the simplest
-expressions in it."""
+"""The maximum number of levels that certain statement holes need, by name."""
 
 _HEAVY: Final = {
     "LIBRARY": 16,
@@ -33,7 +32,7 @@ _HEAVY: Final = {
     "ANYTHING": anything.LEAST,
     "ALIAS": 6,
 }
-"""For each of these holes, the minimum number of nodes."""
+"""The minimum number of nodes of certain statement holes, by name."""
 
 _INSIDE: Final = frozenset(["body", "var", "vars"])
 """The fields of a loop that are in the scope of the loop."""

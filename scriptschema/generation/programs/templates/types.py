@@ -1,7 +1,7 @@
 """Compiles types in templates, other than kinds. Programs get these types as written.
 
-A kind inside such a type, as in `{value: integer}`, stands for the type of the kind's values. Types
-that the template declares, and generics, get names that are not in scope yet.
+A kind inside such a type, as in `{value: integer}`, is replaced with the type of the kind's values.
+Types that the template declares, and generics, get names that are not in scope yet.
 """
 
 from __future__ import annotations
