@@ -8,7 +8,7 @@
 // Built with AFL++'s compiler, the second form is a harness for it, in persistent mode.
 //
 // The variant of a request is a list of words: `-O0`, `-O1` (the default) or `-O2`, and `--codegen`
-// to run as native code. `--check` also type-checks each program in strict mode before it is run;
+// to run all functions as native code. `--check` also type-checks each program in strict mode before it is run;
 // type errors are ignored, since only a crash or an internal error of the checker is of interest.
 #include "lua.h"
 #include "luacode.h"
@@ -16,6 +16,7 @@
 #include "lualib.h"
 
 #include "Luau/BuiltinDefinitions.h"
+#include "Luau/CodeGen.h"
 #include "Luau/Common.h"
 #include "Luau/Frontend.h"
 
@@ -239,8 +240,9 @@ static bool load(lua_State* L, Run& run, const std::string& source, const char* 
     char* code = luau_compile(source.data(), source.size(), &run.options, &size);
     bool loaded = luau_load(L, name, code, size, 0) == 0;
     free(code);
+    // The C interface would leave the top level to the interpreter, unless it has a loop.
     if (loaded && run.codegen)
-        luau_codegen_compile(L, -1);
+        Luau::CodeGen::compile(L, -1, Luau::CodeGen::CodeGen_ColdFunctions);
     return loaded;
 }
 
