@@ -1,8 +1,9 @@
 """Finds many strings in a text in a single pass.
 
-A string is looked up by its first characters, then by its length. Strings for which this would be
-slow are searched for one after the other: very short strings, very long strings, and strings that
-have the same start but too many different lengths (hostile input could contain many of these).
+At each position of the text, strings are looked up by their first characters, then by their length.
+Strings for which this would be slow are searched for one after the other: very short strings, very
+long strings, and strings that share their first characters but have too many different lengths.
+Hostile input could contain many of the last kind.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ V = TypeVar("V")
 
 
 def each(string: AnyStr, text: AnyStr) -> Iterator[int]:
-    """Yield the offsets of `string` in `text`, without occurrences that overlap an earlier one."""
+    """Yield the offsets of the non-overlapping occurrences of `string` in `text`, in order."""
     at = text.find(string)
     while at >= 0:
         yield at
@@ -29,7 +30,7 @@ def each(string: AnyStr, text: AnyStr) -> Iterator[int]:
 
 
 class Index(Generic[AnyStr, V]):
-    """Strings to find, each with a value."""
+    """An index of strings to search for, each with an associated value."""
 
     def __init__(self) -> None:
         self._values: dict[AnyStr, V] = {}
@@ -41,7 +42,7 @@ class Index(Generic[AnyStr, V]):
         return self._values.get(text)
 
     def put(self, text: AnyStr, value: V) -> None:
-        """Add a non-empty string with its value, or replace the value."""
+        """Add a non-empty string with its value, or replace the value of a known string."""
         if text not in self._values:
             start, length = text[:_START], len(text)
             lengths: tuple[int, ...] = self._lengths.get(start, ())
@@ -54,7 +55,7 @@ class Index(Generic[AnyStr, V]):
         self._values[text] = value
 
     def occurrences(self, text: AnyStr) -> Iterator[tuple[int, int, V]]:
-        """Yield the start, the end and the value of each occurrence in `text`, in any order."""
+        """Yield (start, end, value) for each occurrence of an indexed string, in any order."""
         values, lengths = self._values, self._lengths
         one_by_one = len(values) <= min(_FEW, 2 * len(text))
         for string in tuple(
@@ -73,7 +74,7 @@ class Index(Generic[AnyStr, V]):
 
 
 def replaced(text: AnyStr, spans: Iterable[tuple[int, int]], by: AnyStr) -> AnyStr:
-    """Return `text` with each span replaced with `by`. Overlapping spans are replaced together."""
+    """Return `text` with each span replaced with `by`. Overlapping spans are merged first."""
     pieces: list[AnyStr] = []
     end_of_last = 0
     for start, end in sorted(spans):

@@ -1,4 +1,4 @@
-"""The options of runs, one row each, for the command line, pytest and editors.
+"""The table of run options, shared by the command line, the pytest plugin and the editors.
 
 This module imports almost nothing, because shell completion and every run of pytest load it. To add
 an option, add a row here, the field that it sets, and the code that uses the field.
@@ -23,12 +23,13 @@ REPORTS = "Reports"
 
 
 class Option(NamedTuple):
-    """An option: its `flags` as the user types them, and the `commands` that accept it.
+    """An option, with its `flags` as the user types them and the `commands` that accept it.
 
-    `field` is the field that it sets in Settings, in a part of Settings (`inputs.seed`), or in the
-    arguments of the `client` or the `budget`. Several fields are separated by spaces. An option
-    without a field is used only by the command, under the name of the last flag. `kind` is a key of
-    `commands.options.KINDS`. `setting` is the name of the option in editor settings.
+    `field` names the field that the option sets: a field of Settings, of a part of Settings
+    (`inputs.seed`), or of the arguments of the `client` or the `budget`. Several names are
+    separated by spaces. An option without a field is used only by the command, under the name of
+    the last flag. `kind` is a key of `commands.options.KINDS`. `setting` is the name of the option
+    in editor settings.
     """
 
     flags: str
@@ -44,7 +45,7 @@ class Option(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the option's value: the name of its field, or of its last flag."""
+        """The key of the option's value, derived from its first field or its last flag."""
         last = self.field.split()[0] if self.field else self.flags.split()[-1].lstrip("-")
         return last.rpartition(".")[2].replace("-", "_")
 
@@ -399,12 +400,12 @@ OPTIONS: Final = (
 
 
 def options_of(command: str) -> tuple[Option, ...]:
-    """Return the options of a command, or of the pytest plugin."""
+    """Return the options that a command or the pytest plugin accepts."""
     return tuple(option for option in OPTIONS if command in option.commands)
 
 
 def pair(text: str) -> tuple[str, str]:
-    """Return the name and the value in `NAME=VALUE`. Raises ValueError for other strings."""
+    """Split `NAME=VALUE` into the name and the value. Raises ValueError for other strings."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ValueError(f"expected NAME=VALUE, found {text!r}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
+    """Add orgrest's options to pytest."""
     group = parser.getgroup("orgrest", "requests in documents")
     group.addoption(
         "--orgrest",
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DocumentFile | None:
-    """Return a collector for a document, or None for other files."""
+    """Return a collector for a document, or None if the file is not a document."""
     if file_path.suffix.lower() not in (".org", ".http", ".rest"):
         return None
     if not parent.config.getoption("orgrest"):

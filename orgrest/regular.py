@@ -1,6 +1,7 @@
 """Regular expressions that are compiled on first use.
 
-A command imports many more patterns than it uses. Type checkers see `re.compile`.
+Compilation is delayed because a command imports many more patterns than it uses. For type checkers,
+`compiled` is `re.compile`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Org parsing: documents, their blocks and header arguments, and Lisp data. No files are read."""
+"""Parses Org text: documents, their blocks and header arguments, and Lisp data. Reads no files."""

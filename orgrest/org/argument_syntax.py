@@ -1,7 +1,7 @@
 """The syntax of header arguments: ``:name value`` pairs, and the values of ``:var``.
 
-Nothing is evaluated. A value in Emacs Lisp is kept as `Lisp`, so that code that needs the value can
-report that it is not evaluated. Quoted literals (``'("a" 1)``) are data and are read.
+Nothing is evaluated. An Emacs Lisp expression becomes a `Lisp` object, and code that needs its
+value reports an error. Quoted literals (``'("a" 1)``) are data, so they are parsed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REFERENCE = compiled(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", r
 
 @classes.frozen
 class Lisp:
-    """A value that Emacs would evaluate and that orgrest does not."""
+    """The text of an Emacs Lisp expression, which Emacs would evaluate but orgrest does not."""
 
     text: str
 
@@ -48,7 +48,7 @@ Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
 
 
 def split(text: str, first: str, then: str) -> list[str]:
-    """Return `text` split at each character in `first` that is followed by one in `then`.
+    """Split `text` at each character in `first` that is followed by a character in `then`.
 
     If `then` is empty, `text` is split at each character in `first`. Text within brackets and
     quotes is not split. An unclosed bracket or quote is an ordinary character.
@@ -77,9 +77,9 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Return the end of each closed bracket, by the offset of the opening bracket.
+    """Return the offset after each closing bracket, keyed by the offset of its opening bracket.
 
-    The end is the offset after the closing bracket.
+    Brackets without a counterpart are left out.
     """
     stack: list[tuple[str, int]] = []
     closing: dict[int, int] = {}
@@ -94,9 +94,10 @@ def _closing(text: str) -> dict[int, int]:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Pairs:
-    """Return header arguments as (name with colon, value) pairs, with one pair for each variable.
+    """Parse header arguments into (name, value) pairs. The names include the colon.
 
-    Raises ArgumentError for a quote that is not closed.
+    Each variable in a ``:var`` has its own pair. Raises ArgumentError for a quote that is not
+    closed.
     """
     text = text.strip()
     if not text:
@@ -117,7 +118,7 @@ def parse(text: str) -> Pairs:
 
 
 def _variables(text: str) -> list[str]:
-    """Return the assignments in a string such as ``a=1 b = "two"``. Commas may separate them."""
+    """Return the assignments in a string such as ``a=1 b = "two"``, which commas may separate."""
     words = [word for word in split(text, " \t", "") if word.strip()]
     joined: list[str] = []
     for word in words:
@@ -129,7 +130,10 @@ def _variables(text: str) -> list[str]:
 
 
 def _read(text: str, name: str) -> str | Lisp:
-    """Return one value: a string without its quotes, or Lisp unchanged."""
+    """Return the value in `text`: a string, or a `Lisp` object for an Emacs Lisp expression.
+
+    The quotes around a string are removed. Lisp that only joins strings becomes the joined string.
+    """
     if text[0] in "(`'":
         try:
             return understand(text, {})
@@ -145,7 +149,7 @@ def _read(text: str, name: str) -> str | Lisp:
 
 
 def value(assignment: str) -> tuple[str, Value]:
-    """Return the name and the value of ``name=value`` in a ``:var``.
+    """Parse ``name=value`` from a ``:var`` into the name and the value.
 
     Raises ArgumentError if there is no value or it cannot be parsed.
     """

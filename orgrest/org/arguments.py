@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class Arguments:
     """The header arguments that apply to one block.
 
-    `values` has all arguments except ``:results`` and ``:var``. A value is None if only the name
-    was given. `results` has the words of ``:results``. `variables` has the assignments of ``:var``
-    by name, in order.
+    `values` contains all arguments except ``:results`` and ``:var``. A value is None if only the
+    name was given. `results` contains the words of ``:results``. `variables` contains the
+    assignments of ``:var`` by name, in order.
     """
 
     values: Mapping[str, str | Lisp | None] = classes.field(factory=dict)
@@ -97,8 +97,8 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
 def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
     """Return the hash of a cached block, computed as in Org 9.5.
 
-    `variables` are the names and values of the ``:var`` variables. `body` is the text of the block,
-    preceded by these variables.
+    `variables` contains the names and values of the ``:var`` variables. `body` is the text of the
+    block, preceded by lines that assign these variables.
     """
     from hashlib import sha1
 
@@ -142,7 +142,7 @@ class Inherited:
         self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the arguments below `heading` for all languages, and those for `language` only."""
+        """Return the arguments below `heading` for all languages, and for `language` only."""
         at = (heading.line if self._has_drawers else 0, language)
         pairs = self._known.get(at)
         if pairs is None:

@@ -47,8 +47,8 @@ class Enclosure:
 
     `item` is the column of the bullet of the enclosing list item, or -1 outside of lists.
     `footnote` is true if the element belongs to a footnote. List items and footnotes end at two
-    blank lines. `inside` contains a pair for each enclosing container: the end that closes it (a
-    block type, ``:end:``, ``#+end:``) and the line at which it starts.
+    blank lines. `inside` contains a pair for each enclosing container: the type of line that closes
+    it (a block type, ``:end:``, ``#+end:``) and the index of its first line.
     """
 
     limit: int
@@ -80,12 +80,12 @@ class Block:
     (see `orgrest.org.verb`). The name of such a request is the title of the heading, and its body
     is the text below.
 
-    `start` and `end` are the offsets of the element without affiliated keywords and trailing
+    `start` and `end` are the offsets of the element, without its affiliated keywords and trailing
     newline. `line` is the index of its first line. The lines of a block's body have the indexes
     from `first` up to but excluding `last`. `arguments` are the header arguments written in the
     element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order. `result`
-    is the index of the line with a results keyword directly above. If there is such a keyword, the
-    block is itself a result, or it occupies the place of one.
+    is the index of the line with a results keyword directly above the block, or None. A block with
+    such a keyword is itself a result, or is in the place of one.
     """
 
     kind: str
@@ -107,7 +107,7 @@ class Block:
     result: int | None = None
 
     def moved(self, lines: int, characters: int, heading: Heading) -> Block:
-        """Return the block moved down by `lines` and `characters`, below `heading`."""
+        """Return the block moved down by `lines` and `characters` to be below `heading`."""
         return Block(
             self.kind,
             self.start + characters,
@@ -131,10 +131,10 @@ class Block:
 
 @classes.frozen
 class Body:
-    """The text of a block as it is evaluated, without Org's escapes and the common indentation.
+    """The text of a block to evaluate, without Org's escapes and common indentation.
 
-    For each line, `places` has its line number in the document (from 1) and the number of leading
-    characters that were removed.
+    For each line, `places` contains its line number in the document (from 1) and the number of
+    leading characters that were removed.
     """
 
     text: str

@@ -27,7 +27,7 @@ _HEADING = compiled(r"\n\*+ ")
 
 
 class Placed:
-    """A section at its place in the document. Its blocks are computed on first use.
+    """A section together with its position in the document. Its blocks are computed on first use.
 
     It starts at the offset `start` and consists of the lines from `line` up to but excluding `end`.
     `heading` is its own heading.
@@ -54,13 +54,16 @@ class Placed:
 
 
 class OrgDocument(Elements):
-    """An Org text, parsed once.
+    """A parsed Org text.
 
-    `sections` has its sections with their positions. Everything else is computed on first use.
+    `sections` contains its sections with their positions. Everything else is computed on first use.
     """
 
     def __init__(self, text: str, before: OrgDocument | None = None) -> None:
-        r"""Parse `text`, whose line ends are ``\n``. `before` is its previous version."""
+        r"""Parse `text`, whose line ends are ``\n``.
+
+        Unchanged sections are taken over from `before`, the previous version of the document.
+        """
         starts = [0, *[match.start() + 1 for match in _HEADING.finditer(text)]]
         if syntax.HEADING.match(text):
             starts.insert(0, 0)  # the text above the first heading is empty
@@ -82,7 +85,7 @@ class OrgDocument(Elements):
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The lines that close elements, from all sections."""
+        """The lines of the whole document that close elements."""
         landmarks_here = Landmarks(todo=self._todo)
         for placed in self.sections:
             section, line = placed.section, placed.line
@@ -162,9 +165,10 @@ class OrgDocument(Elements):
 
     @cached_property
     def results(self) -> dict[str, list[tuple[int, int]]]:
-        """The lines of results keywords, by lower-case name.
+        """The positions of the results keywords, by lower-case name.
 
-        Each line comes with the line where its enclosing region ends.
+        Each position is a pair: the line of the keyword, and the line where its enclosing region
+        ends.
         """
         results: dict[str, list[tuple[int, int]]] = {}
         for placed in self.sections:
@@ -176,7 +180,8 @@ class OrgDocument(Elements):
     def unclosed(self) -> dict[str, list[int]]:
         """The lines that open an element that is never closed.
 
-        They are keyed by the end that is missing (``src``, ``:end:``, ``#+end:``).
+        They are grouped by the kind of closing line that is missing (``src``, ``:end:``,
+        ``#+end:``).
         """
         unclosed: dict[str, list[int]] = {}
         for placed in self.sections:
@@ -194,7 +199,7 @@ class OrgDocument(Elements):
 
     @cached_property
     def evaluated(self) -> list[Block]:
-        """The blocks, and the verb requests below headings, in document order."""
+        """All blocks, including the verb requests below headings, in document order."""
         if not self.verb:
             return self.blocks
         return sorted(self.blocks + self.verb, key=lambda block: block.start)
@@ -219,8 +224,8 @@ class OrgDocument(Elements):
     def block_at(self, line: int) -> Block | None:
         """Return the block at a line (from 1), or None.
 
-        Affiliated keywords belong to their block. If the line is outside of all blocks, the verb
-        request of the section around it is returned, if there is one.
+        A block's affiliated keywords count as part of it. If the line is outside of all blocks, the
+        verb request of the section around it is returned, if there is one.
         """
         section = next(
             (request for request in self.verb if request.line < line <= request.region.limit), None

@@ -1,9 +1,9 @@
-r"""The lines of an Org text, and where its elements end.
+r"""Splits an Org text into lines, and finds where its elements end.
 
 An element is a block, drawer, table, list, paragraph and so on (see Org's syntax description). An
-opening line counts only if the element is closed before the enclosing region ends. Therefore a
-first pass collects the closing lines, and then the end of a block is found by bisection, so that
-the time stays linear.
+opening line counts only if the element is closed before the enclosing region ends. To find the end
+of each element in linear time, a first pass collects all closing lines, and a binary search in
+these lines then finds the end.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 
 @classes.frozen
 class Landmarks:
-    """The lines that close elements: `headings`, and `closings` by the kind of element.
+    """The indexes of the lines that end elements: `headings`, and `closings` by kind of element.
 
-    `todo` has the TODO keywords that the text defines in addition to Org's keywords.
+    `todo` contains the TODO keywords that the text defines in addition to Org's keywords.
     """
 
     headings: list[int] = classes.field(factory=list)
@@ -39,15 +39,15 @@ class Landmarks:
 
 
 class Elements:
-    """The lines of a text, and the extents of the elements that start there."""
+    """The lines of an Org text, with methods that find where its elements end."""
 
     def __init__(self, text: str) -> None:
-        r"""Keep `text`, whose line ends must be ``\n``."""
+        r"""Wrap `text`, whose line ends must be ``\n``."""
         self.text = text
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines, without their ends."""
+        """The lines of the text, without their line ends."""
         return self.text.split("\n")
 
     @cached_property
@@ -57,7 +57,7 @@ class Elements:
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The lines that close elements."""
+        """The headings and the lines that close elements."""
         return landmarks_of(self.lines)
 
     @property
@@ -74,7 +74,10 @@ class Elements:
         return bisect_right(self._starts, offset) - 1
 
     def closing(self, kind: str, line: int, limit: int) -> int | None:
-        """Return the first line between `line` and `limit` that closes this `kind`, or None."""
+        """Return the first line that closes an element of this `kind`, or None.
+
+        Only lines after `line` and before `limit` are considered.
+        """
         return closing(self.landmarks, kind, line, limit)
 
     def section_end(self, line: int) -> int:
@@ -166,7 +169,10 @@ class Elements:
 
 
 def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | None:
-    """Return the first line between `line` and `limit` that closes this `kind`, or None."""
+    """Return the first line that closes an element of this `kind`, or None.
+
+    Only lines after `line` and before `limit` are considered.
+    """
     lines = landmarks.closings.get(kind)
     if lines is None:
         return None
@@ -175,7 +181,7 @@ def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | Non
 
 
 def landmarks_of(lines: list[str]) -> Landmarks:
-    """Return the lines that close elements."""
+    """Return the headings, the closing lines and the TODO keywords in `lines`."""
     landmarks = Landmarks()
     for number, line in [(at, text) for at, text in enumerate(lines) if text[:1] in _MARKS]:
         text = line.lstrip(" \t")

@@ -92,10 +92,10 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 
 
 def closing_brackets(line: str) -> dict[int, int]:
-    """Return the end of each closed bracket, by the column of the opening bracket.
+    """Return the column after each closing bracket, keyed by the column of its opening bracket.
 
-    The end is the column after the closing bracket. Each kind of bracket is matched independently
-    of the others.
+    Brackets without a counterpart are left out. Each kind of bracket is matched independently of
+    the others.
     """
     opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
     closing: dict[int, int] = {}

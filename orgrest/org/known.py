@@ -1,8 +1,8 @@
-"""The known header arguments with their values: Org's arguments and orgrest's own.
+"""The table of known header arguments and their values: Org's arguments and orgrest's own.
 
-The table is used by completion, hover, diagnostics and the merging of arguments. Sources: Org
-manual, "Results of Evaluation" and "Using Header Arguments"; ob-restclient; the README for
-orgrest's own arguments.
+It is used by completion, hover, diagnostics and the merging of arguments. Sources: Org manual,
+"Results of Evaluation" and "Using Header Arguments"; ob-restclient; the README for orgrest's own
+arguments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # which users of verb w
 class Known:
     """A known header argument: its description in one line, and the values it may have.
 
-    An `inert` argument is an argument of Org that has no effect here.
+    An `inert` argument is one of Org's arguments that orgrest ignores.
     """
 
     description: str
@@ -185,7 +185,7 @@ _ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "
 
 
 def resembled(name: str) -> str | None:
-    """Return the known header argument that an unknown name seems to mean, or None."""
+    """Return the known header argument that an unknown name probably stands for, or None."""
     from difflib import get_close_matches
 
     words = {name: name for name in KNOWN} | _ASSERTING

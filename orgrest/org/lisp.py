@@ -1,4 +1,4 @@
-"""The subset of Emacs Lisp found in header arguments: data, and concatenated strings.
+"""Reads the subset of Emacs Lisp found in header arguments: data, and concatenated strings.
 
 Numbers, strings and quoted lists are read and written. The only code that is understood is the
 concatenation of constant strings (``concat``, ``identity``). Code is never run. `forms` parses code
@@ -30,19 +30,19 @@ _FUNCTIONS = frozenset({"concat", "identity"})
 
 
 class ArgumentError(OrgrestError):
-    """Raised if header arguments cannot be parsed. The message says which arguments and why."""
+    """Raised if header arguments are invalid. The message says which arguments and why."""
 
 
 @classes.frozen
 class Number:
-    """A number, spelled as in the source."""
+    """A Lisp number that keeps its spelling in the source."""
 
     text: str
 
 
 @classes.frozen
 class Symbol:
-    """A symbol in code."""
+    """A symbol in Lisp code."""
 
     text: str
 
@@ -52,14 +52,14 @@ Literal: TypeAlias = "str | Number | list[Literal] | None"
 
 
 def unquote(text: str) -> str:
-    """Return the value of a Lisp string, which is given with its quotes."""
+    """Return the value of a Lisp string literal, which includes its quotes."""
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
 
 
 def literal(text: str, at: int = 0) -> tuple[Literal, int]:
-    """Return the Lisp data at `at` (a string, a number, a symbol or a list), and where it ends.
+    """Parse the Lisp data at the offset `at`, and return it with the offset of its end.
 
-    Raises ArgumentError if it cannot be parsed.
+    The data is a string, a number, a symbol or a list. Raises ArgumentError if it cannot be parsed.
     """
     if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
         return unquote(match[0]), match.end()
@@ -95,7 +95,7 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
 
 
 def forms(text: str) -> list[Form]:
-    """Return parsed Lisp code. Raises ArgumentError.
+    """Parse Lisp code into forms. Raises ArgumentError if it is malformed.
 
     Calls are lists. Other forms are strings, numbers and symbols.
     """
@@ -127,7 +127,7 @@ def understand(lisp: str, variables: Mapping[str, str]) -> str:
     """Return the value of Emacs Lisp code that only joins strings.
 
     The code may be a constant, a variable in `variables`, or a call of ``concat`` or ``identity``.
-    Raises ArgumentError for anything else, which is not run.
+    Any other code is not run and raises ArgumentError.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
     strings: list[str] = []
@@ -170,7 +170,7 @@ def write_string(text: str) -> str:
 
 
 def write_number(text: str) -> str:
-    """Return a number in the form in which Lisp would print it."""
+    """Return a number as Lisp would print it."""
     if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
         return repr(float(text)).replace("inf", "1.0e+INF")
     digits = text.strip("+-.").lstrip("0") or "0"  # int() would refuse thousands of digits

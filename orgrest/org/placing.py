@@ -84,7 +84,10 @@ def _element_end(document: OrgDocument, result: Result) -> int:
 
 
 def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Return the offset at which the old result ends. Org itself would end it at `end`."""
+    """Return the offset at which the old result ends.
+
+    `end` is the offset at which Org would end it.
+    """
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -93,7 +96,10 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of an old result that Org would keep, if it has the same wrapper as `new`."""
+    """Return the end of an old result in the same kind of block as `new`, which Org would keep.
+
+    If there is no such result, returns the start of the result.
+    """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
     wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
@@ -104,7 +110,7 @@ def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
 
 
 def _gap(document: OrgDocument, text: str, width: int, line: int) -> str:
-    """Return the blank lines to put between a list that is inserted and a list below `line`.
+    """Return the blank lines to put between an inserted list and a list below `line`.
 
     Two blank lines end a list. With fewer blank lines, the list below would become part of the
     result.
@@ -143,10 +149,7 @@ def _new(document: OrgDocument, block: Block, text: str, digest: str | None) -> 
 def _renew(
     document: OrgDocument, block: Block, result: Result, text: str, digest: str, end: int
 ) -> Edit:
-    """Return the edit that rewrites the keyword and the result.
-
-    The old result ends at the offset `end`.
-    """
+    """Return the edit that replaces the keyword and the old result, which ends at `end`."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if end > result.start:
@@ -178,9 +181,9 @@ def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = 
 def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
     """Return the offset at which an old result without delimiters ends.
 
-    It includes at least the lines below the keyword. The paragraphs that follow are included as
-    long as the new result contains them, too. After them, as many blank lines are included as the
-    new result has at its end.
+    The old result includes at least the lines below the keyword. It also includes the paragraphs
+    that follow, as long as the new result contains them, and then as many blank lines as the new
+    result has at its end.
     """
     line = document.line_of(result.end) if result.kind else result.keyword + 1
     if not result.kind:
@@ -210,7 +213,7 @@ def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
 
 
 def _holds_request(document: OrgDocument, result: Result) -> bool:
-    """Return whether one of the user's request blocks is below a results keyword.
+    """Return whether there is a request block of the user below a results keyword.
 
     The block may be in a list that continues the result's list.
     """
@@ -236,10 +239,11 @@ def place_inline(document: OrgDocument, block: Block, text: str) -> Edit:
 
 
 def closes(document: OrgDocument, edit: Edit, block: Block) -> int | None:
-    """Return the line (from 1) of an element that `edit`, the result of `block`, would close.
+    """Return the line (from 1) of an element that inserting a result with `edit` would close.
 
-    Either the element encloses the block and would end too early, or it is unclosed and the text
-    after its line would become part of a block or drawer. Returns None if there is no such element.
+    `edit` inserts the result of `block`. The element either encloses the block and would end too
+    early, or is unclosed, so that text below it would become part of a block or drawer. Returns
+    None if there is no such element.
     """
     lines = edit.text.split("\n")
     kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}

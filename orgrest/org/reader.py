@@ -1,10 +1,10 @@
 """The parser for one section of an Org text: its blocks, calls, keywords and names.
 
-It makes a single pass over the lines. The state of this pass is the region around the current line.
-Blocks are recognized as by Org's parser: an example block hides its contents, a heading ends
-everything, and an unclosed element is text. Because a heading ends everything, a section depends on
-no other text. Therefore a `Section` can be reused as long as its text is unchanged, even if it
-moves.
+It makes a single pass over the lines, and keeps track of the region around the current line. Blocks
+are recognized as by Org's parser: an example block hides its contents, a heading ends everything,
+and an unclosed element is text. Because a heading ends everything, a section can be parsed
+independently of the rest of the text. Therefore a `Section` can be reused as long as its text is
+unchanged, even if it moves.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Section:
 
     `level` (0 without a heading), `title` and `properties` belong to the heading. `height` is the
     number of lines. All lines and offsets, including those of `blocks`, count from the start of the
-    section. The blocks have a placeholder as their heading. `keywords` has the ``#+KEY: value``
-    lines as (lower-case key, value). `named` has the lower-case names of elements with their lines.
-    `results` has the lower-case names in results keywords, with their lines and the lines at which
-    their regions end. `unclosed` has the lines that open an unclosed element, each with the end
-    that is missing (``src``, ``:end:``, ``#+end:``).
+    section. The blocks have a placeholder as their heading. `keywords` contains the ``#+KEY:
+    value`` lines as (lower-case key, value). `named` contains the lower-case names of elements with
+    their lines. `results` contains the lower-case names in results keywords, with their lines and
+    the lines at which their regions end. `unclosed` contains the lines that open an unclosed
+    element, each with the kind of closing line that is missing (``src``, ``:end:``, ``#+end:``).
     """
 
     level: int
@@ -55,7 +55,7 @@ class Section:
 
 
 def read(text: str) -> Section:
-    """Return the parsed section of a text, in which only the first line may be a heading."""
+    """Parse the section in `text`, in which only the first line may be a heading."""
     lines = text.split("\n")
     landmarks = landmarks_of(lines)
     if landmarks.headings:
@@ -68,7 +68,7 @@ def read(text: str) -> Section:
 
 
 class _Reader:
-    """A pass over the lines of a section, which fills in the section."""
+    """A single-pass parser that fills in a section."""
 
     def __init__(self, text: str, lines: list[str], section: Section) -> None:
         self._section = section
@@ -213,7 +213,7 @@ class _Reader:
         return at + 1
 
     def _name(self, at: int) -> None:
-        """Record the name of the element at a line, and that the keywords above belong to it."""
+        """Record the name of the element at a line, taken from the affiliated keywords above it."""
         name = _keywords(self._lines, self._above)[0]
         if name:
             self._section.named.append((name.lower(), at))
@@ -300,7 +300,7 @@ class _Reader:
 def _keywords(
     lines: Sequence[str], above: Sequence[int]
 ) -> tuple[str | None, tuple[str, ...], int | None]:
-    """Return the name, the header lines, and the line of the results keyword.
+    """Return the name, the ``#+HEADER:`` arguments, and the line of the results keyword.
 
     They are read from the affiliated keywords in the lines `above`.
     """
@@ -322,7 +322,7 @@ def _keywords(
 
 
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
-    """Return the properties in the drawer that starts at a line, or {} if there is none.
+    """Return the properties in the drawer that starts at a line, or {} without a drawer.
 
     At the `top` of a document, comments may precede the drawer.
     """

@@ -84,7 +84,7 @@ def _named_keyword(document: OrgDocument, block: Block, name: str) -> tuple[int,
 def _following(document: OrgDocument, block: Block) -> int | None:
     """Return the line of the element after `block` in the same region, or None.
 
-    A block may begin in a list item and end outside of it. Then its result is outside, too.
+    If a block begins in a list item but ends outside of it, its result is outside, too.
     """
     region = block.region
     after = document.line_of(block.end) + 1
@@ -119,9 +119,9 @@ def _result_at(document: OrgDocument, keyword: int, limit: int) -> Result:
 
 
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
-    """Return the hash (False for brackets without one) and the name in a results keyword.
+    """Return the hash and the name in a results keyword, or None if the line is not one.
 
-    Returns None if the line is not a results keyword.
+    The hash is None without brackets, and False for brackets without a hash.
     """
     match = syntax.KEYWORD.match(line)
     if match is None or match[1].lower() != "results":
@@ -136,8 +136,9 @@ def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
 def element_named(document: OrgDocument, name: str) -> tuple[str, list[str]] | None:
     """Return the element below ``#+NAME: name``, or else below ``#+RESULTS: name``.
 
-    Returns its type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its lines, or
-    None if the name does not exist. If a source block has the name, returns the block's result.
+    Returns the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and
+    lines, or None if the name does not exist. If a source block has the name, its result is
+    returned, or None if it has no result.
     """
     block = document.block_named(name)
     if block is not None:

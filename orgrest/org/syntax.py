@@ -72,9 +72,10 @@ def is_affiliated(line: str) -> bool:
 
 
 def closing(text: str) -> str | None:
-    r"""Return what a line closes, or None. `text` is the line without leading blanks.
+    r"""Return the kind of element that a line closes, or None if it closes none.
 
-    The result is a block type, ``#+end:``, ``:end:``, or ``\name`` for a LaTeX environment.
+    `text` is the line without leading blanks. The kind is a block type, ``#+end:``, ``:end:``, or
+    ``\name`` for a LaTeX environment.
     """
     if text[:5].lower() == "#+end":
         if match := END.match(text):

@@ -1,4 +1,4 @@
-"""Org's escapes, columns and indentation in lines, and changes of a text as edits."""
+"""Helpers for Org text: escapes, columns, indentation, and edits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def indentation(width: int) -> str:
 
 
 def blanks(line: str, width: int) -> str:
-    """Return a line's indentation up to a column. A tab that extends past it becomes spaces."""
+    """Return the part of a line's indentation that is left of a column.
+
+    A tab that extends past the column is replaced with spaces.
+    """
     at = 0
     for index, blank in enumerate(line):
         after = at + 8 - at % 8 if blank == "\t" else at + 1
@@ -66,7 +69,7 @@ def indent(text: str, width: int) -> str:
 
 @classes.frozen
 class Edit:
-    """A change of a text: `text` replaces the characters from `start` to `end`."""
+    """An edit of a text: `text` replaces the characters from `start` to `end`."""
 
     start: int
     end: int

@@ -57,7 +57,7 @@ def is_file_tag(keywords: Iterable[tuple[str, str]]) -> bool:
 def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Block | None:
     """Return the text below a heading as a block, or None if there is no such text.
 
-    `title` matches everything before the actual title of the heading.
+    `title` matches everything on the heading line before the actual title.
     """
     limit = elements.section_end(heading.line)
     first = _first(elements, heading.line + 1, limit)
