@@ -1,4 +1,4 @@
-"""Classifies the body of a response: its media type, charset and language, text or binary."""
+"""Classifies response bodies by media type, charset and language, and as text or binary."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ PLAIN_ENDINGS = frozenset(
         ".dat",
     ]
 )
-"""The suffixes of files that every tool treats as plain data, for any base name."""
+"""The suffixes of files that every tool treats as plain data, whatever their base name is."""
 DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
     [
         ".json",
@@ -123,7 +123,7 @@ DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
         ".7z",
     ]
 )
-"""The suffixes of data files. Tools may treat some names as configuration or packages."""
+"""The suffixes of data files, including formats that tools use for configuration or packages."""
 
 
 def media_type(response: Response) -> str:
@@ -194,7 +194,7 @@ def decode(response: Response, kind: str, size: int | None = None) -> tuple[str,
 
 
 def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
-    """Return the codec of a body, and notes about the choice."""
+    """Return the codec to decode a body with, and notes about the choice."""
     match = _PARAMETER.search(response.header("Content-Type") or "")
     charset = match and (match[1] if match[1] is not None else match[2])
     if match is None:

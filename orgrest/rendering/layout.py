@@ -1,17 +1,17 @@
-"""The layout of a response in an Org document: the type and the wrapper of a result.
+"""Lays out a response in an Org document: chooses the type and the wrapper of the result.
 
-`results` renders a response as text. This module wraps it according to ``:results`` and ``:wrap``,
-like Org 9.5. First, ``list`` and ``table`` shape the text. Then ``:wrap`` overrides ``html``,
-``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width text. The
-default of ob-restclient is ``raw``. Only another word of the same group in ``:results`` replaces
-it.
+`results` renders a response as text. This module wraps the text according to ``:results`` and
+``:wrap``, like Org 9.5. First, ``list`` and ``table`` shape the text. Then ``:wrap`` overrides
+``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width
+text. As in ob-restclient, the default is ``raw``. Only another word of the same group in
+``:results`` replaces it.
 
 A response can never add structure to the document. In a result, Org finds only plain text, verbatim
 text, code, and lists and tables of these. In source and example blocks, lines that look like
-structure are escaped with commas. Elsewhere, text that is not plain (`sanitize.is_plain`) goes into
-an example block, or between ``=`` in a list item or table cell. ``html`` and ``latex`` would export
-a server's text unescaped, so a source block is written instead. Notes inform the user about such
-replacements.
+structure are escaped with commas. Elsewhere, text that is not plain (`sanitize.is_plain`) is
+inserted as an example block or, in a list item or table cell, as verbatim text between ``=``.
+``html`` and ``latex`` would export a server's text unescaped, so a source block is written instead.
+Notes inform the user about such replacements.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ NO_DRAWER = "the response contains a line :end:, so it cannot be inserted in a d
 
 @classes.frozen
 class RenderedResult:
-    """A result to insert below its keyword: whole lines or "", and notes for the user.
+    """A result to insert below its keyword, as whole lines or "", with notes for the user.
 
     `prose` means that no delimiter marks the end of the result.
     """
@@ -183,10 +183,10 @@ def returned(
     texts: Sequence[str],
     language: str,
 ) -> tuple[Returned, tuple[str, ...], bool]:
-    """Return what a Babel function must return so that Org writes the same result as `show`.
+    """Return the value of a Babel function from which Org writes the same result as `show`.
 
-    Returns this value, the notes, and whether the result is prose, as in `RenderedResult`. `texts`
-    are the responses with their heads as comments. Other parameters are as in `show`.
+    Also returns the notes, and whether the result is prose, as in `RenderedResult`. `texts` are the
+    responses with their heads as comments. The other parameters are as in `show`.
 
     Raises ArgumentError if Org would find structure or markup in the text.
     """
@@ -207,7 +207,7 @@ def returned(
 
 
 def shaped(arguments: Arguments, text: str) -> Returned:
-    """Return `text` as the list or table that ``:results`` requests, else unchanged."""
+    """Return `text` as the list or table that ``:results`` requests, or else unchanged."""
     words = arguments.results
     if "list" in words:
         return _items(text) or ""
@@ -217,7 +217,10 @@ def shaped(arguments: Arguments, text: str) -> Returned:
 
 
 def _inert_shaped(arguments: Arguments, text: str) -> Returned:
-    """Return a list or table for Org to write. Raises ArgumentError if it cannot be made inert."""
+    """Return `text` as a list or table for Org to write, with any markup marked as verbatim.
+
+    Raises ArgumentError for text that cannot be written as verbatim text.
+    """
     try:
         if "list" in arguments.results:
             return _inert_items(text, pure(arguments)) or ""
@@ -280,7 +283,10 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 
 
 def _is_of_data(source: Sequence[str]) -> bool:
-    """Return whether a source block has no arguments and its language is never run or tangled."""
+    """Return whether a source block contains data, so that it is never run or tangled.
+
+    `source` contains the words after `#+begin_src`. These may be only the name of a data language.
+    """
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 
 
@@ -296,7 +302,7 @@ class _LiveError(Exception):
 
 
 def _inert(text: str) -> str:
-    """Return the text of an item or cell, as verbatim text if Org would parse it."""
+    """Return the text of an item or cell as verbatim text. Raises _LiveError if it cannot be."""
     inert = verbatim(text)
     if inert is None:
         raise _LiveError
@@ -304,7 +310,10 @@ def _inert(text: str) -> str:
 
 
 def listed(text: str, *, bare: bool = True) -> str:
-    """Return the lines of `text` as an Org list. Raises _LiveError if one cannot be made inert."""
+    """Return the lines of `text` as an Org list.
+
+    Raises _LiveError if a line can be written neither as plain nor as verbatim text.
+    """
     return "".join(f"- {item}\n" for item in _inert_items(text, bare)) or "\n"
 
 
@@ -326,7 +335,7 @@ def _item(line: str, bare: bool) -> str:
 def table(text: str) -> str:
     """Return `text` (JSON, an Org table, or tab- or comma-separated values) as an Org table.
 
-    Raises _LiveError if a cell cannot be made inert.
+    Raises _LiveError if a cell can be written neither as plain nor as verbatim text.
     """
     rows = _inert_rows(text)
     return align(rows) if rows else ""
@@ -338,7 +347,7 @@ def _inert_rows(text: str) -> list[list[str] | None]:
 
 
 def _rows(text: str) -> list[list[str] | None]:
-    """Return the rows in `text`. A rule is represented by None."""
+    """Return the rows of the table in `text`. A horizontal rule is represented by None."""
     if not text.strip():
         return []
     if text.lstrip()[0] in "[{":
@@ -366,7 +375,7 @@ def _rows(text: str) -> list[list[str] | None]:
 
 
 def _json_rows(data: object) -> list[list[str] | None]:
-    """Return JSON data as rows. For a list of objects, the first row has their keys."""
+    """Return JSON data as rows. For a list of objects, a header row with the keys comes first."""
     items = data if isinstance(data, list) else [data]
     objects = [item for item in items if isinstance(item, dict)]
     if objects and len(objects) == len(items):
@@ -405,7 +414,7 @@ def _cell(text: str) -> str:
 
 
 def _inert_cell(line: str) -> str:
-    """Return the text of a cell without bars, plain or verbatim. Raises _LiveError."""
+    """Return the text of a cell as plain or verbatim text, without bars. Raises _LiveError."""
     if not is_plain_inside(line) or _SPECIAL_CELL.match(line):
         line = _inert(line)
     return line.replace("|", "\\vert{}")

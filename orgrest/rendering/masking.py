@@ -135,7 +135,7 @@ def masked(
 
 
 def spelled_in(request: Request, secret: str) -> Iterator[str]:
-    """Yield the parts of a request that contain a secret, in any spelling."""
+    """Yield the names of the request's parts that contain a secret, in any spelling."""
     secrets = frozenset({secret})
     parts = [("method", request.method), ("url", request.url)]
     parts += ((name.lower(), f"{name} {value}") for name, value in request.headers)
@@ -162,13 +162,13 @@ def _are_spelled(secrets: Iterable[str], text: str) -> bool:
 
 
 def _lined(secret: str) -> set[str]:
-    """Return the forms of a secret: unchanged, stripped, with LF and with CRLF line ends."""
+    """Return variants of a secret: unchanged, stripped, with LF and with CRLF line ends."""
     unix = secret.replace("\r\n", "\n")
     return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
 
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
-    """Return a truncated `text`. If its end is the beginning of a secret, that part is masked."""
+    """Return a truncated `text` with any beginning of a secret at its end masked."""
     longest = 0
     for spelling in set().union(*(_spelled(secret).whole for secret in secrets)):
         tail = text[1 - len(spelling) :]
@@ -197,9 +197,9 @@ def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tupl
 class _Spelled:
     """The spellings of a secret.
 
-    `whole` has the spellings of the secret and of its lines. `inside_base64` has the spellings that
-    occur within the base64 encoding of longer data. `complete` has all spellings of the complete
-    secret, but not those of its lines.
+    `whole` contains the spellings of the secret and of its lines. `inside_base64` contains the
+    spellings that occur within the base64 encoding of longer data. `complete` contains all
+    spellings of the complete secret, but not those of its lines.
     """
 
     whole: frozenset[str]
@@ -209,7 +209,7 @@ class _Spelled:
 
 @classes.define
 class _Owners:
-    """The secrets that share one spelling, by the kind of spelling (see `_Spelled`)."""
+    """The secrets that share one spelling, grouped by the kind of spelling (see `_Spelled`)."""
 
     whole: AbstractSet[str] = frozenset()
     inside_base64: AbstractSet[str] = frozenset()
@@ -243,10 +243,10 @@ def _spelled(secret: str) -> _Spelled:
 
 
 class _Spellings(Generic[AnyStr]):
-    """The spellings of secrets, to find them in strings or bytes.
+    """Indexes of the spellings of secrets, for searching strings or bytes.
 
-    A run may add a secret with each request. Therefore the spellings of many secrets are in one
-    index that grows.
+    A run may add a secret with each request. Therefore, if there are many secrets, their spellings
+    are kept in one index that grows.
     """
 
     def __init__(self, encode: Callable[[str], AnyStr]) -> None:
@@ -307,7 +307,7 @@ def _texts(text: str) -> Iterator[str]:
 
 
 def _misread(text: str) -> Iterator[str]:
-    """Yield the strings that result from decoding the bytes of `text` in a wrong charset."""
+    """Yield the strings that result from decoding the bytes of `text` with a wrong charset."""
     if text.isascii():
         return
     for data in _encoded(text):

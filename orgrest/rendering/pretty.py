@@ -1,11 +1,11 @@
 r"""Pretty-prints JSON and XML without changing their meaning.
 
-Both printers work on tokens, in one pass and without recursion. They return malformed text
-unchanged, because a response is shown, never repaired.
+Both printers work on tokens, in one pass and without recursion. Malformed text is returned
+unchanged, since a response should be shown as it is and not repaired.
 
 JSON (RFC 8259) is indented by two spaces. The order of keys, duplicate keys and the spelling of
-numbers are kept. Unnecessary escapes in strings are removed. Several consecutive values are laid
-out separately. Text after the last value is kept.
+numbers are kept. Unnecessary escapes in strings are removed. If there are several values in a row,
+each is formatted separately. Text after the last value is kept.
 
 XML is indented by two spaces. A one-line element that contains text is broken only between two
 adjacent tags, as in restclient and Emacs's nxml-mode. An element with xml:space="preserve" is kept
@@ -75,7 +75,7 @@ _BETWEEN_TAGS = compiled(r"[ \\t]*+")
 
 
 class _NotUnderstoodError(Exception):
-    """Raised if the text is malformed or its layout would be too large."""
+    """Raised if the text is malformed or its formatted form would be too large."""
 
 
 def _same(text: str) -> str:
@@ -84,9 +84,10 @@ def _same(text: str) -> str:
 
 @classes.frozen
 class _Tokens:
-    """The token patterns of a language: `value` for where a value may begin, `other` elsewhere.
+    """The token patterns of a language.
 
-    `spelled` is a function that returns a string token as it is to be written.
+    `value` matches the next token where a value may begin, and `other` matches it elsewhere.
+    `spelled` returns the text to write for a string token.
     """
 
     value: re.Pattern[str]
@@ -144,7 +145,7 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 
 
 def json_template(text: str) -> str | None:
-    """Return a JSON value with placeholders, pretty-printed, or None if it is not valid.
+    """Pretty-print a JSON value with placeholders. Returns None if `text` is not such a value.
 
     Numbers, strings and escapes stay as they are written. The placeholders `{{name}}` and `:name`
     may occur anywhere.
@@ -165,7 +166,7 @@ def _json_value(
     cut: bool = False,
     tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
-    """Return a value as formatted text, and the offset of its end.
+    """Return a value as formatted text, and the offset at which the value ends.
 
     The end of a truncated value is the end of its last token.
     """
@@ -262,9 +263,9 @@ def _xml(text: str) -> str:
 
 
 def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
-    """Return the start tags of elements that are kept unchanged, and each start tag's end tag.
+    """Return the start tags of elements to keep unchanged, and the end tag of each start tag.
 
-    Tags are given by the indexes of their tokens. The end tags are keyed by their start tags.
+    Tags are represented by the indexes of their tokens. The end tags are keyed by their start tags.
     """
     verbatim: set[int] = set()
     ends: dict[int, int] = {}

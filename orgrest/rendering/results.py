@@ -1,19 +1,19 @@
 r"""Renders a response as the text below its request.
 
 The parts and their order are the same as in ob-restclient. First comes the body, pretty-printed by
-its type. Then follow, as comments of that type, the request line, the status line, the header lines
-as the server sent them, and the duration. `Rendered` has the separate parts and the complete block
-(`#+BEGIN_SRC js`).
+its media type. Then the request line, the status line, the header lines as the server sent them,
+and the duration follow, written as comments in the language of the body. `Rendered` has the
+separate parts and the complete block (`#+BEGIN_SRC js`).
 
 Servers are not trusted. Rules:
 
 - Secrets (`Request.secrets`) are shown as `***` in the spellings that `masking` knows. They are
   masked before the text is pretty-printed, and again afterwards.
 - Characters that `sanitize` considers harmful are made visible. Line ends are LF.
-- `Rendered.block` puts Org's escaping comma before lines that would be structure. The other parts
-  are not escaped. `layout` makes them inert where they are inserted.
+- `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
+  other parts are not escaped. `layout` makes them safe where they are inserted.
 - A binary body goes into a file. So does a body longer than a limit, whose beginning is shown. Only
-  that beginning is decoded and laid out, so the limit bounds memory and time.
+  that beginning is decoded and pretty-printed, so the limit bounds memory and time.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ _COMMENTS = {
 class Rendered:
     """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body, or "" without a body or if the body is in `data`. `head` has the
-    request line, redirects, status line, headers and duration without comment characters.
-    `language` is the language of the source block. `data` is a body to be written to a file, and
-    `extension` is the suffix of that file. If the body is cut, `body` is its beginning, and `link`
-    is a link to the file, set once the file has a name. `notes` are messages for the user. `tests`
-    has a line for each assertion and test of the request.
+    `body` is the text of the body, or "" without a body or if the body is in `data`. `head`
+    contains the request line, redirects, status line, headers and duration without comment
+    characters. `language` is the language of the source block. `data` is a body to be written to a
+    file, and `extension` is the suffix of that file. If the body is cut, `body` is its beginning,
+    and `link` is a link to the file, set once the file has a name. `notes` are messages for the
+    user. `tests` contains a line for each assertion and test of the request.
     """
 
     body: str
@@ -102,7 +102,7 @@ class Rendered:
     def as_verb(self, part: str) -> str:
         """Return the response in ob-verb's form: status line, headers, an empty line, the body.
 
-        `part` is `get-headers` or `get-body` for that part only, else "".
+        If `part` is `get-headers` or `get-body`, only that part is returned. If it is "", all are.
         """
         if part == "get-body":
             return self.value
@@ -114,12 +114,12 @@ class Rendered:
         return f"{lines[start]}\n{headers}" + (f"\n{self.value}" if self.value else "")
 
     def block(self) -> str:
-        """Return the source block that ob-restclient writes by default, safe in a document."""
+        """Return the source block that ob-restclient writes by default, escaped for Org."""
         return f"#+BEGIN_SRC {self.language}\n{escape(self.text)}#+END_SRC\n"
 
 
 def _inside(line: str, closing: str) -> str:
-    """Return a line for a comment, changed so that it cannot end the comment."""
+    """Return a line to put into a comment, with any end marker of the comment escaped."""
     if closing == " -->":
         return line.replace("--", "-&#45;") if "--" in line else line
     return line.replace("*/", "*\\/") if closing else line
@@ -187,7 +187,10 @@ def render(
 
 
 def is_plain(response: Response, limit: int | None = None) -> bool:
-    """Return whether rendering a response without jq certainly yields no notes and no files."""
+    """Return whether rendering a response is certain to produce neither notes nor files.
+
+    This holds only for rendering without jq.
+    """
     kind, body = media_type(response), response.body
     if response.truncated or response.warnings:
         return False
@@ -206,7 +209,7 @@ def test_line(verdict: Verdict) -> str:
 
 @classes.frozen
 class _Text:
-    """A body as text: `text` is the part to show, and `whole` is the part that was laid out."""
+    """A body as text: `text` is the part to show, cut from the pretty-printed text in `whole`."""
 
     text: str
     language: str

@@ -2,8 +2,7 @@ r"""Makes untrusted text harmless: control characters, Emacs's local variables, 
 
 Control characters, and characters that change the direction of text, are shown as `\x1b` or
 `\u202e`. Bytes that are invalid in the charset are shown as `\xe9`. `is_plain` returns whether Org
-finds neither markup nor structure in a string. `verbatim` protects a string in which Org would find
-some.
+finds neither markup nor structure in a string. `verbatim` protects strings that are not plain.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _ENDS_VERBATIM = {sign: rf"^{sign}|{sign}(?![^\W_])" for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return `text` with control characters as `\x1b`. Tabs are kept.
+    r"""Return `text` with control characters shown as escapes such as `\x1b`. Tabs are kept.
 
     Newlines are kept, too, unless `one_line` is True. The colon in markers of file-local variables
     is escaped, because Emacs would otherwise apply the variables.
@@ -77,14 +76,17 @@ def without_links(line: str) -> str:
 
 
 def with_escaped_links(string: str) -> str:
-    """Return the inside of a Lisp string with Org links escaped, without changing its value."""
+    """Return the text inside a Lisp string's quotes with Org links escaped.
+
+    The value of the string stays the same.
+    """
     return re.sub(
         _LINK_TYPE, lambda match: f"{match[1][:-1]}\\:", re.sub(r"\[(?=\[)", r"[\\", string)
     )
 
 
 def in_heading(text: str) -> str:
-    """Return `text` for a heading or a title, as verbatim if Org would find markup in it."""
+    """Return `text` for use in a heading or title, as verbatim text if it contains Org markup."""
     if not text or is_plain_inside(text):
         return text
     return verbatim(text) or re.sub(r"[^\w\s.,-]+", " ", text).strip()
@@ -105,7 +107,7 @@ def _show_character(match: re.Match[str]) -> str:
 def is_plain(text: str) -> bool:
     """Return whether Org finds nothing but paragraphs without markup in the lines of `text`.
 
-    The check lists what is allowed, so it also rejects some strings that are plain.
+    The check accepts only text that is known to be plain, so it also rejects some plain strings.
     """
     return re.search(_START, text) is None and is_plain_inside(text)
 

@@ -1,11 +1,11 @@
 """The report of a run as JUnit XML, which CI systems read.
 
-Each document is a suite, and each request is a case. Source: the schema that Jenkins
-publishes (`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no
-attributes for the file and line of a case, so they are in the text. All failures of a request are
-in one `failure` element, because many readers show only the first. GitLab (its page on unit test
-reports) ignores a second case with the same `classname` and `name`, so later cases are numbered.
-GitLab also reads reasons only from the content of elements.
+Each document is a suite, and each request is a case. Source: the schema that Jenkins publishes
+(`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no attributes for
+the file and line of a case, so they are in the text. All failures of a request are in one `failure`
+element, because many readers show only the first. GitLab (see its page on unit test reports)
+ignores a second case with the same `classname` and `name`, so a number is added to the names of
+later cases. It also reads the reasons for failures only from the content of elements.
 """
 
 from __future__ import annotations

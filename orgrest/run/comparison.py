@@ -201,7 +201,10 @@ def _json(text: str) -> Any:
 
 
 def _limited(differences: Iterator[Difference]) -> list[Difference]:
-    """Return at most `_MOST` differences. Raises ValueError if values are nested too deeply."""
+    """Return the first `_MOST` differences, and a note if there are more.
+
+    Raises ValueError if values are nested too deeply.
+    """
     kept: list[Difference] = []
     try:
         for item in differences:
@@ -227,9 +230,9 @@ def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
 
 
 def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    """Yield the differences between two lists, ignoring their common beginning and end.
+    """Yield the differences between two lists, apart from their common beginning and end.
 
-    So if one item was inserted or removed, the items after it are not reported as changed.
+    If one item was inserted or removed, the items after it are thus not reported as changed.
     """
     texts = [[json.dumps(item, sort_keys=True) for item in values] for values in (old, new)]
     shorter = min(len(old), len(new))
@@ -306,7 +309,7 @@ def without_volatile(text: str, names: Iterable[str]) -> str:
 
 
 def inside(text: str) -> str:
-    """Return the content of a result, without the block or the colons that enclose it."""
+    """Return the content of a result, without an enclosing block or leading colons."""
     text = textwrap.dedent(text).strip("\n")
     while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block
         text = unescape(block[1]).strip("\n")
@@ -329,7 +332,7 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
 
 
 def _begun(text: str) -> tuple[Any, str]:
-    """Return the JSON value at the beginning of a string, and the rest of the string."""
+    """Parse the JSON value at the beginning of a string. Returns the value and the rest."""
     start = len(text) - len(text.lstrip())
     value, end = json.JSONDecoder().raw_decode(text, start)
     return value, text[end:].lstrip("\n")

@@ -1,6 +1,6 @@
 """Ends a run early: after a failure with --bail, at the time limit, or on Ctrl-C.
 
-All jobs of a run check whether it has ended.
+All jobs of a run check whether the run has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from orgrest.http.transport.client import Client
 
 TEARDOWN = 30.0
-"""The time limit of teardowns after the end of the run, in seconds."""
+"""The time limit, in seconds, for teardowns that run after the run has ended."""
 
 
 class Control:
@@ -39,7 +39,10 @@ class Control:
         self._teardown_client: Client | None = None
         self.abandoned = False
         self.recording = threading.RLock()
-        """Held while a request is recorded. Nothing is recorded once the run is `abandoned`."""
+        """The lock to hold while a request is recorded.
+
+        Nothing is recorded once the run is `abandoned`.
+        """
 
     @property
     def why(self) -> str:
@@ -66,7 +69,7 @@ class Control:
             self.abandoned = True
 
     def teardown_client(self) -> Client:
-        """Return the client for teardowns, which can still send requests after the run's end."""
+        """Return the client for teardowns, which can send requests even after the run has ended."""
         with self.recording:
             if self._teardown_client is None:
                 budget = Budget(seconds=TEARDOWN, after=self.budget)

@@ -1,9 +1,9 @@
-"""The OpenAPI descriptions of a run. Its exchanges are checked against them and counted.
+"""The OpenAPI descriptions that the exchanges of a run are checked against.
 
-The last line `# @openapi FILE` above the end of a request selects its description. Without such a
-line, the header argument `:openapi` selects it, or else the option of the run. The value `no` means
-no description. The value `auto` means a description in a file beside the document, if it describes
-the request.
+The description of a request is selected by the last line `# @openapi FILE` above the end of the
+request, or else by the header argument `:openapi`, or else by the option of the run. The value `no`
+means no description. The value `auto` means a description in a file beside the document, if it
+describes the request. The requests to each operation are counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _MARK = "@openapi"
 
 @classes.define
 class Exercised:
-    """The number of `requests` to an operation, how many `failed` the check, and their statuses."""
+    """The counts for an operation: its `requests`, and those that `failed` the check.
+
+    `statuses` contains the statuses of the responses.
+    """
 
     requests: int = 0
     failed: int = 0
@@ -83,7 +86,7 @@ class Descriptions:
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
-        """Return whether there may be a description to check a request against."""
+        """Return whether a request may have a description to be checked against."""
         return bool(self._default or "openapi" in arguments or parsed.source.holds(_MARK))
 
     def verdict(
@@ -124,7 +127,10 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict by the first description beside the document that applies."""
+        """Return the verdict by the first applicable description beside the document, and notes.
+
+        The verdict is None if no description applies.
+        """
         from orgrest.description.beside import beside
 
         request, notes, any_beside = exchange[0], [], False

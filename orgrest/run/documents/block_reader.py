@@ -145,7 +145,10 @@ class BlockReader:
 def _variables(
     arguments: Arguments, variables: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the values and literals for `Context.block`, and all ``:var``s in Org's form."""
+    """Return the values and literals for `Context.block`, and all ``:var`` variables.
+
+    The ``:var`` variables are pairs (name, value), with the values as Org would read them.
+    """
     values: dict[str, str] = {}
     literal = dict(variables)
     shown: list[tuple[str, object]] = []
@@ -165,7 +168,7 @@ def _variables(
 def _between(
     arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return a body with its prologue and epilogue added, and the positions of all lines.
+    """Return a body between its prologue and epilogue, and the positions of all lines.
 
     The lines of the prologue and the epilogue get the position `first`.
     """
@@ -188,7 +191,7 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Return the requests of a block that are to be sent, and notices about the others."""
+    """Return the requests of a block to send, and notices about its requests that are not sent."""
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]
@@ -202,7 +205,10 @@ def _requests(
 
 
 def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
-    """Return the hash of a block for `:cache`, computed from the text that Emacs would pass on."""
+    """Return the hash of a block for `:cache`, computed from the same text as in Emacs.
+
+    `shown` contains the variables of the block.
+    """
     parts = [arguments.get("prologue")] if arguments.get("prologue") else []
     parts += [
         f":{name} = {lisp.write(value) if isinstance(value, lisp.Number) else value}"

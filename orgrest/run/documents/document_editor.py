@@ -1,6 +1,6 @@
 """The Org document of a run, with the results so far.
 
-Results are collected as edits of the parsed text. When an edit would touch an earlier one, all
+Results are collected as edits of the parsed text. When a new edit would touch an earlier edit, all
 collected edits are applied, the text is parsed again, and the remaining blocks are located in it.
 """
 
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class DocumentEditor:
-    """A document that results are inserted into. `document` is the most recently parsed version."""
+    """An Org document into which results are inserted.
+
+    `document` is the most recently parsed version.
+    """
 
     def __init__(
         self, text: str, file: str, write: Callable[[Path, bytes], None] | None = None
@@ -82,7 +85,10 @@ class DocumentEditor:
         )
 
     def as_placed(self, name: str) -> OrgDocument:
-        """Return the document, parsed again if a result was just inserted under `name`."""
+        """Return the document for looking up `name`.
+
+        If a result was just inserted under that name, the document is parsed again.
+        """
         return (
             OrgDocument(self.text, self.document) if name.lower() in self._placed else self.document
         )
@@ -90,7 +96,7 @@ class DocumentEditor:
     # Blocks move when results are inserted above them.
 
     def follow(self, blocks: Iterable[Block]) -> None:
-        """Track `blocks`: locate them again each time the text is parsed."""
+        """Track `blocks`, so that they are located again each time the text is parsed."""
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:

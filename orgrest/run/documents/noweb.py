@@ -30,7 +30,7 @@ class Noweb:
     """Expands the noweb references of one document."""
 
     def __init__(self, editor: DocumentEditor, file: str) -> None:
-        """Expand references in the document of `editor`. `file` is its name in messages."""
+        """Prepare to expand references in the document of `editor`, called `file` in messages."""
         self._document = editor.document
         self._inherited = editor.inherited
         self._file = file
@@ -39,7 +39,7 @@ class Noweb:
         self._refs: dict[str, list[Block]] | None = None
 
     def is_of(self, editor: DocumentEditor) -> bool:
-        """Return whether `editor` still has the version of the document that was indexed."""
+        """Return whether the document of `editor` is still the version given at creation."""
         return self._document is editor.document
 
     def expand(
