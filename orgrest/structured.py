@@ -1,4 +1,4 @@
-"""JSON and YAML from untrusted sources, with limits on size, depth and number of values.
+"""Reads JSON and YAML from untrusted sources, with limits on size, depth and number of values.
 
 YAML is read with the values of JSON only (the core schema of YAML 1.2, section 10.3). A date or
 `no` stays a string, as authors of these files expect.
@@ -42,7 +42,7 @@ _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """Return a JSON text with its comments and trailing commas replaced by spaces."""
+    """Return a JSON text with its comments and trailing commas replaced with spaces."""
     for pattern in (_COMMENT, _TRAILING_COMMA):
         text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
     return text

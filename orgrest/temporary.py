@@ -42,7 +42,7 @@ def create(target: Path) -> tuple[Path, int]:
 
 @lru_cache(64)
 def _leftovers(folder: Path) -> dict[str, list[Path]]:
-    """Return the temporary files of killed runs in a folder, grouped by their target's name."""
+    """Return the temporary files of killed runs in a folder, grouped by the target's file name."""
     leftovers: dict[str, list[Path]] = {}
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):

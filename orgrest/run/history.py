@@ -34,9 +34,12 @@ VARIABLE = "ORGREST_HISTORY"
 FORMAT = 1
 MOST_RUNS = 200
 MOST_BYTES = 64 * 2**20
-"""The maximum number and total size in bytes of all files. The last run is always kept."""
+"""The maximum total size of all files, in bytes.
+
+Neither this limit nor `MOST_RUNS` removes the last run.
+"""
 MOST_OF_RUN = 8 * 2**20
-"""The maximum number of bytes kept of one run. Later outcomes are dropped."""
+"""The maximum number of bytes that are kept of one run. Later outcomes are dropped."""
 _NAME = compiled(r"(?P<id>\d{8}-\d{6}-\d{6}-[0-9a-f]{4})\.jsonl")
 _LONGEST_LINE = 2 * MOST_OF_RUN
 
@@ -170,7 +173,7 @@ def _files(place: Path) -> list[tuple[str, int]]:
 
 
 def _prune(place: Path, own: str) -> None:
-    """Remove the oldest files until the limits allow for a new run of the maximum size."""
+    """Remove the oldest files until there is room for a new run of the maximum size."""
     other_files = [file for file in _files(place) if file[0] != own]
     count, size = len(other_files) + 1, sum(file[1] for file in other_files) + MOST_OF_RUN
     for name, bytes_ in other_files:

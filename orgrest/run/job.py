@@ -1,4 +1,4 @@
-"""A task in progress: a mutable object that the stages of a run change one after another."""
+"""A task in progress: a mutable object that each stage of a run updates in turn."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ MOST_WAIT = 3600.0
 
 @classes.define
 class Logged:
-    """The log and the tests of scripts, and whether a script cancelled the request."""
+    """The log messages and test results of scripts, and whether a script cancelled the request."""
 
     notes: list[str] = classes.field(factory=list)
     tests: list[Verdict] = classes.field(factory=list)
     cancelled: bool = False
 
     def take(self, logged: Logged) -> None:
-        """Add the log and the tests of other scripts."""
+        """Add the log messages and test results in `logged`."""
         self.notes += logged.notes
         self.tests += logged.tests
 
@@ -49,11 +49,11 @@ class Logged:
 class Work:
     """The state that all jobs of a run share.
 
-    `client` is None if requests are not sent, and `file` is the document's name in messages.
-    Requests that `tokens` sends are recorded in the last list of `asked`, which belongs to the
+    `client` is None if requests are not sent, and `file` is the document's name in messages. The
+    requests that `tokens` sends are recorded in the last list of `asked`, which belongs to the
     current job. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran`
-    contains the results of scripts that run once, and `pending` contains their logs and tests until
-    the next request reports them.
+    contains the results of scripts that run only once, and `pending` contains their log messages
+    and test results until these are reported with the next request.
     """
 
     settings: Settings
@@ -104,7 +104,7 @@ class Work:
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
-        """Wait for the `length` seconds that the document requests, or not at all in a dry run.
+        """Wait for the `length` seconds that the document requests. A dry run does not wait.
 
         `what` names the cause in error messages. Raises EvaluationError if the document makes the
         run wait too long in total.
@@ -116,7 +116,7 @@ class Work:
         self.sending.budget.wait(length)
 
     def check_wait(self, what: str, length: float) -> None:
-        """Raise EvaluationError if documents may not request a wait of `length` seconds."""
+        """Raise EvaluationError if a document may not make the run wait for `length` seconds."""
         if length > MOST_WAIT and self.sending.budget.deadline is None:
             limit = f"a total of {MOST_WAIT / 60:g} minutes"
             reason = (
@@ -129,11 +129,11 @@ class Work:
 class Job:
     """A task in progress: its current request, and its results so far.
 
-    `parsed` is the current request, as changed by scripts, and `context` contains the values of
-    its variables for this iteration. `values` contains the values that the request uses, `defined`
-    contains the values of definitions that its scripts read, and `held` contains the secrets in the
-    parts that scripts created. `features` selects the stages of the request. If `declined` is true,
-    the request is not sent.
+    `parsed` is the current request, as changed by scripts, and `context` contains the values of its
+    variables for this iteration. `values` contains the values that the request uses, `defined`
+    contains the values of definitions that its scripts read, and `held` contains the secrets in
+    those parts of the request that scripts created. `features` selects the stages of the request.
+    If `declined` is true, the request is not sent.
 
     `attempts` contains the attempts to send the request. `asked` contains requests for tokens and
     requests by scripts that do not belong to an exchange yet. `tested` is the index of the first

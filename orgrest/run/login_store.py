@@ -72,7 +72,7 @@ class LoginStore:
         return cls(_default_folder(), keychain)
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """Return the login with this key, including its `token`, or None if it does not exist."""
+        """Return the login stored under `key`, including its `token`, or None if it is missing."""
         try:
             with (self._folder / f"{key}.json").open("rb") as stream:
                 login = json.loads(stream.read(_LARGEST))
@@ -106,7 +106,7 @@ class LoginStore:
 
     @contextlib.contextmanager
     def locked(self, key: str) -> Iterator[None]:
-        """Return a context in which no other process refreshes a login.
+        """Return a context in which no other process refreshes the login.
 
         The context is entered without a lock on systems without file locks (Windows, some file
         systems), and if another process holds the lock for more than a minute.

@@ -1,10 +1,10 @@
 """Logins: tokens that a user got by signing in, and the permissions of documents to use them.
 
 A document chooses the server, the client and the destinations of its requests, and it may come from
-anyone. So the user is asked for permission once for each document and each origin that the document
-sends the token to. These permissions bind the token (`model.Bound`): it is not sent to other hosts,
-in any form. Another document that names the same server and client can use the same login, but only
-with a separate permission.
+anyone. Therefore the user must give permission once for each document and each origin that the
+document sends the token to. These permissions limit where the token is sent (`model.Bound`): it is
+not sent to other hosts, in any form. Another document that names the same server and client can use
+the same login, but only with a separate permission.
 
 If there is no user to ask (`Person` is None), only stored logins are used and refreshed, and only
 by documents that are already allowed to use them.
@@ -64,10 +64,9 @@ def _visible(text: str) -> str:
 
 @classes.frozen
 class Use:
-    """A use of a token: the document that uses it, and the origin that it is sent to.
+    """A use of a token: the path of the `document` that uses it, and the origin that it is sent to.
 
-    `document` is the path of the document. If `kept` is true, the document is a file, and the
-    user's permission is stored for later runs.
+    If `kept` is true, the document is a file, and the user's permission is stored for later runs.
     """
 
     document: str
@@ -119,8 +118,8 @@ class Logins:
     ) -> tuple[Token, Bound]:
         """Return a valid token for a use, and its binding.
 
-        Only one thread at a time signs in. `steps` carries out the flow. Raises OrgrestError if the
-        user does not allow the use, or if there is no user to ask.
+        If necessary, the user signs in, in only one thread at a time. `steps` carries out the login
+        flow. Raises OrgrestError if the user does not allow the use, or if there is no user to ask.
         """
         from orgrest.http.auth.flows import issue
 
@@ -266,7 +265,7 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return the fields that identify a login: all except the grant's secrets and redirect."""
+    """Return the fields of a grant that identify its login: all but its secrets and redirect."""
     return {
         "flow": grant.flow,
         "page": grant.page,

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class EvaluationError(OrgrestError):
-    """A block cannot be evaluated because of its header arguments, references or body."""
+    """Raised if a block cannot be evaluated because of its header arguments, references or body."""
 
 
 Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
-"""The reason for sending a request that is not in the document itself."""
+"""Why a request was sent that is not in the document itself."""
 
 
 @classes.frozen
@@ -103,14 +103,14 @@ class Exchange:
         return None if self.render is None else self.render()
 
     def unmasked(self) -> Rendered | None:
-        """Return the rendered response with its secrets, for a request that refers to it."""
+        """Return the rendered response without masking, for other requests that refer to it."""
         if self.render is None or not self.request.secrets:
             return self.rendered
         return self.render(secrets=frozenset())
 
     @property
     def unexpected_status(self) -> int | None:
-        """The status if it is 400 or above and no test checks it, or else None."""
+        """The status if it is 400 or above and no test checks it, otherwise None."""
         if self.response is None or any(test.about_status for test in self.tests):
             return None
         return self.response.status if self.response.status >= 400 else None
@@ -163,17 +163,17 @@ class Outcome:
 
     `reason` is the error if the block failed or was skipped. `exchanges` contains the requests and
     responses, `tests` contains the verdicts on all of them, and `broken` is the exchange that was
-    interrupted by a failure. `needed` contains requests that were sent for this outcome and are
-    reported only here. `title` is the method and URL as written, if known. `secrets` must be masked
-    in all output.
+    interrupted by a failure. `needed` contains the outcomes of requests that were sent for this
+    block or request and are not reported anywhere else. `title` is the method and URL as written,
+    if known. `secrets` must be masked in all output.
 
     `change` is a pair of the replaced text and the new result, and `placing` is the place of the
     result. Both are None if nothing was inserted. `volatile` describes the parts that may differ
     between the two texts. `files` contains the files of the result as pairs (path, content).
 
     `file` is the imported file with the request, or None for the document itself. `task` is the
-    task that was carried out for the `step` of the plan. Each of them is None if it does not exist.
-    The work `began` at a Unix time and took `duration` seconds.
+    task that was carried out, and `step` is the step of the plan. Each of them may be None. `began`
+    is the Unix time at which the work started, and `duration` is its length in seconds.
     """
 
     line: int
@@ -197,11 +197,11 @@ class Outcome:
     began: float = classes.field(factory=time.time, eq=False)
     duration: float = classes.field(default=0.0, eq=False)
     described: dict[str, Any] = classes.field(factory=dict, init=False, eq=False, repr=False)
-    """The parts of the outcome's record that history and reports share. They are computed once."""
+    """The parts of the outcome's record that history and reports share, computed only once."""
 
     @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
-        """The outcome in the terms that reports use. ``failed`` means that an assertion failed."""
+        """The outcome in the terms of reports. ``failed`` means that an assertion failed."""
         if self.state == "failed":
             return "error"
         if not any(exchange.response is not None for exchange in self.exchanges):
@@ -216,9 +216,10 @@ class Outcome:
         ]
 
     def fails(self, *, strictly: bool) -> bool:
-        """Return whether this outcome is an error.
+        """Return whether this outcome counts as a failure.
 
-        If `strictly` is true, a failed test or an unexpected status counts, too.
+        This is the case if the block or request could not be carried out. If `strictly` is true, a
+        failed test or an unexpected status counts, too.
         """
         if not strictly:
             return self.state == "failed"
@@ -260,7 +261,7 @@ class Task:
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return a step's error with a position: the error's own, or else `file` and `line`."""
+    """Return a step's error with a position: its own position, or else `file` and `line`."""
     problem = explained(error)
     if problem.line is None:
         problem.file, problem.line = file, line

@@ -1,7 +1,8 @@
 """The plan of a run: its steps in order, each with a unique identity.
 
 Runs and dry runs carry out these steps. Code lenses, diagnostics and test explorers list them. A
-run of tests selects steps, and sends the setup before them and the teardown after them.
+run of tests selects some of the steps, sends the setup before them, and sends the teardown after
+them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from orgrest.model import OrgrestError
 
 Part = Literal["setup", "request", "teardown"]
-"""The part of a run of tests that a step belongs to."""
+"""The part of a test run that a step belongs to."""
 
 
 @classes.frozen
@@ -49,9 +50,10 @@ class StepId:
 
 @classes.frozen
 class CallId(StepId):
-    """The identity of a request that one reference sends again, as in `:var x=get(id=1)`.
+    """The identity of a request that is sent again for one reference, such as `:var x=get(id=1)`.
 
-    `by` identifies the step with the reference, and `number` counts the references in it.
+    `by` identifies the step that contains the reference. `number` distinguishes the references in
+    that step.
     """
 
     by: Hashable = None
@@ -81,7 +83,7 @@ class Step:
     def part(self) -> Part:
         """The part of the run that this step belongs to: `setup`, `teardown` or `request`.
 
-        A step with the name or tag `setup` or `teardown` belongs to that part.
+        The name or the tag `setup` or `teardown` assigns a step to that part.
         """
         words = {word.lower() for word in (*self.tags, self.name or "")}
         if "setup" in words:
@@ -126,7 +128,7 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices and the suspects, for runs that send the rest of the document anyway."""
+        """The notices and suspects, for runs in which suspects are only warnings."""
         return (
             *self.notices,
             *(f"line {suspect.line}: {suspect.reason}" for suspect in self.suspects),

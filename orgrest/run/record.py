@@ -1,7 +1,7 @@
 """The record of a request in a run, as JSON data without secrets.
 
-All reports are generated from records. So secrets are masked in a single place, and a report that
-is generated later from a `.jsonl` file is the same. The fields are described in
+All reports are generated from records. Therefore secrets are masked in one place only, and a report
+that is generated later from a `.jsonl` file is the same. The fields are described in
 docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
 """
 
@@ -100,7 +100,7 @@ def without_request(
     step: Step | None = None,
     title: str = "",
 ) -> Record:
-    """Return the record of a whole document that was not run, or of a step that was not sent."""
+    """Return a record without a request: of a document that was not run, or a step not sent."""
     return {
         **place,
         "line": step.line if step else line,
@@ -158,7 +158,7 @@ def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
 
 
 def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
-    """Return the record of the request that got the response after redirects or challenges."""
+    """Return the record of the request that got the response, after redirects or challenges."""
     return {
         "request": _of_request(sent.request, secrets, sent=True),
         "number": sent.number,
@@ -227,7 +227,7 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
 
 
 def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
-    """Return header lines with credentials and cookies hidden, regardless of their source."""
+    """Return header lines with credentials and cookies masked, wherever their values come from."""
     return [
         [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
         for name, value in headers

@@ -1,4 +1,4 @@
-"""The outcomes of a run's steps, and the steps in progress. Each request is sent once."""
+"""The outcomes of a run's steps, and the steps in progress. Each request is sent only once."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
     _Value = TypeVar("_Value")
     Needing: TypeAlias = Generator[NeededError, OrgrestError | None, _Value]
-    """A generator that yields its needs. If a need cannot be met, the error is sent to it."""
+    """A generator that yields a NeededError for each token or response that it needs.
+
+    If one of them cannot be obtained, the error is sent to the generator.
+    """
 
 MAX_DEPTH = 50
 """The maximum number of requests that can wait for each other's responses."""
 
 
 def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]:
-    """Return the value of `compute`, after yielding each request that the value refers to.
+    """Return the value of `compute`, after yielding each request that it needs.
 
     Raises the errors of `compute`, for instance if one of these requests has failed.
     """
@@ -54,12 +57,12 @@ def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]
 class RequestResults:
     """The outcomes of a run's steps, by the identity of the step.
 
-    A request in progress has its exchange in `answers` before it has an outcome, since its own
-    scripts and assertions refer to the exchange.
+    The scripts and assertions of a request may refer to its exchange before the request has an
+    outcome. Therefore the exchange of a request in progress is in `answers`.
     """
 
     def __init__(self, answers: Answers) -> None:
-        """Start without outcomes. Exchanges and failures are recorded in `answers`."""
+        """Start without outcomes. `answers` records exchanges and failures."""
         self.answers = answers
         self.under_way: list[StepId] = []
         """The steps in progress, each of which waits for the next."""

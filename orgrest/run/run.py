@@ -4,16 +4,16 @@ A `Run` carries out the steps of a document's plan: the request blocks, calls an
 an Org document from top to bottom, or the requests of a request file. It yields an `Outcome` for
 each step. Its `text` is the document with all results so far. Request files do not contain results.
 
-While a step is in progress, it yields its needs (`NeededError`): tokens, and responses to other
-requests. The run sends such a request first, as a separate step, so that a single loop sends all
-requests of the document.
+While a step is in progress, it yields a `NeededError` for each token, and each response to another
+request, that it needs. The run sends such a request first, as a separate step, so that a single
+loop sends all requests of the document.
 
 An error in one block leaves its old result unchanged and does not stop the other blocks. A block
 that other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT
 heading and blocks inside results are not evaluated.
 
 Only files that a request names are read. Result files are written, by `Services.write`, before the
-links to them are inserted. If a file cannot be written, the step has failed.
+links to them are inserted. If a file cannot be written, the step fails.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class Run:
 
     @cached_property
     def _path(self) -> str:
-        """The absolute path of the document, for the history."""
+        """The absolute path of the document, as recorded in the history."""
         name = os.path.basename(self._name)  # noqa: PTH119 - of "", too
         return str(self._settings.inputs.directory.resolve() / name)
 
@@ -227,7 +227,7 @@ class Run:
     def _tasks(
         self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks of a step, after sending the requests that are needed to find them."""
+        """Yield the tasks of a step, after sending the requests that `find` needs to find them."""
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))
         for task_or_outcome in tasks_found:
@@ -283,7 +283,7 @@ class Run:
             tokens[key] = error
 
     def _send_needed(self, needed: RequestNeededError) -> None:
-        """Send all iterations of a needed request, unless they were sent before.
+        """Send all iterations of a needed request that were not sent before.
 
         Raises the first failure.
         """

@@ -28,10 +28,10 @@ class Services(Helpers):
     raises OrgrestError if that fails. If it is None, files are not written. `history` records
     exchanges.
 
-    `person` is the user who can sign in, or None if no user is present. `logins` has the user's
-    logins and permissions. `ask` asks the user whether to continue. It is None if the user cannot
-    be asked. `on_message` shows the messages of a stream. `descriptions` contains the OpenAPI
-    descriptions that exchanges are checked against.
+    `person` is the user who can sign in, or None if no user is present. `logins` contains the
+    user's logins and permissions. `ask` asks the user whether to continue. It is None if the user
+    cannot be asked. `on_message` shows the messages of a stream. `descriptions` contains the
+    OpenAPI descriptions that exchanges are checked against.
     """
 
     client: Client | None = None
@@ -46,5 +46,5 @@ class Services(Helpers):
 
     @classmethod
     def of_user(cls, **services: Any) -> Self:
-        """Return these services, together with the secrets of the current user."""
+        """Return an object with these services and the secrets of the current user."""
         return cls(user_secrets=UserSecrets.of_user(), **services)

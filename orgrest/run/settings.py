@@ -58,7 +58,7 @@ class RetryPolicy:
 
 
 def may_pass(error: TransportError) -> bool:
-    """Return whether an error may disappear if the request is sent again.
+    """Return whether sending the request again might avoid an error.
 
     Redirect loops, invalid URLs and the end of the run are permanent errors.
     """
@@ -133,7 +133,7 @@ class Settings:
     write: bool = False
 
     def is_above(self, line: int | None) -> bool:
-        """Return whether a line is not below `until`.
+        """Return whether a line is at or above the line `until`.
 
         Lines are numbered from 1; None counts as line 1.
         """

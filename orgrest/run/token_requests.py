@@ -1,4 +1,4 @@
-"""Requests for the OAuth 2.0 tokens of a run, which are recorded with the tasks that need them."""
+"""Requests for OAuth 2.0 tokens in a run, recorded with the tasks that need the tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TokenRequests:
-    """Gets the tokens that the requests of a run need, each token once."""
+    """Gets the OAuth 2.0 tokens that the requests of a run need. Each is requested only once."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class TokenRequests:
         """Start without tokens.
 
         `numbers` yields the numbers of the run's requests. `person` is the user who can sign in, or
-        None if no user is present. `logins` contains the user's logins. If it is None, logins end
-        with the run. `document` is a pair: the path of the document, and whether it is a file.
-        Exchanges are appended to the last list in `exchanges`.
+        None if no user is present. `logins` contains the user's logins. If it is None, logins are
+        forgotten at the end of the run. `document` is a pair: the path of the document, and whether
+        it is a file. Exchanges are appended to the last list in `exchanges`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -115,7 +115,7 @@ class TokenRequests:
         return request
 
     def renewed(self, request: Request) -> tuple[str, Token] | None:
-        """Return the refused token in a request and a new token, or None without a new token.
+        """Return the refused token in a request and its replacement, or None without a replacement.
 
         Raises TransportError if the token server cannot be reached.
         """

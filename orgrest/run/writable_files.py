@@ -1,13 +1,13 @@
 """The files that documents may write: data files in their folder that orgrest itself created.
 
 The content may come from an untrusted server, and the name comes from the document. So only the
-suffixes of data files are allowed. Files that a tool could find by name (JSON, XML, text, archives
-...) must also contain the document's name: `api.org` writes `api-users.json` and
-`api-results/users.json`, which no tool looks for.
+suffixes of data files are allowed. If tools could find a file of this type by name (JSON, XML,
+text, archives ...), its name must also contain the document's name: `api.org` writes
+`api-users.json` and `api-results/users.json`, which no tool looks for.
 
-The digests of written files are stored in a file of the user (`$XDG_STATE_HOME/orgrest/written`),
-so that other files, and files that were edited later, are not overwritten. None of these limits
-apply below the folders of `--allow-write`.
+The digests of written files are stored in the user's state folder
+(`$XDG_STATE_HOME/orgrest/written`), so that other files, and files that were edited later, are not
+overwritten. None of these limits apply below the folders of `--allow-write`.
 """
 
 from __future__ import annotations

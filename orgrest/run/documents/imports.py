@@ -217,9 +217,9 @@ class Imports(RequestNames):
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
         """Return the request that a name in a source refers to, or None if no request has the name.
 
-        If several requests in the source's file have the name, the last of them that begins before
-        the offset `end` is returned, or else the first of them. If `end` is None, or if the
-        requests are in another file, the last of them is returned.
+        If several requests in the source's file have the name, returns the last of them that begins
+        before the offset `end`, or else the first of them. If `end` is None, or if the requests are
+        in another file, returns the last of them.
         """
         requests = self.named(source).get(name)
         if not requests:
@@ -230,7 +230,7 @@ class Imports(RequestNames):
         return requests[max(above - 1, 0)]
 
     def id_of(self, request: ParsedRequest) -> StepId:
-        """Return the identity that a request has in the run."""
+        """Return the identity of a request in the run."""
         file = self._of_sources.get(id(request.source), self.main)
         return StepId(str(file.path), request.span.start, name=request.name or "")
 
@@ -241,8 +241,8 @@ class Imports(RequestNames):
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
         """Yield the requests that a name in the request `using` may refer to.
 
-        If the name is that of `using` itself, `using` comes first, so its own response is used as
-        soon as there is one.
+        If `using` itself has the name, it comes first, so its own response is used as soon as there
+        is one.
         """
         if name == using.name:
             yield self.id_of(using)
@@ -251,7 +251,7 @@ class Imports(RequestNames):
             yield self.id_of(request)
 
     def imported_value(self, name: str) -> str | None:
-        """Return the value of a variable that the document or an imported file defines, or None."""
+        """Return a variable's value as defined in the document or an imported file, or None."""
         definition = self._variables.get(name)
         return None if definition is None else definition[1].value.text
 

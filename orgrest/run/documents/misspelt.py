@@ -1,4 +1,4 @@
-"""Finds probable spelling mistakes in Org documents, which would otherwise be ignored silently.
+"""Finds probable spelling mistakes in Org documents, which would otherwise go unnoticed.
 
 It checks the languages of blocks, header arguments, keywords, properties, and lines that begin
 blocks.
@@ -64,7 +64,7 @@ def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each directive of request files in a block.
+    """Yield (offset, reason) for each directive of request files that a block contains.
 
     Org documents treat such a line as a comment.
     """
@@ -89,7 +89,7 @@ def lines(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int,
 def header_arguments(
     document: OrgDocument, inherited: Inherited, blocks: Iterable[Block]
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line, reason) for each misspelt header argument of `blocks`."""
+    """Yield (line, reason) for each header argument of `blocks` that is probably misspelt."""
     for block in blocks:
         try:
             names = [f":{name}" for name in arguments_of(document, inherited, block).values]
@@ -105,7 +105,7 @@ def header_arguments(
 def unmarked(block: Block) -> Iterator[str]:
     """Yield a message for each header argument of a block that lacks its colon or is misspelt.
 
-    The properties above the block are checked, too.
+    The header arguments in the properties above the block are checked, too.
     """
     for text in (block.arguments, *block.headers):
         yield from _unmarked(text)
@@ -142,7 +142,7 @@ def _properties(block: Block) -> Iterator[str]:
 
 
 def _is_like_arguments(name: str) -> bool:
-    """Return whether a property's name is `header-args` or similar."""
+    """Return whether a property's name is `header-args` or resembles it."""
     begins = name.startswith("head") or name.endswith("args")  # the comparison is slow
     return begins and _alike(name, [_ARGUMENTS], 0.85) is not None
 
@@ -185,7 +185,7 @@ def _is_quoted(text: str, offset: int) -> bool:
 
 @lru_cache(1024)
 def _language(word: str) -> str | None:
-    """Return the request language that a word misspells, or None.
+    """Return the request language that a word probably misspells, or None.
 
     The name of another language, such as rust, does not count as a misspelling of rest.
     """

@@ -98,7 +98,8 @@ class OrgFile:
     def tasks(self, step: Step) -> list[Task | Outcome]:
         """Return the task for a step, or an outcome if its block is not sent.
 
-        Raises RequestNeededError until the blocks that the step's block refers to have been sent.
+        Raises RequestNeededError as long as the block refers to other blocks that have not been
+        sent.
         """
         now = self.editor.now(step.source)
         if now is None:
@@ -141,7 +142,7 @@ class OrgFile:
         return outcome
 
     def place(self, task: Task, outcome: Outcome) -> Outcome:
-        """Insert the result of a task into the document, and return the changed outcome.
+        """Insert the result of a task into the document, and return the task's updated outcome.
 
         Raises OrgrestError if the result cannot be inserted, and RequestNeededError if the block
         that `:post` names must be sent first.

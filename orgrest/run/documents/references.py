@@ -36,10 +36,10 @@ class References:
         *,
         complete: bool,
     ) -> None:
-        """Look up data in the document of `editor`, and responses in `results`.
+        """Prepare to look up data in the document of `editor`, and responses in `results`.
 
-        `by` identifies the referring block. If `complete` is true, a response is needed in dry
-        runs, too.
+        `by` identifies the referring block. If `complete` is true, responses are required even in
+        dry runs.
         """
         self._editor = editor
         self._results = results
@@ -67,8 +67,9 @@ class References:
     def outcome(self, block: Block, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a request block.
 
-        With `variables`, each reference sends the block again. Raises RequestNeededError if the
-        block has not been sent yet, and the block's own error if it failed.
+        If there are `variables`, the block is sent again for each reference. Raises
+        RequestNeededError if the block has not been sent yet, and the block's own error if it
+        failed.
         """
         step = self._editor.id_of(block)
         if variables or step is None:

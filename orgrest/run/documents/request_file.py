@@ -1,8 +1,8 @@
 """A request file in a run. Each request becomes a task, and the file is not changed.
 
-A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, when the
-first of them needs it. Other files are imported for their requests and variables. A `run` line
-sends requests at its position.
+If other requests refer to a request (`{{login.response...}}`, `# @ref login`), it is sent once,
+when it is first needed. Other files are imported for their requests and variables. A `run` line
+sends the requests that it names in its place.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class RequestFile:
         yield self._task(self.names.request(needed.key))
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
-        """Save responses to the files that the request names, and return the outcome.
+        """Save responses to the files that the request specifies, and return the outcome.
 
         Results are not inserted into request files.
         """
@@ -183,9 +183,10 @@ class RequestFile:
     def _found(
         self, item: Import, source: Source, file: File | None
     ) -> Sequence[ParsedRequest | Import]:
-        """Return the items that a `run` line sends. Raises OrgrestError if they do not exist.
+        """Return the requests and `run` lines that a `run` line sends.
 
-        The items are in `file`, or in the file of the line itself if `file` is None.
+        They are in `file`, or in the file of the line itself if `file` is None. Raises OrgrestError
+        if they do not exist.
         """
         broken = {id(failure.own): failure.error for failure in self.names.broken}
         if item.path is not None and file is None:
@@ -267,7 +268,7 @@ def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
 
 
 def same_name(request: ParsedRequest, first: ParsedRequest) -> str:
-    """Return a warning about a request that has the same name as the `first`."""
+    """Return a warning that a request has the same name as the request `first`."""
     return (
         f"the request at line {position(first)} is also named {request.name}: both are sent, "
         "and references to the name use the closest one above them"

@@ -68,7 +68,7 @@ class ResultWriter:
         return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
 
     def place(self, block: Block, task: Task, outcome: Outcome, references: References) -> Outcome:
-        """Insert the result of a task below its block, and return the changed outcome.
+        """Insert the result of a task below its block, and return the task's updated outcome.
 
         `references` looks up the block that ``:post`` names. Raises OrgrestError if the result
         cannot be inserted.

@@ -94,10 +94,10 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
 
 
 def _may_be_misspelt(document: OrgDocument, blocks: Sequence[Block]) -> bool:
-    """Return whether anything in a document could be a misspelt request.
+    """Return whether a document might contain a misspelt request.
 
-    This cheap check returns False for a document whose source blocks are all requests with known
-    header arguments, if it has no calls, properties or unusual keywords.
+    This check is fast. It returns False if all source blocks are requests, all header arguments are
+    known, and there are no calls, properties or unusual keywords.
     """
     source_blocks = [block for block in document.blocks if block.kind == "block"]
     return (
@@ -123,7 +123,7 @@ def _misspelt(
     blocks: Sequence[Block],
     inside: Sequence[tuple[int, int]],
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line, reason) for everything outside results that resembles a part of a request.
+    """Yield (line, reason) for everything that resembles a part of a request, outside of results.
 
     `inside` contains the spans of the results.
     """
@@ -170,7 +170,7 @@ def _requests(
 
 
 def _nameless(document: OrgDocument) -> list[Block]:
-    """Return the calls whose block does not exist."""
+    """Return the calls that name a block that does not exist."""
     return [
         block
         for block in document.blocks
@@ -210,7 +210,7 @@ def languages_of(document: OrgDocument, settings: Settings) -> frozenset[str]:
 def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield (line, reason) for each language whose blocks are ignored in a document.
 
-    Documents for restclient ignore blocks in http and rest.
+    In documents for restclient, blocks in http and rest are ignored.
     """
     for language in sorted(ALL_LANGUAGES - languages):
         lines = [b.line for b in document.blocks if b.call is None and b.language == language]
@@ -239,7 +239,7 @@ def _tags(text: str, block: Block) -> frozenset[str]:
 
 
 def _noted(block: Block, notices: list[str]) -> bool:
-    """Add a notice that a block was not sent because it may come from a server.
+    """Add a notice that a block was not sent, because it may be part of a response.
 
     Always returns True.
     """
@@ -308,7 +308,7 @@ def result_spans(
 ) -> list[tuple[int, int]]:
     """Return the spans of the old results of `blocks`, in order.
 
-    Blocks inside results are not the user's own requests. Results that evaluation would keep are
+    Blocks in these spans are not the user's own requests. Results that evaluation would keep are
     left out.
     """
     spans: list[tuple[int, int]] = []

@@ -81,9 +81,10 @@ class VerbTree:
         )
 
     def is_request(self, block: Block) -> bool:
-        """Return whether the text of a heading is a request, not a template for headings below it.
+        """Return whether the text of a heading is a request, not a template for its subheadings.
 
-        Text without a method is sent only if it inherits a method and there is no heading below it.
+        Text without a method is a request only if it inherits a method and the heading has no
+        subheadings.
         """
         parsed = self._read(block)
         if parsed.method or parsed.problems:

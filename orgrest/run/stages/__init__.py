@@ -2,8 +2,8 @@
 
 Each row of a table names a feature and a function. Only requests with that feature go through the
 stage, and only then is its module imported. The features of a request are in `Job.features`, and ""
-means all requests. A function that needs other requests yields these needs. If a stage or a
-directive declines the request, the later stages are skipped.
+means all requests. A function yields a NeededError for each token or response that it needs. If a
+stage or a directive declines the request, the later stages are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BEFORE: Final[tuple[tuple[str, str], ...]] = (
     ("scripts", ".stages.scripts.before"),
     ("directives", ".directives.act"),
 )
-"""Stages for a request as written.
+"""The stages for a request as written, before its placeholders are replaced.
 
 They run once, even if the request is sent for each element of a list.
 """
@@ -53,7 +53,7 @@ PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview")
 def do(job: Job) -> Needing[Outcome]:
     """Send the requests of a job's task in order, and return the outcome, even after a failure.
 
-    The needs that must be met first are yielded.
+    Yields a NeededError for each token or response that is needed first.
     """
     task = job.task
     token_requests = job.work.asked
@@ -81,9 +81,9 @@ def do(job: Job) -> Needing[Outcome]:
 
 
 def _check(parsed: ParsedRequest) -> None:
-    """Raise the first problem of a request as written.
+    """Raise the first of the problems that were found when a request was parsed, if any.
 
-    The check happens before the request is sent, and before other requests are sent for it.
+    This happens before the request is sent, and before other requests are sent for it.
     """
     if parsed.problems:
         raise parsed.problems[0]
@@ -112,7 +112,7 @@ def _function(stage: str) -> Callable[[Job], Needing[None] | None]:
 
 
 def _through(stages: Iterable[tuple[str, str]], job: Job) -> Needing[bool]:
-    """Run these stages for the job's request. Return False if the request was declined.
+    """Run these stages for the job's request. Returns False if the request was declined.
 
     If a stage fails after the response has arrived, the assertions are checked before the error is
     raised.

@@ -1,4 +1,4 @@
-"""Rejects directives that are only allowed with an option of the run."""
+"""Rejects directives that the user must allow with an option of the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check(job: Job) -> None:
-    """Raise OrgrestError if a directive is not allowed, even in a dry run."""
+    """Raise OrgrestError if the user did not allow a directive. This applies to dry runs, too."""
     parsed, settings = job.parsed, job.work.settings
     if parsed.directive("no-reject-unauthorized") and not settings.insecure:
         raise EvaluationError(

@@ -1,4 +1,4 @@
-"""Binds a request to the hosts that its secrets may be sent to."""
+"""Restricts a request that contains secrets to the hosts that they may be sent to."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def bind_secrets(job: Job) -> None:
 def bound(request: Request, secrets: Secrets) -> Request:
     """Return a request in which all occurrences of bound secrets are recorded, in any encoding.
 
-    The known occurrences stay, since the request may contain a secret that a server returned.
-    Raises ExpansionError if a secret may not be sent to the request's URL.
+    Occurrences that are already recorded are kept, since the request may contain a secret that a
+    server returned. Raises ExpansionError if a secret may not be sent to the request's URL.
     """
     from orgrest.http.transport.wire import check_destination
     from orgrest.rendering.masking import spelled_in

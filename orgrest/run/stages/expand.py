@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def expand(job: Job) -> Needing[None]:
-    """Complete the job's request, after yielding the requests that it refers to.
+    """Replace the placeholders of the job's request, after yielding the requests it refers to.
 
     Raises ExpansionError if a placeholder has no value.
     """

@@ -60,7 +60,7 @@ def judge(job: Job) -> Needing[None]:
 def verdicts(
     job: Job, assertions: tuple[Assertion, ...], response: Response
 ) -> Needing[list[Verdict]]:
-    """Return the verdicts of some of the request's assertions on a response."""
+    """Return the verdicts of the given assertions of the job's request on a response."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     from orgrest.http.assertions import judge as judged
     from orgrest.http.assertions.judging import unjudged
@@ -165,7 +165,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 
 
 def _wrong_by_schema(context: Context, value: Any, path: str) -> str:
-    """Return a value's errors under the JSON Schema in the file `path`, or "" if it is valid."""
+    """Return the errors in a value according to the JSON Schema in the file `path`, or ""."""
     schemas: dict[str, Any] = {}
     _read_schema(context, path, schemas)
     errors = context.engine.validate(value, schemas, path)
@@ -173,7 +173,7 @@ def _wrong_by_schema(context: Context, value: Any, path: str) -> str:
 
 
 def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:
-    """Read a schema and all files that it refers to into `schemas`."""
+    """Read a schema, and all files that it refers to, into the dict `schemas`."""
     if path in schemas:
         return
     if len(schemas) >= MOST_SCHEMAS:

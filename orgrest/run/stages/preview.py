@@ -1,4 +1,4 @@
-"""The stage of a dry run that replaces sending: it records the completed request."""
+"""The stage that a dry run has instead of sending: it records the completed request."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Renders a response as a result: text and files, for the document or the terminal.
 
-If rendering cannot add notes, the response is not rendered until its result is needed.
+If rendering is certain not to add notes, it is put off until the result is needed.
 """
 
 from __future__ import annotations
@@ -58,5 +58,5 @@ def render(job: Job) -> None:
 def _rendered(
     rendered: Rendered, render: Callable[..., Rendered], secrets: frozenset[str] | None = None
 ) -> Rendered:
-    """Return the rendered response, or render it again to mask other `secrets`."""
+    """Return the rendered response. If `secrets` are given, render it again with these masked."""
     return rendered if secrets is None else render(secrets=secrets)

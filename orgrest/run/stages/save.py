@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def save(job: Job) -> Needing[None]:
-    """Add the files that the request saves to the job's files.
+    """Add to the job the files that the request saves its response to.
 
     Raises OrgrestError if the document may not write one of them.
     """

@@ -38,11 +38,12 @@ def as_written(parsed: ParsedRequest) -> Request:
 def rewritten(
     parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
 ) -> ParsedRequest:
-    """Return a request, as changed by the script above it. `code` is the source of the script.
+    """Return a request with the changes that the script above it made.
 
-    Only placeholders that occur in the request or in the script itself are replaced, so that
-    placeholders in text from a response cannot reveal other values. Raises OrgrestError for a
-    change that cannot be sent, or if the script inserts a `{{name}}` from elsewhere.
+    `code` is the source of the script. Only placeholders that occur in the request or in the script
+    itself are replaced, so that placeholders in text from a response cannot reveal other values.
+    Raises OrgrestError for a change that cannot be sent, or if the script inserts a `{{name}}` from
+    elsewhere.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]

@@ -1,9 +1,9 @@
 """The files that a script loads with `require`: scripts beside the document, and npm packages.
 
-The files are read before the script runs, since a script cannot access files. They are found by the
-calls of `require` with a constant name, in the script and, recursively, in these files. Names are
-resolved as in Node (https://nodejs.org/api/modules.html), but only to files that the document may
-read. Packages are in a folder `node_modules`.
+The files are read before the script runs, since a script cannot access files. To find them, the
+script and, recursively, the files it requires are searched for calls to `require` with a constant
+name. Names are resolved as in Node (https://nodejs.org/api/modules.html), but only to files that
+the document may read. Packages are in a folder `node_modules`.
 """
 
 from __future__ import annotations
@@ -68,12 +68,15 @@ def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, Scr
 
 
 def _key(path: Path, folder: Path) -> str:
-    """Return the path that scripts see. It is relative, to reveal nothing about the machine."""
+    """Return the path by which scripts know a file.
+
+    It is relative to `folder`, so that it reveals nothing about the machine.
+    """
     return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 def _names(code: str, folder: Path, context: Context) -> dict[str, Path]:
-    """Return the files that a source in `folder` requires, by name.
+    """Return the files that a source in `folder` requires, by the name in `require`.
 
     Names without a file are left out.
     """
@@ -92,7 +95,10 @@ def _resolve(name: str, folder: Path, context: Context) -> Path | None:
 
 
 def _file(path: Path, context: Context) -> Path | None:
-    """Return the file for a required path, which may omit the suffix or be a package's folder."""
+    """Return the file for a required path, or None.
+
+    The path may omit the suffix or be the folder of a package.
+    """
     for candidate in _candidates(path):
         try:
             return context.locate(str(candidate))

@@ -1,6 +1,7 @@
-"""The scripts of request files that run before and after a request.
+"""Runs the scripts of request files before and after a request.
 
-They run in a separate engine process (`http.scripts`), which is started by the first script.
+The scripts run in a separate engine process (`http.scripts`), which is started for the first
+script.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def before(job: Job) -> Needing[None]:
 
 
 def prepare(job: Job) -> Needing[None]:
-    """Run the scripts of a request's document that run only once. Raises their errors.
+    """Run the scripts of a request's document that run only once. Raises OrgrestError if one fails.
 
-    Their log and tests are reported with the first request.
+    Their log messages and tests are reported with the first request.
     """
     for script in _of(job.parsed, "before"):
         if script.runs == "once":
@@ -101,7 +102,7 @@ def after(job: Job) -> Needing[None]:
 
 
 def _once(job: Job, script: Script) -> Needing[bool]:
-    """Run a script that belongs to no request, unless it has already run.
+    """Run a script that belongs to the whole document, unless it has already run.
 
     Returns whether the script cancels all requests. If it failed, the error is raised for each
     request.
@@ -223,7 +224,7 @@ def _run(
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Record the variables, output and tests of a script, even of one that failed."""
+    """Record the variables, output and tests of a script, even if the script failed."""
     context, all_secrets = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)
@@ -297,7 +298,7 @@ def _sent(
 
 
 def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
-    """Yield the scripts of a request for the given moments, in the order in which they run."""
+    """Yield the scripts of a request that run at these moments, in the order of execution."""
     for moment in moments:
         for script in (*parsed.shared_scripts, *parsed.scripts):
             if script.when == moment:
@@ -361,7 +362,7 @@ def _turn(context: Context) -> int:
 
 
 def _value(text: str) -> Any:
-    """Return a variable's value for scripts. A string with a JSON object or list is parsed."""
+    """Return a variable's value for scripts. A JSON object or list in a string is parsed."""
     if text[:1] not in "{[":
         return text
     try:

@@ -32,8 +32,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 def send(job: Job) -> Needing[None]:
     """Get a response, and send the request again until all `eventually` assertions hold.
 
-    If the time of the assertions runs out, the last response is used. Raises OrgrestError if there
-    is no response.
+    If they do not hold in time, the last response is used. Raises OrgrestError if there is no
+    response.
     """
     waited = tuple(assertion for assertion in job.parsed.assertions if assertion.within is not None)
     job.response = (yield from _settled(job, waited)) if waited else _retried(job)
@@ -43,8 +43,8 @@ def send(job: Job) -> Needing[None]:
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
     """Return the first response for which all assertions in `waited` hold.
 
-    If the time of a failing assertion runs out, the last response is returned. A request without a
-    response is repeated for the shortest time of all assertions.
+    If a failing assertion's time limit is reached, the last response is returned. A request that
+    gets no response is repeated up to the shortest time limit of all assertions.
     """
     from orgrest.run.stages.judge import verdicts
 
@@ -92,7 +92,7 @@ def _retried(job: Job) -> Response:
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
-    """Return a request with a new token instead of the refused token, or None if that failed."""
+    """Return a request with a new token in place of the refused one, or None without a new one."""
     renewal, secrets = tokens.renewed(request), job.context.secrets
     if renewal is None:
         return None

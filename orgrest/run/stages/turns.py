@@ -46,7 +46,7 @@ _EACH: Final = compiled(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
     """Yield the tasks of a loop, or an outcome for a request that is not sent.
 
-    Needs that must be met first are also yielded.
+    Also yields a NeededError for each token or response that is needed first.
     """
     task, parsed, context = job.task, job.parsed, job.context
     disabled, loop = parsed.directive("disabled"), parsed.directive("loop")
@@ -167,7 +167,7 @@ def _parsed(text: str) -> Any:
 def of_elements(job: Job) -> Needing[list[Context]]:
     """Return a context for each iteration over a list.
 
-    If the list is empty, the job's request is declined. Raises EvaluationError like `contexts`.
+    If the list is empty, the job's request is declined. Raises the errors of `contexts`.
     """
     turns = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))
     if not turns:

@@ -1,1 +1,1 @@
-"""Documents as tests: finding them, running them in concurrent jobs, and recording each request."""
+"""Runs documents as tests: finds them, runs them in concurrent jobs, and records each request."""

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ENDINGS = (".org", ".http", ".rest")
-"""The suffixes of the documents that are searched for in folders."""
+"""The suffixes of the documents that are looked for in folders."""
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 def find(paths: Iterable[str]) -> list[str]:
     """Return the files that the names, folders and patterns in `paths` refer to.
 
-    The files are in this order and without duplicates. Folders are searched recursively, except for
-    hidden folders and folders of packages. Raises OrgrestError if nothing is found.
+    The files are in the order of `paths`, without duplicates. Folders are searched recursively,
+    except for hidden folders and folders of packages. Raises OrgrestError if nothing is found.
     """
     files_found: dict[str, None] = {}
     for name in paths:

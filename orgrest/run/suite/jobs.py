@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 _PAUSE = 0.05
-"""The time in seconds between two checks for messages. Waking up for each would be too slow."""
+"""The time in seconds between two checks for messages. Waking up for each message is too slow."""
 
 
 @classes.frozen
 class _Message:
     """A message from a job: the outcome of a request, or the end of a document.
 
-    `number` is the number of the `Unit`. At the end of a document, `done` is true, and `unreadable`
-    or `error` is the reason for a failure.
+    `number` is the number of the `Unit`. When the run of a document ends, `done` is true or, if an
+    exception ended it, `error` is set. `unreadable` is the reason why a document could not be read.
     """
 
     number: int
@@ -86,7 +86,7 @@ class SuiteRun:
         self._lock = threading.Lock()
 
     def briefs(self) -> Iterator[Brief]:
-        """Run all documents, and yield the outcome of each request, in order."""
+        """Run all documents, and yield a short record of each request, in order."""
         for _ in range(self._jobs):
             # The threads are daemons, so a second Ctrl-C ends the process immediately.
             threading.Thread(target=self._job, daemon=True).start()
@@ -100,7 +100,7 @@ class SuiteRun:
             yield from self._unreported(unit)
 
     def abandon(self) -> Iterator[Brief]:
-        """Record the steps that are in progress or not started. Yield the unreported outcomes."""
+        """Record all steps in progress or not started, and yield all unreported outcomes."""
         control = self._control
         control.abandon()
         self._receive()

@@ -93,7 +93,7 @@ class Spool:
 
 
 def _alone(path: Path) -> IO[bytes]:
-    """Open and empty a file, unless another run is writing to it. Raises FileError or OSError."""
+    """Open and empty a file that no other run is writing to. Raises FileError or OSError."""
     number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     stream = os.fdopen(number, "r+b", buffering=0)
     try:

@@ -1,4 +1,4 @@
-"""Summaries of a run: of each request while it is in progress, and the totals at its end."""
+"""Summaries of test runs: of each request during the run, and of the totals at the end."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class Brief:
     """A short form of the record of a request.
 
     `unit` is the number of the document's run. `place` is the file and line, `title` names the
-    request, and `why` has the reasons for its failure, one line each. `assertions` is the number of
-    assertions checked, including tests in scripts. `notes` contains other messages for the user.
+    request, and `why` contains the reasons for its failure, one line each. `assertions` is the
+    number of assertions checked, including tests in scripts. `notes` contains other messages for
+    the user.
     """
 
     unit: int

@@ -47,7 +47,7 @@ class Unit:
 
 
 class Opened:
-    """A document that was read and planned, with the steps that have no record yet."""
+    """A document that has been read and planned, and the steps that still have no record."""
 
     def __init__(self, unit: Unit, settings: Settings, services: Services) -> None:
         """Read and plan the document. Raises OrgrestError if that fails."""
@@ -109,7 +109,7 @@ class Opened:
         return record.without_request(self._place, outcome, reason, step=step, title=title)
 
     def save(self) -> None:
-        """Save the results in the document if the settings say so. Raises FileError."""
+        """Save the results in the document if the settings ask for it. Raises FileError."""
         if self._saves:
             self._file.save(self.run.text)
 
