@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _START = 4  # the number of first characters by which strings are looked up
 _LONGEST = 256  # characters; longer strings are searched for one after the other
-_MOST_LENGTHS = 16  # the maximum number of lengths of strings with the same start
+_MOST_LENGTHS = 16  # the maximum number of different lengths of strings with the same start
 _FEW = 300  # up to this number of strings, searching for one after the other is faster
 
 V = TypeVar("V")
@@ -34,7 +34,7 @@ class Index(Generic[AnyStr, V]):
 
     def __init__(self) -> None:
         self._values: dict[AnyStr, V] = {}
-        self._lengths: dict[AnyStr, tuple[int, ...]] = {}  # of the strings, by their start
+        self._lengths: dict[AnyStr, tuple[int, ...]] = {}  # lengths of strings, by their start
         self._others: dict[AnyStr, None] = {}  # searched for one after the other
 
     def get(self, text: AnyStr) -> V | None:

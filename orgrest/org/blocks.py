@@ -80,12 +80,12 @@ class Block:
     (see `orgrest.org.verb`). The name of such a request is the title of the heading, and its body
     is the text below.
 
-    `start` and `end` are the offsets of the element, without its affiliated keywords and trailing
-    newline. `line` is the index of its first line. The lines of a block's body have the indexes
-    from `first` up to but excluding `last`. `arguments` are the header arguments written in the
-    element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order. `result`
-    is the index of the line with a results keyword directly above the block, or None. A block with
-    such a keyword is itself a result, or is in the place of one.
+    `start` and `end` are the offsets of the element, without its affiliated keywords and the
+    trailing newline. `line` is the index of its first line. The lines of a block's body have the
+    indexes from `first` up to but excluding `last`. `arguments` are the header arguments written in
+    the element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order.
+    `result` is the index of the line with a results keyword directly above the block, or None. A
+    block with such a keyword is itself a result, or it is where a result would be.
     """
 
     kind: str

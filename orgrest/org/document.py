@@ -62,7 +62,7 @@ class OrgDocument(Elements):
     def __init__(self, text: str, before: OrgDocument | None = None) -> None:
         r"""Parse `text`, whose line ends are ``\n``.
 
-        Unchanged sections are taken over from `before`, the previous version of the document.
+        Unchanged sections are reused from `before`, the previous version of the document.
         """
         starts = [0, *[match.start() + 1 for match in _HEADING.finditer(text)]]
         if syntax.HEADING.match(text):
@@ -269,7 +269,7 @@ class OrgDocument(Elements):
         """
         if block.kind == "heading":
             limit = blank = block.region.limit
-            # A result right below the text is where the next heading was.
+            # If a result follows the text directly, the text had no blank lines at its end.
             if block.last < limit and not self.lines[block.last].strip(" \t"):
                 while not self.lines[blank - 1].strip(" \t"):
                     blank -= 1

@@ -14,7 +14,7 @@ from orgrest import classes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Mutually exclusive words of :results; the third group says how a new result joins the old one.
+# Mutually exclusive words of :results. The third group determines what becomes of the old result.
 GROUPS = (
     frozenset({"file", "list", "vector", "table", "scalar", "verbatim"}),
     frozenset({"raw", "html", "latex", "org", "code", "pp", "drawer", "link", "graphics"}),
@@ -32,7 +32,7 @@ DEFAULTS = (
     (":tangle", "no"),
 )
 REQUEST_DEFAULTS = ((":results", "raw"),)
-HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # which users of verb write on their blocks
+HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # as users of verb write on their blocks
 
 
 @classes.frozen
@@ -185,7 +185,7 @@ _ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "
 
 
 def resembled(name: str) -> str | None:
-    """Return the known header argument that an unknown name probably stands for, or None."""
+    """Return the known header argument that an unknown name probably means, or None."""
     from difflib import get_close_matches
 
     words = {name: name for name in KNOWN} | _ASSERTING

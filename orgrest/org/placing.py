@@ -56,7 +56,7 @@ def place(
     head = "" if document.lines[result.keyword + 1 :] else "\n"
     new = indent(text, result.column)
     if digest is not None and result.hash != digest:
-        if result.hash is None:  # not cached before, so only what Org would remove is its result
+        if result.hash is None:  # not cached before: only an element that Org would remove counts
             end = _old_end(document, result, new, end, prose=prose)
         elif end == result.end:
             end = _element_end(document, result)
@@ -68,7 +68,7 @@ def place(
     end = _old_end(document, result, new, end, prose=prose)
     gap = _gap(document, text, result.column, document.line_of(end))
     if not new and start < end and document.text[end : end + 1].strip():
-        gap = "\n"  # keeps the text below from being read as the result
+        gap = "\n"  # keeps the text below from becoming the result
     return Edit(start, end, head + new + gap)
 
 
@@ -213,7 +213,7 @@ def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
 
 
 def _holds_request(document: OrgDocument, result: Result) -> bool:
-    """Return whether there is a request block of the user below a results keyword.
+    """Return whether one of the user's request blocks is below a results keyword.
 
     The block may be in a list that continues the result's list.
     """

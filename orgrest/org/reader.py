@@ -75,14 +75,15 @@ class _Reader:
         self._text = text
         self._lines = lines
         self._starts: list[int] = []
-        # the region around the line: the line that ends it, the bullet columns of the list items,
-        # whether it is a footnote, the containers; then a stack of the same for the outer regions
+        # The region around the current line: the line that ends it, the bullet columns of its list
+        # items, whether it is a footnote, and its containers. `_outer` is a stack of the same
+        # values for the enclosing regions.
         self._limit = len(self._lines)
         self._items: list[int] = []
         self._footnote = False
         self._inside: tuple[tuple[str, int], ...] = ()
         self._outer: list[tuple[int, list[int], bool, tuple[tuple[str, int], ...]]] = []
-        self._above: list[int] = []  # the lines of affiliated keywords right above
+        self._above: list[int] = []  # the affiliated keywords directly above
 
     def read(self) -> None:
         """Parse all lines."""

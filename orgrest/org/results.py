@@ -54,7 +54,7 @@ def result_of(document: OrgDocument, block: Block) -> Result | None:
         keywords.append(keywords[-1] + 1)
     last = keywords[-1]
     if last >= block.region.limit or not document.lines[last].strip(" \t"):
-        keywords = [line]  # keywords with nothing below them belong to nothing
+        keywords = [line]  # no element follows the keywords
     for at in keywords:
         keyword = _results_keyword(document.lines[at])
         if keyword is not None and not keyword[1] and keyword[0] is not False:

@@ -97,7 +97,7 @@ PLAIN_ENDINGS = frozenset(
         ".dat",
     ]
 )
-"""The suffixes of files that every tool treats as plain data, whatever their base name is."""
+"""The suffixes of files that every tool treats as plain data, regardless of the base name."""
 DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
     [
         ".json",

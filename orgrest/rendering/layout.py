@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.arguments import Arguments
 
-_MAX_CELLS = 1_000_000  # larger tables (also after alignment) are not aligned
+_MAX_CELLS = 1_000_000  # larger tables, and tables that padding would make larger, are not aligned
 _OF_DATA = frozenset(LANGUAGES.values()) | {
     *("ascii", "beamer", "man", "md", "odt", "texinfo"),  # the formats that Org exports to
     *("conf", "csv", "diff", "graphql", "json", "latex", "log", "ob-verb-response", "org", "toml"),
@@ -101,7 +101,7 @@ def show(
     if "code" in words and not bare and "wrap" not in arguments:
         return RenderedResult("".join(blocks))  # already a source block
     text = "".join(values if bare else blocks)
-    loose = bare and not is_plain(text)  # a source block would delimit it
+    loose = bare and not is_plain(text)  # otherwise, a source block delimits it
     if len(values) > 1 and not _delimited(arguments):
         return _drawer(text, loose)
     if _shaped(arguments):
@@ -183,7 +183,7 @@ def returned(
     texts: Sequence[str],
     language: str,
 ) -> tuple[Returned, tuple[str, ...], bool]:
-    """Return the value of a Babel function from which Org writes the same result as `show`.
+    """Return a Babel function's result, from which Org writes the same text as `show`.
 
     Also returns the notes, and whether the result is prose, as in `RenderedResult`. `texts` are the
     responses with their heads as comments. The other parameters are as in `show`.
@@ -285,7 +285,7 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 def _is_of_data(source: Sequence[str]) -> bool:
     """Return whether a source block contains data, so that it is never run or tangled.
 
-    `source` contains the words after `#+begin_src`. These may be only the name of a data language.
+    `source` contains the words after `#+begin_src`: none, or only the name of a data language.
     """
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 
@@ -323,7 +323,10 @@ def _items(text: str) -> list[str]:
 
 
 def _inert_items(text: str, bare: bool) -> list[str]:
-    """Return the lines of `text` as items, each plain or verbatim. Raises _LiveError."""
+    """Return the lines of `text` as items, each plain or verbatim.
+
+    Raises _LiveError if that is impossible.
+    """
     return [_item(line, bare) for line in _items(text)]
 
 
@@ -342,7 +345,10 @@ def table(text: str) -> str:
 
 
 def _inert_rows(text: str) -> list[list[str] | None]:
-    """Return the rows in `text`, with each cell plain or verbatim. Raises _LiveError."""
+    """Return the rows in `text`, with each cell plain or verbatim.
+
+    Raises _LiveError if that is impossible.
+    """
     return [None if row is None else [_inert_cell(cell) for cell in row] for row in _rows(text)]
 
 
@@ -414,7 +420,10 @@ def _cell(text: str) -> str:
 
 
 def _inert_cell(line: str) -> str:
-    """Return the text of a cell as plain or verbatim text, without bars. Raises _LiveError."""
+    """Return the text of a cell as plain or verbatim text, with bars escaped.
+
+    Raises _LiveError if that is impossible.
+    """
     if not is_plain_inside(line) or _SPECIAL_CELL.match(line):
         line = _inert(line)
     return line.replace("|", "\\vert{}")

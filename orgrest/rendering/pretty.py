@@ -204,7 +204,7 @@ def _json_value(
         else:
             raise _NotUnderstoodError
         if (may_close and mark not in ("]", "}")) or last == ",":
-            depth = len(closers) - (mark in ("[", "{"))  # a bracket is above its content
+            depth = len(closers) - (mark in ("[", "{"))  # brackets are indented less
             piece = f"\n{'  ' * depth}{piece}"
         may_close = mark in ("[", "{") if mark else False
         out.write(piece)

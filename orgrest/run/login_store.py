@@ -106,10 +106,10 @@ class LoginStore:
 
     @contextlib.contextmanager
     def locked(self, key: str) -> Iterator[None]:
-        """Return a context in which no other process refreshes the login.
+        """Return a context manager during which no other process refreshes the login.
 
-        The context is entered without a lock on systems without file locks (Windows, some file
-        systems), and if another process holds the lock for more than a minute.
+        It is entered without a lock on systems without file locks (Windows, some file systems), and
+        if another process holds the lock for more than a minute.
         """
         try:
             import fcntl

@@ -50,8 +50,8 @@ class Exchange:
     `variables` contains the variables that the request uses.
 
     `earlier` contains, in order, the other exchanges that the request needed, each with its
-    `reason`: requests for tokens and by scripts, earlier attempts, and the redirects and challenges
-    that led to `sent`, the request that got the response.
+    `reason`: requests for tokens, requests by scripts, earlier attempts, and the redirects and
+    challenges that led to `sent`, the request that got the response.
     """
 
     request: Request

@@ -227,7 +227,7 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
 
 
 def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
-    """Return header lines with credentials and cookies masked, wherever their values come from."""
+    """Return header lines with credentials and cookies masked, regardless of their source."""
     return [
         [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
         for name, value in headers

@@ -102,7 +102,7 @@ class RequestResults:
 
     @contextmanager
     def needing(self, step: StepId) -> Iterator[None]:
-        """Return a context in which a step is in progress.
+        """Return a context manager that marks a step as in progress.
 
         Raises EvaluationError if the step needs its own response, or if too many steps wait for
         other steps.

@@ -4,9 +4,8 @@ A `Run` carries out the steps of a document's plan: the request blocks, calls an
 an Org document from top to bottom, or the requests of a request file. It yields an `Outcome` for
 each step. Its `text` is the document with all results so far. Request files do not contain results.
 
-While a step is in progress, it yields a `NeededError` for each token, and each response to another
-request, that it needs. The run sends such a request first, as a separate step, so that a single
-loop sends all requests of the document.
+If a step needs a token or the response to another request, it yields a `NeededError`. The run sends
+such a request first, as a separate step, so that a single loop sends all requests of the document.
 
 An error in one block leaves its old result unchanged and does not stop the other blocks. A block
 that other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT
@@ -262,7 +261,7 @@ class Run:
         except StopIteration as end:
             value: _Value = end.value
             return value
-        raise AssertionError  # such a generator yields only needs
+        raise AssertionError  # such a generator yields only NeededErrors
 
     def _failure(self, needed: NeededError) -> OrgrestError | None:
         """Send a needed request or get a needed token. Return the error, or None on success."""

@@ -2,7 +2,7 @@
 
 If other requests refer to a request (`{{login.response...}}`, `# @ref login`), it is sent once,
 when it is first needed. Other files are imported for their requests and variables. A `run` line
-sends the requests that it names in its place.
+sends the requests that it names at its own position in the file.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
         request, response = exchange
         log = context.engine.run(code, host, script_input, without_secrets(request), response).log
         value = json.loads(log[-1])[0] if log else None  # in a list, undefined is null
-        for text in _texts(value):  # the reason of a failure shows them
+        for text in _texts(value):  # the reason for a failure shows them
             context.secrets.computed(text, held)
         return value
 

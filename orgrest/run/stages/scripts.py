@@ -146,7 +146,7 @@ def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret])
 
 @contextlib.contextmanager
 def _previewed(job: Job) -> Iterator[None]:
-    """Return a context in which an error becomes a note if this is a dry run.
+    """Return a context manager that, in a dry run, turns an error into a note.
 
     Scripts may fail in a dry run because it has no responses.
     """
@@ -348,7 +348,7 @@ def _at_line(
 
 @contextlib.contextmanager
 def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
-    """Return a context that adds the script's position in the document to errors."""
+    """Return a context manager that adds the script's position in the document to errors."""
     try:
         yield
     except OrgrestError as error:

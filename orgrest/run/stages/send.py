@@ -92,7 +92,7 @@ def _retried(job: Job) -> Response:
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
-    """Return a request with a new token in place of the refused one, or None without a new one."""
+    """Return a request with its refused token replaced, or None if no new token was obtained."""
     renewal, secrets = tokens.renewed(request), job.context.secrets
     if renewal is None:
         return None
