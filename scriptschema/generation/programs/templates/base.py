@@ -33,8 +33,9 @@ OWN: Final = len(DEFAULT.customs)
 _LARGE: Final = 8
 """An alternative with at least this many nodes is compiled only when it is first chosen."""
 
-Part: TypeAlias = tuple[Build, int, int]
-"""An optional part: the function that builds it, its fixed number of nodes, its holes' weight."""
+Part: TypeAlias = tuple[Build, int, int, int]
+"""An optional part: the function that builds it, its fixed number of nodes, its holes' weight, and
+the usual number of further nodes in its own optional parts."""
 
 
 @attrs.frozen
@@ -78,24 +79,24 @@ class Compiler:
     def part(self, compiled: Callable[[], Build]) -> Part:
         """Compile an optional part by calling `compiled`, and return it with its measures."""
         template = self.template
-        fixed, weight = template.fixed, template.weight
+        fixed, weight, heavy = template.fixed, template.weight, template.heavy
         build = compiled()
-        measured = build, template.fixed - fixed, template.weight - weight
-        template.fixed = fixed
-        return measured
+        more = template.fixed - fixed, template.weight - weight, template.heavy - heavy
+        template.fixed, template.heavy = fixed, heavy
+        return build, *more
 
     def one_of(self, parts: Sequence[Part]) -> Build:
         """Return a function that builds one of the parts.
 
         Nodes that this part does not use are available to other holes.
         """
-        total = sum(weight for *_, weight in parts)
-        self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
+        total = sum(weight for _, _, weight, _ in parts)
+        self.template.heavy += sum(fixed + heavy for _, fixed, _, heavy in parts) // len(parts)
 
         write = self.write
         chosen, result_name = write.name(), write.name()
         lines = [f"{chosen} = maker.below({len(parts)})"]
-        for position, (build, fixed, weight) in enumerate(parts):
+        for position, (build, fixed, weight, _) in enumerate(parts):
             inner = [f"maker.made += {fixed}", f"frame.weight -= {total - weight}"]
             [result] = write.taken([build if fixed < _LARGE else write.called(build)], inner)
             lines.append(f"{'elif' if position else 'if'} {chosen} == {position}:")
@@ -115,9 +116,8 @@ class Compiler:
         In each repetition, names such as `some_number` can mean another variable.
         """
         low, high = bounds
-        heavy = self.template.heavy
-        make, fixed, weight = self.part(compiled)
-        self.template.heavy = heavy + (fixed + self.template.heavy - heavy) * (low + high) // 2
+        make, fixed, weight, heavy = self.part(compiled)
+        self.template.heavy += (fixed + heavy) * (low + high) // 2
 
         write = self.write
         count, items_name = write.name(), write.name()
@@ -216,7 +216,7 @@ class Compiler:
         kind = self.kind_of(type_)
         if kind:
             return TypeOf(kind)
-        part, fixed, _ = self.part(lambda: self.compile(type_, level))
+        part, fixed, *_ = self.part(lambda: self.compile(type_, level))
 
         def build(maker: Maker, frame: Frame) -> Any:
             maker.made += fixed

@@ -40,7 +40,7 @@ _INSIDE: Final = frozenset(["body", "var", "vars"])
 _CONSTANT: Final = "maker.constant_here()"
 _ATTRIBUTES: Final = "maker.attributes()"
 
-_NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0)
+_NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0, 0)
 
 _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = {
     "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],

@@ -69,7 +69,7 @@ def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
 
 def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
     """Compile a type alias, which may refer to itself. Without annotations, it is left out."""
-    part, fixed, _ = compiler.part(lambda: compiler.compile(node.type, level + 1))
+    part, fixed, *_ = compiler.part(lambda: compiler.compile(node.type, level + 1))
     make, make_name = MAKE[m.StatTypeAlias], MAKE[m.Typename]
     generics, packs = len(node.generics), len(node.genericpacks)
 
