@@ -353,7 +353,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     is_shared = sum(call.keeps_cookies for call in export.calls) > 1
     lines = ["cookies=$(mktemp)", "trap 'rm -f \"${cookies}\"' EXIT"] if is_shared else []
     lines += [
-        f': "${{{names[variable]}:?the value of {variable.name}}}"'
+        f': "${{{names[variable]}:?set it to the value of {variable.name}}}"'
         if variable.value is None
         else f"{names[variable]}={shlex.quote(variable.value)}"
         for variable in export.variables
@@ -373,7 +373,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
         jar = (_JAR if is_shared else "") if call.keeps_cookies else None
         if jar is not None and call.request.header("Cookie") is not None:
             if is_shared:  # curl would also send the stored cookies
-                notes.append(Note(call.place, "that the cookies of the response are stored"))
+                notes.append(Note(call.place, "storing the cookies of the response"))
             jar = None
         options = sending(follows=call.follows, jar=jar)
         options += [] if call.timeout is None else ["--max-time", f"{call.timeout:g}"]

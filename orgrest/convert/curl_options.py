@@ -105,7 +105,9 @@ class Command:
         kept: list[str] = []
         for segment in segments[1:]:
             if segment == ".." and self.mark in (kept[-1] if kept else head):
-                self.left_out.append("removes dot segments after a variable; here they are sent")
+                self.left_out.append(
+                    "removes dot segments after a variable, but orgrest sends them"
+                )
                 return url
             if segment == "..":
                 kept = kept[:-1]
@@ -124,7 +126,8 @@ class Command:
         reads, keeps_cookies = any(self.read), bool(self.read or self.written)
         if jars and keeps_cookies and not reads:
             self.left_out.append(
-                "starts without the cookies of earlier commands, which are sent here: use -b FILE"
+                "starts without the cookies of earlier commands, but orgrest sends them: use -b "
+                "FILE"
             )
         jars.update(self.written)
         for file in filter(None, self.read):
@@ -135,7 +138,9 @@ class Command:
         jars.update(self.read)
         named = bool(self.cookies) or any(name.lower() == "cookie" for name, _ in self.headers)
         if named and (reads or (keeps_cookies and self.follows)):
-            self.left_out.append("also sends the cookies of responses; here, only NAME=VALUE")
+            self.left_out.append(
+                "also sends the cookies that responses set, but orgrest sends only NAME=VALUE"
+            )
         return [
             *self.directives,
             *([] if self.follows else ["no-redirect"]),
@@ -387,7 +392,7 @@ def _data(command: Command, word: str, value: str) -> None:
     if value.startswith("@"):
         command.files.append(_one_line(value[1:], "the name of the file"))
         if word in ("-d", "--data", "--data-ascii"):
-            reason = f"curl -d sends {value[1:]} without line breaks; here they are kept"
+            reason = f"curl -d sends {value[1:]} without line breaks, but orgrest keeps them"
             command.left_out.append(reason)
     else:
         _add(command, value)

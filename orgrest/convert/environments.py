@@ -57,10 +57,16 @@ def _known(path: Path) -> dict[str, dict[str, object]]:
     try:
         whole = json.loads(File.read(path).text)
     except (ValueError, RecursionError):
-        reason = "must be plain JSON, so that the environments can be added"
+        reason = (
+            "not plain JSON (it may contain comments or trailing commas), so no environments can "
+            "be added"
+        )
         raise ConversionError(reason, file=str(path)) from None
     if not isinstance(whole, dict) or not all(isinstance(table, dict) for table in whole.values()):
-        raise ConversionError("environments must be an object of objects", file=str(path))
+        raise ConversionError(
+            'expected an object for each environment, as in {"dev": {"name": "value"}}',
+            file=str(path),
+        )
     return whole
 
 

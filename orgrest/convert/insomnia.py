@@ -211,7 +211,7 @@ class _Reader(Reader):
         if fields.given.get("type") != "file":
             return (*pair, "", "", False)
         if not file:
-            fields.note(f"the field {pair[0]} names no file", blocks=True)
+            fields.note(f"no file name is given for the field {pair[0]}", blocks=True)
             return None
         return file_part(pair[0], file)
 

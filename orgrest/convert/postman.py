@@ -297,7 +297,7 @@ class _Reader(Reader):
             return [(*pair, "", kind, False)]
         paths = [str(path) for path in (source if isinstance(source, list) else [source]) if path]
         if not paths:
-            fields.note(f"the field {pair[0]} names no file", blocks=True)
+            fields.note(f"no file name is given for the field {pair[0]}", blocks=True)
         return [file_part(pair[0], path, kind, self._text(name)) for path in paths]
 
     def _graphql(self, fields: Fields) -> tuple[Piece, ...]:

@@ -34,11 +34,14 @@ _NORMALIZED: Final = re.compile(
 """Matches the parts of a URL that the library `requests` changes: dot segments, and unnecessary
 %-encoding."""
 _OTHERWISE: Final = (
-    (re.compile(r"https?://[^/?#]*//"), "requests replaces // at the start of a path with /"),
-    (re.compile(r"\?$"), "requests drops the ? of an empty query"),
+    (
+        re.compile(r"https?://[^/?#]*//"),
+        "the package requests replaces // at the start of a path with /",
+    ),
+    (re.compile(r"\?$"), "the package requests drops the ? of an empty query"),
     (
         re.compile(r"%(?![0-9A-Fa-f]{2})"),
-        "requests sends a % without two hexadecimal digits as %25",
+        "the package requests sends a % without two hexadecimal digits as %25",
     ),
 )
 """Unavoidable differences in what the library `requests` sends, as pairs of a pattern for the URL
@@ -77,7 +80,7 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     """Return the lines of code that send a request."""
     request = call.request
     if request.method == "WEBSOCKET":
-        raise ConversionError("requests does not support WebSockets")
+        raise ConversionError("the package requests does not support WebSockets")
     url, method = wire_url(request), request.method
     arguments = [_literal(method), _expression(call.text(url), names)]
     arguments += _headers(call, names, notes)
@@ -90,7 +93,7 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     if not call.follows:
         sending.append("allow_redirects=False")
     elif not call.keeps_cookies:
-        notes.append(Note(call.place, "that the cookies of redirects are not sent"))
+        notes.append(Note(call.place, "the setting that cookies set by redirects are not sent"))
     session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]
@@ -125,7 +128,9 @@ def _headers(call: ExportedRequest, names: dict[Variable, str], notes: list[Note
         if [value.lower() for value in coding[1]] != ["chunked"]:
             notes.append(Note(call.place, f"{coding[0]}: {', '.join(coding[1])}"))
         if headers.pop("content-length", None):
-            notes.append(Note(call.place, "Content-Length beside Transfer-Encoding"))
+            notes.append(
+                Note(call.place, "Content-Length, because the request also has Transfer-Encoding")
+            )
     if not headers:
         return []
     lines = ["headers={"]

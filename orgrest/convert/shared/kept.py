@@ -26,9 +26,7 @@ PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
 """Matches values that need no encoding in a URL."""
-_ENCODED: Final = (
-    "a secret would be sent in a form other than the stored one: store it in the form that is sent"
-)
+_ENCODED: Final = "a secret would not be sent in its stored form: store it in the form that is sent"
 _SCHEME: Final = re.compile(r"https?://")
 
 

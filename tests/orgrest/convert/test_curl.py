@@ -235,8 +235,14 @@ class TestRedirectsAndCookies:
         [
             ("curl -c a http://x/\ncurl -c b http://x/", "without the cookies of earlier commands"),
             ("curl -b '' http://x/\ncurl -b '' http://x/", "without the cookies of earlier"),
-            ("curl -c a http://x/\ncurl -b a -b c=1 http://x/", "also sends the cookies of respon"),
-            ("curl -L -b '' -H 'Cookie: c=1' http://x/", "also sends the cookies of responses"),
+            (
+                "curl -c a http://x/\ncurl -b a -b c=1 http://x/",
+                "also sends the cookies that respon",
+            ),
+            (
+                "curl -L -b '' -H 'Cookie: c=1' http://x/",
+                "also sends the cookies that responses set",
+            ),
         ],
     )
     def test_cookies_that_curl_would_send_otherwise_are_reported(

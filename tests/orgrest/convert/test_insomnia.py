@@ -148,7 +148,7 @@ def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> No
         (request(url="http://h/{{ a | upper }}"), "{{ a | upper }} is not supported"),
         (request(afterResponseScript="insomnia.vault.get(1)"), "a script was imported unchanged"),
         (request(body={"mimeType": "multipart/x", "params": [{"name": "f", "type": "file"}]}),
-         "the field f names no file"),
+         "no file name is given for the field f"),
         ({"_id": "g", "_type": "grpc_request", "name": "G", "parentId": "wrk_1"}, "grpc_request G"),
     ],
 )  # fmt: skip

@@ -337,7 +337,7 @@ class TestWhatIsNotTranslated:
                     "body": {"mode": "formdata", "formdata": [{"key": "f", "type": "file"}]},
                     "method": "PUT",
                 },
-                "the field f names no file",
+                "no file name is given for the field f",
             ),
         ],
     )
