@@ -101,7 +101,7 @@ OPTIONS: Final = (
         "--stdin-name",
         _WHICH,
         (RUN, EXPORT),
-        "Treat standard input as the text of FILE: its type and folder are used.",
+        "Treat standard input as the content of FILE, with the type and folder of FILE.",
         "path",
         metavar="FILE",
     ),

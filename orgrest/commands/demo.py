@@ -83,5 +83,5 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         say(str(outcome.reason))
     answered = sum(len(outcome.exchanges) for outcome in outcomes)
     say(f"{answered} requests answered, {len(failed)} failed. The whole tour is in {path}")
-    say("This was its first section. Next: the tutorial, docs/orgrest/tutorial.md")
+    say("Its first section is shown above. Next, read the tutorial: docs/orgrest/tutorial.md")
     return not failed

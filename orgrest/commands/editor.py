@@ -33,7 +33,7 @@ def emacs() -> None:
     try:
         click.echo(line.encode() + b"\n", nl=False)
     except UnicodeEncodeError:
-        complain(f"cannot print the line: the name of a folder is not UTF-8: {line}")
+        complain(f"cannot print the line, because the name of a folder in it is not UTF-8: {line}")
         sys.exit(2)
 
 
@@ -59,7 +59,7 @@ def _lisp(text: str) -> str:
     help="Use standard input and output. This is the default; some editors pass it.",
 )
 def lsp(tcp: str | None) -> None:
-    """Serve an editor as a language server.
+    """Run a language server for an editor.
 
     The editor communicates through standard input and output. With --tcp, the first client that
     connects is the editor. Any program that is able to connect can read files beside the documents

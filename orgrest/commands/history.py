@@ -167,7 +167,9 @@ def _show(which: str, name: str | None, runs: Iterator[KeptRun], *, as_json: boo
     ]
     if not records:
         raise OrgrestError(
-            f"run {run.id} has no request named {name}" if name else "nothing was sent"
+            f"run {run.id} has no request named {name}"
+            if name
+            else f"run {run.id} sent no requests"
         )
     for record in records:
         if as_json:
@@ -295,7 +297,7 @@ def _text(record: Record, run: KeptRun) -> Iterator[str]:
             yield f"# no response: {exchange['error']}"
         else:
             if sent := exchange["sent"]:
-                yield f"# answered: {sent['request']['method']} {sent['request']['url']}"
+                yield f"# response to: {sent['request']['method']} {sent['request']['url']}"
             yield f"HTTP/{response['version']} {response['status']} {response['reason']}"
             yield from _message(response)
 

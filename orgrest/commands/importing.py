@@ -129,7 +129,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
     if any(path.name == PRIVATE for path in settings):
         complain(
             f"{output.parent / PRIVATE} contains secrets: keep it out of the "
-                        f"repository by adding a line {PRIVATE} to .gitignore")  # fmt: skip
+                        f"repository (add the line {PRIVATE} to .gitignore)")  # fmt: skip
     return written
 
 

@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 sys.stdout.flush()
     except OSError as error:  # a closed pipe or a full disk
         if not isinstance(error, BrokenPipeError):
-            where = "cannot write" if error.filename is None else error.filename
+            where = "could not write the output" if error.filename is None else error.filename
             with contextlib.suppress(OSError):
                 os.write(2, f"orgrest: {where}: {error.strerror or error}\n".encode())
         for output in (sys.stdout, sys.stderr):  # else Python flushes them again at exit

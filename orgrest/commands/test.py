@@ -353,7 +353,7 @@ def _print_coverage(description: dict[str, Any]) -> None:
         f"{request['request']} x{request['requests']}" for request in description["undescribed"]
     ]
     listed = [("not exercised", left), ("not described", foreign)]
-    listed.append(("not readable", description["unreadable"]))
+    listed.append(("could not be read", description["unreadable"]))
     for what, every in listed:
         for item in every[:_MOST_LEFT]:
             click.echo(f"        {what}: {visible(item, one_line=True)}", err=True)

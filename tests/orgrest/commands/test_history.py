@@ -108,7 +108,7 @@ def test_each_attempt_and_redirect_is_shown(orgrest, document) -> None:
         f"# redirect: GET {server.url}/old  302",
         f"GET {server.url}/old",
     ]
-    answered = shown.index(f"# answered: GET {server.url}/new")
+    answered = shown.index(f"# response to: GET {server.url}/new")
     assert shown[answered + 1] == "HTTP/1.1 200 OK"
 
 
@@ -439,7 +439,7 @@ def test_what_cannot_be_compared_with_the_document_says_why(orgrest, document, s
     document(ORG.replace("HOST", "http://127.0.0.1:1"), "a.org")
     orgrest("a.org", "-q")
     document(ORG + "\n#+RESULTS: one\n: x\n", "a.org")
-    assert "has no response" in orgrest("diff", "one", "--stored").err
+    assert "got no response" in orgrest("diff", "one", "--stored").err
 
 
 VALUES = st.recursive(
