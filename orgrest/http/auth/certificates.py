@@ -90,5 +90,5 @@ def _certificate(entry: Mapping[str, Any], where: str) -> ClientCertificate:
             code="certificate",
         )
     if "cert" not in fields:
-        raise OrgrestError(f"{where} names no certificate: `cert` is missing", code="certificate")
+        raise OrgrestError(f"{where} has no `cert`: set it to a PEM file", code="certificate")
     return ClientCertificate(fields["cert"], fields.get("key"), fields.get("passphrase"))

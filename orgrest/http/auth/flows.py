@@ -159,7 +159,9 @@ def _with_code(grant: Grant) -> Flow:
         raise _error(f"{_place(grant.auth_url)} refused the login", answer)
     code = answer.get("code", "")
     if not code:
-        raise _error(f"{_place(grant.auth_url)} redirected without a code", answer)
+        raise _error(
+            f"{_place(grant.auth_url)} redirected back without an authorization code", answer
+        )
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -181,8 +183,8 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
     expected = grant.issuer or origin(grant.auth_url)
     raise OrgrestError(
         f"the login was at {_place(grant.auth_url)}, but the response names "
-        f"{actual} instead of {expected}: the code was not used (the expected issuer can be set "
-        "with the other settings of the login)",
+        f"{actual} instead of {expected}, so the code was not used (to expect another issuer, "
+        "add it to the settings of the login)",
         code="credentials",
     )
 

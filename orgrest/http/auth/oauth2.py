@@ -229,7 +229,7 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
     )
     if get("client credentials").lower() == "none":
         grant = classes.evolve(grant, secret="")
-    return _checked(grant, _JETBRAINS, f"fill in Security.Auth.{name}")
+    return _checked(grant, _JETBRAINS, f"in Security.Auth.{name}, fill in")
 
 
 def _more(

@@ -39,7 +39,9 @@ class Rule:
     @property
     def about(self) -> str:
         """The description of the directive that editors show, in Markdown."""
-        effect = f"Requests with it are not sent: {self.refused}." if self.refused else ""
+        effect = (
+            f"Requests with this directive are not sent: {self.refused}." if self.refused else ""
+        )
         effect = "For other tools; orgrest ignores it." if self.informs else effect
         return "\n\n".join(filter(None, (self.description, effect)))
 

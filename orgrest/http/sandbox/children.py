@@ -43,7 +43,7 @@ def check() -> None:
     """Raise OrgrestError if the run is over."""
     over = _STATE["over"] or threading.current_thread() in _OVER
     if over and not _is_allowed():
-        raise OrgrestError("interrupted: the run is over", code=BROKEN_OFF)
+        raise OrgrestError("interrupted, because the run has ended", code=BROKEN_OFF)
 
 
 def end() -> None:

@@ -60,6 +60,6 @@ def find(path: str, value: Any) -> list[Any]:
         reason = str(error).partition("\n")[0]
         raise OrgrestError(f"{path} is not a valid JSONPath: {reason}") from None
     except RecursionError:
-        raise OrgrestError(f"{path} is too deep") from None
+        raise OrgrestError(f"{path} descends too deeply") from None
     except re.error as error:
         raise OrgrestError(f"{path} is not a valid JSONPath: {error}") from None

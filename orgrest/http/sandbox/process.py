@@ -83,7 +83,9 @@ class Sandbox:
             talk.join()
         line = out[0] if out else b""
         if process.broken_off:
-            raise self._error(f"the {what} was interrupted: the run is over", code=BROKEN_OFF)
+            raise self._error(
+                f"the {what} was interrupted, because the run has ended", code=BROKEN_OFF
+            )
         if late or (not line and _COUNTS and process.wait() == -signal.SIGPROF):
             raise self._error(f"the {what} did not finish within {timeout:g} s")
         if len(line) > MAX_OUTPUT:

@@ -74,7 +74,7 @@ def _validate(job: dict[str, Any]) -> str:
     except referencing.exceptions.Unresolvable as error:
         return json.dumps({"error": f"refers to {error.ref}, which was not found", "found": []})
     except RecursionError:
-        return json.dumps({"error": "never terminates", "found": []})
+        return json.dumps({"error": "refers to itself endlessly", "found": []})
     return json.dumps({"error": None, "found": errors_found})
 
 
@@ -111,7 +111,7 @@ def _validate_parts(job: dict[str, Any]) -> str:
             why = why or f"{reference} is not defined in the description"
             messages.append(f"{name} cannot be checked: {why}")
         except RecursionError:
-            messages.append(f"{name} cannot be checked: its schema never terminates")
+            messages.append(f"{name} cannot be checked: its schema refers to itself endlessly")
         except Exception as error:  # an invalid schema fails in many ways
             messages.append(
                 f"{name} cannot be checked: its schema is invalid ({type(error).__name__})"
@@ -136,7 +136,7 @@ def _find(job: dict[str, Any]) -> str:
     except OrgrestError as error:
         return json.dumps({"error": error.reason})
     except RecursionError:
-        return json.dumps({"error": f"{job['path']} is too deep"})
+        return json.dumps({"error": f"{job['path']} descends too deeply"})
 
 
 def _end_in(seconds: float) -> None:

@@ -258,7 +258,9 @@ class Client:
             redirects.append(Redirect(response.status, response.reason, request.url))
             if left_out:
                 names = ", ".join(left_out)
-                warnings.append(f"not sent to another origin, {show(request.url)}: {names}")
+                warnings.append(
+                    f"not sent after the redirect to another origin, {show(request.url)}: {names}"
+                )
         if request.streamed:
             from orgrest.http.transport.events import check_events
 

@@ -97,8 +97,8 @@ class Pools:
         proxy = proxy_for(classes.evolve(url, scheme=scheme), given)
         if proxy is not None:
             raise TransportError(
-                f"WebSockets cannot use the proxy {without_userinfo(proxy)}: add the host to "
-                f"NO_PROXY, {url.host}"
+                f"WebSockets cannot use the proxy {without_userinfo(proxy)}: add {url.host} to "
+                "NO_PROXY"
             )
 
     def _new_manager(
@@ -153,7 +153,7 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
                 return ssl.create_default_context(capath=str(ca))
             return ssl.create_default_context(cafile=str(ca))
         except ssl.SSLError as error:
-            raise OrgrestError("not a file of PEM certificates", file=str(ca)) from error
+            raise OrgrestError("not a file with PEM certificates", file=str(ca)) from error
         except OSError as error:
             raise OrgrestError(
                 f"could not read the certificates: {error.strerror}", file=str(ca)

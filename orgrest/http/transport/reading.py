@@ -236,7 +236,7 @@ def _is_cut_short(decoder: Any) -> bool:
 def _oddities(response: http.client.HTTPResponse, headers: Headers) -> Iterator[str]:
     """Yield warnings about the header of a response."""
     if response.headers.defects:
-        yield "the response headers contain an invalid line; the lines below it are lost"
+        yield "the response headers contain an invalid line; the headers below it were lost"
     names = {name.lower() for name, _ in headers}
     announced = next(find_headers(headers, "Content-Length"), "0").strip("0")
     if response.status == 204 and (announced or "transfer-encoding" in names):

@@ -173,7 +173,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
         raise TransportError(f"invalid method: {show(request.method)}")
     if url.target == "*" and request.method != "OPTIONS":
         raise TransportError(
-            f"{request.method} * cannot be sent: only OPTIONS requests can omit the path"
+            f"{request.method} * cannot be sent: only OPTIONS requests can have * as the path"
         )
     for name, value in request.headers:
         if not is_token(name):

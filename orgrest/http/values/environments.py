@@ -387,7 +387,10 @@ def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = No
     value has any other form.
     """
     if not isinstance(given, dict):
-        raise OrgrestError("environments must be an object of objects", file=str(file))
+        raise OrgrestError(
+            'expected an object for each environment, as in {"dev": {"name": "value"}}',
+            file=str(file),
+        )
     shared = given.get(SHARED, {})
     for name, variables in given.items():
         if name == "$schema":

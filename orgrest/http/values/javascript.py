@@ -145,8 +145,8 @@ class Expressions:
         if len(results) > 1:
             names = [name for name in texts if texts[name] != others[name]]
             raise OrgrestError(
-                f"the result of {code} depends on whether {' and '.join(names)} is text or a "
-                f"number: write String({names[0]}) or Number({names[0]})",
+                f"the result of {code} depends on the type (text or number) of "
+                f"{' and '.join(names)}: write String({names[0]}) or Number({names[0]})",
                 code="bad-expression",
             )
         if not results:
@@ -154,7 +154,7 @@ class Expressions:
         ((text, value),) = results.items()
         if "{{" in text:
             raise OrgrestError(
-                f"the result of {code} contains {{{{, but results are not expanded again"
+                f"the result of {code} contains {{{{, but placeholders in results are not expanded"
             )
         self._made[text] = value
         return text

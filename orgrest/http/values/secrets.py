@@ -444,7 +444,7 @@ def _run(command: Sequence[str]) -> str:
             child.kill()
             raise
     if child.broken_off:
-        raise OrgrestError("interrupted: the run is over")
+        raise OrgrestError("interrupted, because the run has ended")
     if child.returncode:
         message = errors.decode("utf-8", "replace").strip().split("\n")[-1]
         raise OrgrestError(message[:_MOST_SAID] or f"exit status {child.returncode}")

@@ -94,9 +94,13 @@ def header_lines(text: str) -> str:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise OrgrestError("expected an object of headers after ...", code="bad-header")
+        raise OrgrestError(
+            "expected a JSON object of headers after the three dots (...)", code="bad-header"
+        )
     if any(c in f"{name}{value}" for name, value in given.items() for c in "\r\n"):
-        raise OrgrestError("a header after ... contains a line break", code="bad-header")
+        raise OrgrestError(
+            "a header after the three dots (...) contains a line break", code="bad-header"
+        )
     lines = (
         f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
         for name, value in given.items()

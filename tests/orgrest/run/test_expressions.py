@@ -136,7 +136,7 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
         ("new Promise(() => 0)", "awaits a promise that is never settled"),
         ("(() => { for (;;) ; })()", "the expression did not finish within"),
         ("'x'.repeat(2 ** 28)", "the script used more than"),
-        ("'{' + '{x'", "contains {{, but results are not expanded again"),
+        ("'{' + '{x'", "contains {{, but placeholders in results are not expanded"),
         ("api-key", "the variable api-key is not defined"),
         ("foo.bar", "the variable foo.bar is not defined"),
         ("my token", "the variable my token is not defined"),
@@ -191,7 +191,7 @@ def test_a_dry_run_sends_nothing_and_marks_what_only_a_response_gives(tmp_path: 
     [
         (
             "port + 1",
-            "port + 1 depends on whether port is text or a number: write String(port)",
+            "port + 1 depends on the type (text or number) of port: write String(port)",
         ),
         ("Number(port) + 1", "8081"),
         ("String(port) + 1", "80801"),

@@ -642,7 +642,7 @@ def test_an_answer_without_a_code_is_an_error(documents: Documents, provider: Pr
         requests.get(f"{uri}?state={state}", timeout=9)
 
     jo.browser.before = answer
-    assert "redirected without a code" in reason(documents.run(someone=jo))
+    assert "redirected back without an authorization code" in reason(documents.run(someone=jo))
     assert provider.asked == []
 
 

@@ -294,12 +294,12 @@ def test_jetbrains_id_token_and_credentials_in_the_body(provider: Provider, tmp_
 @pytest.mark.parametrize(
     ("auth", "name", "expected"),
     [
-        ({"Grant Type": "Authorization Code"}, "api", "fill in Security.Auth.api Auth URL"),
+        ({"Grant Type": "Authorization Code"}, "api", "in Security.Auth.api, fill in Auth URL"),
         ({"Grant Type": "Implicit"}, "api", "exposes tokens to the browser,"),
         ({"Grant Type": "Dance"}, "api", "is unknown"),
         ({"Type": "Mock"}, "api", "is not of type OAuth2"),
         ({}, "other", "other is not defined"),
-        ({}, "api", "fill in Security.Auth.api Client Secret"),
+        ({}, "api", "in Security.Auth.api, fill in Client Secret"),
     ],
 )
 def test_what_is_wrong_with_a_configuration_is_reported(
