@@ -280,7 +280,8 @@ class File:
             else:
                 return path
         raise FileError(
-            f"could not write the file: there are already {_MOST_BESIDE} files with this name",
+            f"could not write the file: {_MOST_BESIDE - 1} files with this name and a number "
+            "already exist: delete some of them",
             file=str(path),
         )
 

@@ -145,7 +145,7 @@ def _check(value: object, name: str) -> None:
         ]
         count += len(level)
         if count > MOST_VALUES:
-            raise StructureError(f"more than {MOST_VALUES:,} values", file=name)
+            raise StructureError(f"contains more than {MOST_VALUES:,} values", file=name)
         if not level:
             return
     raise StructureError(f"nested more than {DEEPEST} levels deep", file=name)

@@ -139,7 +139,7 @@ the same folder."
 (defun orgrest--program ()
   "Return the command of the language server."
   (unless (executable-find (car orgrest-command))
-    (user-error "There is no program %s; see `orgrest-command'" (car orgrest-command)))
+    (user-error "Program %s not found; see `orgrest-command'" (car orgrest-command)))
   (append orgrest-command '("lsp")))
 
 (defun orgrest--server ()
@@ -531,7 +531,7 @@ the buffer was TEXT, and the block was at HEAD."
                              (looking-at-p (concat "[ \t]*#\\+begin_src[ \t]+" (car info) "\\b"))
                              (equal (org-babel-where-is-src-block-head)
                                     (marker-position start))))))))
-        (message "orgrest: the block was removed, and its result is not inserted")
+        (message "orgrest: the block was removed, so its result was not inserted")
       (with-current-buffer buffer
         (save-excursion
           (save-restriction
@@ -642,7 +642,7 @@ This searches the text, because Org would take long to parse many blocks."
                           (goto-char (or (nth 5 info) (point)))
                           (orgrest--result-p (org-element-at-point)))))))
     (when result
-      (message "A %s block below #+RESULTS is an answer, and is not evaluated" (car info)))
+      (message "A %s block below #+RESULTS is a response, and is not evaluated" (car info)))
     (not result)))
 
 ;; This also works if Org is loaded later.

@@ -104,7 +104,7 @@ import json, jq
 try:
     program, values, letters = json.loads(sys.argv[2])
 except RecursionError:
-    sys.exit("jq: a value of --argjson is nested too deep")
+    sys.exit("jq: a value of --argjson is nested too deeply")
 compact = "c" in letters or "j" in letters
 style = {"separators": (",", ":")} if compact else {"indent": 2}
 end = "" if "j" in letters else "\\n"
@@ -116,7 +116,7 @@ try:
 except (ValueError, MemoryError) as error:
     sys.exit("jq: " + (str(error) or "out of memory"))
 except RecursionError:
-    sys.exit("jq: the result is nested too deep")
+    sys.exit("jq: the result is nested too deeply")
 """
 
 
@@ -268,7 +268,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         for thread in threads:
             thread.join()
     if child.broken_off:
-        raise CaptureError("jq was interrupted: the run is over", code=BROKEN_OFF)
+        raise CaptureError("jq was interrupted, because the run has ended", code=BROKEN_OFF)
     if status is None:
         raise CaptureError(f"jq did not finish within {longest} s")
     if _COUNTS and status == -signal.SIGXCPU:

@@ -165,7 +165,10 @@ def render(
     elif jq is None and is_binary(response, kind):
         data, lang = response.body, "js"
         if any(to_bytes(secret) in data for secret in secrets):
-            notes.append("the body contains a secret, and is written to a file unchanged")
+            notes.append(
+                "the body was written to a file unchanged, and contains a secret: do not share the "
+                "file"
+            )
     else:
         shown = _read(response, kind, secrets, jq, jq_args, limit)
         text, lang = shown.text, shown.language

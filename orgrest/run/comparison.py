@@ -107,7 +107,7 @@ def compare_stored(text: str, record: Mapping[str, Any]) -> list[Difference]:
     """
     response = record["exchanges"][-1]["response"] if record["exchanges"] else None
     if response is None:
-        raise OrgrestError("the last request in the history has no response")
+        raise OrgrestError("cannot compare: the last request in the history got no response")
     if "text" not in response["body"]:
         raise OrgrestError(
             "the body is binary: the result is a file, which you can compare with cmp"
@@ -197,7 +197,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("nested too deeply") from error
 
 
 def _limited(differences: Iterator[Difference]) -> list[Difference]:
@@ -213,7 +213,7 @@ def _limited(differences: Iterator[Difference]) -> list[Difference]:
                 break
             kept.append(item)
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("nested too deeply") from error
     return kept
 
 

@@ -100,7 +100,7 @@ class Work:
     def sending(self) -> Client:
         """The client of the run. Raises EvaluationError if the run cannot send requests."""
         if self.client is None:
-            raise EvaluationError("requests cannot be sent here")
+            raise EvaluationError("requests cannot be sent in this run: it has no HTTP client")
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:

@@ -65,9 +65,8 @@ class LoginStore:
             return cls(Path(configured), None)
         keychain = _keychain()
         if keychain is None:
-            reason = (
-                f"no keychain is available (for the system's, run `{install_command('keyring')}`)"
-            )
+            install = install_command("keyring")
+            reason = f"no keychain is available (to use the system's, run `{install}`)"
             raise OrgrestError(f"{reason}; to store tokens in files instead, set {VARIABLE}=FOLDER")
         return cls(_default_folder(), keychain)
 

@@ -188,7 +188,9 @@ async def _serve_one(server: Server, host: str, port: int, announce: Callable[[i
 
 async def _serve(server: Server, reader: AsyncReader) -> None:
     def broken() -> None:
-        server.protocol.refuse(types.ErrorCodes.ParseError, "not a message: invalid bytes")
+        server.protocol.refuse(
+            types.ErrorCodes.ParseError, "not a language server message: invalid bytes"
+        )
 
     await run_async(
         stop_event=threading.Event(),

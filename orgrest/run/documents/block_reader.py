@@ -120,7 +120,8 @@ class BlockReader:
             expected_status(arguments, self._file, block.line + 1)
             if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
                 raise EvaluationError(
-                    ":expect same requires a result that replaces the previous one"
+                    ":expect same requires a result that replaces the previous one (:results "
+                    "replace)"
                 )
         directory = context.directory
         if arguments.get("dir"):

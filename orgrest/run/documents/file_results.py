@@ -103,7 +103,7 @@ class FileResults:
         except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
             raise EvaluationError(f"{name}: {error}") from error
         if target == (self._folder / PurePosixPath(self._file).name).resolve():
-            raise EvaluationError(f"{name} is the document itself")
+            raise EvaluationError(f"{name} is the document itself: choose another file")
         return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:

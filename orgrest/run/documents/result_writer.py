@@ -178,7 +178,9 @@ class ResultWriter:
             )
             return [response.value for response in shown if response.uncut()]
         if block.language not in EMACS_LISP:
-            raise EvaluationError(f":post: orgrest does not run {block.language}")
+            raise EvaluationError(
+                f":post: the block is in {block.language}, which orgrest does not run"
+            )
         text = lisp.understand(self._editor.document.body(block).text, variables)
         return [text if text.endswith("\n") or not text else text + "\n"]
 

@@ -216,7 +216,10 @@ def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tup
         lines = [b.line for b in document.blocks if b.call is None and b.language == language]
         if lines:
             blocks = f"{len(lines)} block{'s' if len(lines) > 1 else ''} in {language}"
-            reason = f"{blocks} ignored in a restclient document (use --lang {language} to send)"
+            it = "them" if len(lines) > 1 else "it"
+            reason = (
+                f"{blocks} ignored in a restclient document (use --lang {language} to send {it})"
+            )
             yield lines[0] + 1, reason
 
 

@@ -145,7 +145,7 @@ class RequestItem(pytest.Item):
         assert isinstance(document, DocumentFile)  # noqa: S101 - the only parent
         records = document.send(self._line)
         if records and all(record["outcome"] == "skipped" for record in records):
-            pytest.skip(records[0]["reason"] or "not to be sent")
+            pytest.skip(records[0]["reason"] or "the request was skipped")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
         """Return the message of a failed request, without a traceback."""

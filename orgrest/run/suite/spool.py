@@ -103,7 +103,11 @@ def _alone(path: Path) -> IO[bytes]:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.close()
-        raise FileError("another run is writing to this file", file=str(path)) from None
+        raise FileError(
+            "another run is writing to this file: wait until it has finished, or choose another "
+            "file",
+            file=str(path),
+        ) from None
     except OSError:  # some file systems have no locks
         pass
     with contextlib.suppress(OSError):  # a device or a pipe cannot be emptied
@@ -134,7 +138,7 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
         if isinstance(value, dict):
             values.append(value)
         elif value is not None:
-            raise OrgrestError("not a record of a run", file=str(path), line=number)
+            raise OrgrestError("this line is not a record of a run", file=str(path), line=number)
     if not values or values[0].get("format") != FORMAT:
         raise OrgrestError("not a file that `orgrest test --jsonl` wrote", file=str(path))
     records = sorted(

@@ -101,7 +101,7 @@ def test_the_result_of_a_block_that_was_removed_is_not_inserted_elsewhere(
         (tell (car said))""",
     )
     assert same is True
-    assert answers == "orgrest: the block was removed, and its result is not inserted"
+    assert answers == "orgrest: the block was removed, so its result was not inserted"
 
 
 def test_a_killed_block_that_comes_back_by_undo_gets_its_result(tmp_path: Path, api: str) -> None:

@@ -825,7 +825,9 @@ def test_the_beginning_of_a_secret_at_the_cut_is_masked() -> None:
 
 def test_a_binary_body_with_a_secret_is_reported() -> None:
     rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
-    assert rendered.notes == ("the body contains a secret, and is written to a file unchanged",)
+    assert rendered.notes == (
+        "the body was written to a file unchanged, and contains a secret: do not share the file",
+    )
     assert render(hiding("other"), answer(b"\x00s3cret", "image/png")).notes == ()
 
 
@@ -1093,7 +1095,7 @@ def test_a_huge_or_broken_jq_program_is_reported_in_words(
 def test_a_result_nested_too_deep_is_reported_in_words() -> None:
     # From 3.13 on, CPython writes JSON of this depth, which is too long then: indented 3,000 times.
     deep = sys.version_info < (3, 13)
-    reason = "jq: the result is nested too deep" if deep else "jq printed more than 16 MiB"
+    reason = "jq: the result is nested too deeply" if deep else "jq printed more than 16 MiB"
     with pytest.raises(CaptureError, match=f"^{reason}$"):
         jq.run("reduce range(3000) as $i (0; [.])", "1")
 

@@ -181,7 +181,7 @@ class TestResults:
         done = run(text)
         assert len(done.results()) == 1
         assert done.notices == (
-            "line 4: 1 block in http ignored in a restclient document (use --lang http to send)",
+            "line 4: 1 block in http ignored in a restclient document (use --lang http to send it)",
         )
         assert len(run(text, languages=frozenset({"http", "restclient"})).results()) == 2
 
@@ -292,7 +292,9 @@ class TestFiles:
 
     def test_the_document_is_no_place_for_a_result(self, run) -> None:
         done = run(block("/json", ":results file :file notes.org"))
-        assert done.reasons() == ["notes.org:1: :file notes.org is the document itself"]
+        assert done.reasons() == [
+            "notes.org:1: :file notes.org is the document itself: choose another file"
+        ]
 
 
 class TestVariables:
@@ -558,7 +560,7 @@ class TestCallsAndInline:
         ("post", "reason"),
         [
             ("nope(x=*this*)", ":post: no source block named nope"),
-            ("py(x=*this*)", ":post: orgrest does not run python"),
+            ("py(x=*this*)", ":post: the block is in python, which orgrest does not run"),
             ("42", ":post must name a block, as in name(variable=*this*); found 42"),
         ],
     )
