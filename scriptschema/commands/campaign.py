@@ -70,12 +70,12 @@ _output = section("Output")
 @_targets(
     "--crash",
     metavar="REGEX",
-    help="Treat output of a command that matches this regular expression as a crash.",
+    help="Treat command output that matches this regular expression as a crash.",
 )
 @_targets(
     "--error",
     metavar="REGEX",
-    help="Treat output of a command that matches this regular expression as an ordinary error "
+    help="Treat command output that matches this regular expression as an ordinary error "
     "of the program.",
 )
 @_targets(
@@ -289,7 +289,7 @@ def fuzz(
         seconds = seconds or DEMO_SECONDS
         options["words"] = options["words"] or ("luau-web",)
     if output is None:
-        raise click.UsageError("missing folder for the campaign: -o FOLDER")
+        raise click.UsageError("missing folder for the campaign: use -o FOLDER")
     config = config_of(output, **options)
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
     try:
@@ -340,7 +340,7 @@ def _summarize(session: Session, folder: Path) -> None:
         low = sorted(
             signature.kind for signature in signatures if not is_at_least(signature, LEAST)
         )
-        what += f"; also saved: programs that differ only in {'s and in '.join(low)}s"
+        what += f"; also saved: programs whose runs differ only in {'s and in '.join(low)}s"
     click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
     if left:
         click.echo(

@@ -86,7 +86,7 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
 @click.option(
     "--upstream",
     type=click.Choice(["to", "from"]),
-    help="Write or read trees of the current schema in Luau's own repository (0.735).",
+    help="Convert to or from the current schema in Luau's own repository (0.735).",
 )
 def convert(
     inputs: tuple[Path, ...],

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="The time limit of a test in seconds; reduced if interesting programs are fast.",
+    help="The time limit of a test in seconds; lowered if interesting programs run fast.",
 )
 @names_option
 @luau_option

@@ -85,7 +85,7 @@ def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
                 "trust these commands"
             )
         if not click.confirm("Run it?", err=True):
-            raise FileError(f"{folder}: nothing was run")
+            raise FileError(f"{folder}: nothing was run, because you did not agree")
     _remember(place, new)
 
 

@@ -206,7 +206,7 @@ def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Pat
     right, wrong = planted.collect()
     planted.close()
     assert right == Outcome("ok")
-    assert (wrong.kind, "it prints: 3.5" in wrong.error) == ("error", True)
+    assert (wrong.kind, "wrong output: 3.5" in wrong.error) == ("error", True)
     free = open_target(WEB)
     assert run(free, source) == Outcome("ok")
     free.close()

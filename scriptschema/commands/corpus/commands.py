@@ -156,7 +156,7 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
     """Select a few trees that together have all features of a corpus.
 
-    Among trees that are equal up to names and constants, only the smallest is considered. From
+    Among trees of the same shape (equal up to names and constants), only the smallest is used. From
     these, a small set is kept that has all features: messages and the fields that hold them,
     alternatives, operators, globals and library members. The order of the trees does not matter.
 

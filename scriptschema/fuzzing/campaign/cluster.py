@@ -165,7 +165,7 @@ class RemoteWorker:
         while self.client.status != "running":
             if time.monotonic() > end or self.client.status == "closed":
                 raise ClusterError(
-                    "lost the connection to the scheduler of the cluster: start it again"
+                    "lost the connection to the scheduler of the cluster: restart the scheduler"
                 )
             time.sleep(0.1)
         self.order = order

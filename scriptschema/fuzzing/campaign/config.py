@@ -142,7 +142,10 @@ class Config:
         try:
             fields = dict(value)
             if fields.pop("format") != FORMAT:
-                raise ValueError("written by another version of scriptschema")
+                raise ValueError(
+                    "written by another version of scriptschema: use that version, or start a new "
+                    "campaign"
+                )
             targets = tuple(from_table(table) for table in fields.pop("targets"))
             probed = tuple(map(Probed.from_json, fields.pop("probed", ())))
             return cls(targets=targets, probed=probed, **fields)

@@ -123,7 +123,7 @@ class Bisection:
 
     def __str__(self) -> str:
         if self.first is None:
-            return f"not shown by {self.builds[-1]}"
+            return f"the newest build, {self.builds[-1]}, does not show the bug"
         if self.before is None:
             return f"all builds show the bug, including {self.first}, the oldest"
         return f"{self.first} is the first build with the bug, {self.before} the last without it"
@@ -186,5 +186,7 @@ def kind_of(find: Find) -> str:
 def _with_build(config: Config, command: str) -> Config:
     first, *others = config.targets
     if first.kind not in WITH_COMMAND:
-        raise TargetError(f"bisection only works for a campaign with a command, found {first.kind}")
+        raise TargetError(
+            f"bisection requires a campaign whose target is a command, found {first.kind}"
+        )
     return attrs.evolve(config, targets=(attrs.evolve(first, command=command), *others))

@@ -86,7 +86,7 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
     ends = [_end_of(run, level) for run in (first, others[0])]
     if level != OUTPUT:
         kind = MESSAGE if level == ERRORS else POSITION
-        text = f"{who} differ in {kind}s alone"
+        text = f"{who} differ only in {kind}s"
         return Verdict(
             Signature(kind), text if differing else f"{text}: {ends[0]} / {ends[1]}", differing
         )

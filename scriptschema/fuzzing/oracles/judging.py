@@ -119,7 +119,7 @@ class Judge:
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
-            detail = f"{verdict.signature.detail}, of no program".lstrip(", ")
+            detail = f"{verdict.signature.detail}, for an invalid source".lstrip(", ")
             return attrs.evolve(verdict, signature=attrs.evolve(verdict.signature, detail=detail))
         if verdict is None and ACCEPTED in self.oracles:
             pairs = zip(differential.short_names(runs), runs, strict=True)
@@ -191,7 +191,7 @@ class Judge:
             if kind == outcome.HANG and _is_slow(runs):
                 continue
             if exhausted and (len(runs) == 1 or len(exhausted) < len(runs)):
-                what = "hangs" if kind == outcome.HANG else "uses up its memory"
+                what = "hangs" if kind == outcome.HANG else "runs out of memory"
                 others = "" if len(runs) == 1 else ", others do not"
                 return Verdict(
                     Signature(kind, ", ".join(exhausted)), f"{exhausted[0]} {what}{others}"

@@ -43,7 +43,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
         name = type(error).__name__
         return Verdict(Signature(KIND, f"parse: {name}"), f"parse fails with {name}: {error}")
     if not same:
-        return Verdict(Signature(KIND, "parse: another tree"), "parse returns a different tree")
+        return Verdict(Signature(KIND, "parse: a different tree"), "parse returns a different tree")
     return None
 
 
@@ -77,7 +77,7 @@ def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -
         return Verdict(Signature(KIND, f"printer: {what}"), text)
     if _as_any_printer(original) != _as_any_printer(reparsed):
         text = f"the output of {command} is a different program"
-        return Verdict(Signature(KIND, "printer: another tree"), text)
+        return Verdict(Signature(KIND, "printer: a different tree"), text)
     return None
 
 

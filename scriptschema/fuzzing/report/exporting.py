@@ -119,8 +119,8 @@ def _regression_test(folder: Path, find: Find) -> str:
         "local text, lines = table.concat(printed, '\\n'), {\n"
         f"{expected}"
         "}\n"
-        f'assert(ended == {ended}, "it ends in another way")\n'
-        "assert(text == table.concat(lines, '\\n'), \"it prints: \" .. text)\n"
+        f'assert(ended == {ended}, "the program ended differently")\n'
+        "assert(text == table.concat(lines, '\\n'), \"wrong output: \" .. text)\n"
     )
 
 

@@ -24,7 +24,7 @@ def title_of(find: Find) -> str:
         right = _printed(names.get(difference.right_target, ""), difference.right)
         text = f"{right}, {left}"
     elif signature.kind in outcome.LIMITS:
-        what = "hangs" if signature.kind == outcome.HANG else "uses up its memory"
+        what = "hangs" if signature.kind == outcome.HANG else "runs out of memory"
         bad = [
             name
             for run in runs
@@ -53,7 +53,7 @@ def names_of(runs: Iterable[Run]) -> dict[str, str]:
 
 def _printed(name: str, line: str | None) -> str:
     if line is None:
-        return f"{name} prints no such line"
+        return f"{name} prints fewer lines"
     short = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
     return f"{name} prints {short}"
 

@@ -264,7 +264,9 @@ class PersistentTarget:
         kind, output, error = (answer.get(name) for name in ("kind", "output", "error"))
         if kind not in outcome.KINDS:
             shown = json.dumps(answer)[:200]
-            return Outcome(outcome.INTERNAL, "", f"an answer without a kind: {shown}")
+            return Outcome(
+                outcome.INTERNAL, "", f"the service's answer has no valid `kind`: {shown}"
+            )
         output, error = str(output or ""), str(error or "")
         if len(output) > self.description.output:
             return Outcome(outcome.FLOOD, output[: self.description.output], seconds=seconds)
@@ -273,7 +275,9 @@ class PersistentTarget:
         try:
             coverage = _coverage_of(answer.get("coverage"))
         except ValueError as problem:
-            return Outcome(outcome.INTERNAL, "", f"an answer with invalid coverage: {problem}")
+            return Outcome(
+                outcome.INTERNAL, "", f"the service's answer has invalid coverage: {problem}"
+            )
         frames = tuple(map(str, answer.get("frames") or ()))
         report = str(answer.get("report") or "") if kind not in outcome.ORDINARY else ""
         return Outcome(
@@ -325,7 +329,7 @@ def _coverage_of(value: object) -> frozenset[int] | None:
         raise ValueError(f"expected a list or a base64 string, found {type(value).__name__}")
     for number in value:
         if type(number) is not int or not 0 <= number < _MOST_COUNTERS:
-            raise ValueError(f"{str(number)[:40]} is not the number of a counter")
+            raise ValueError(f"{str(number)[:40]} is not a valid number of a counter")
     return frozenset(value)
 
 

@@ -152,7 +152,8 @@ def outcome_of(
         return made(outcome.OK, "")
     if normal is not None and normal.statuses and status not in normal.statuses:
         line = next(filter(str.strip, errors.splitlines()), outcome.SILENT)
-        return made(outcome.INTERNAL, f"status {status}, unlike for wrong programs: {line.strip()}")
+        unlike = "which ordinary errors do not have"
+        return made(outcome.INTERNAL, f"status {status}, {unlike}: {line.strip()}")
     return made(failed, errors[:2000])
 
 

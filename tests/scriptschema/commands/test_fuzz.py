@@ -150,7 +150,7 @@ def test_what_differs_in_messages_alone_is_no_find_among_finds(tmp_path: Path) -
         folder = tmp_path / str(status + 1)
         done = run_here("fuzz", "-j", 1, *target, "--compare", "errors", "-o", folder, *more)
         assert done.returncode == status, done.stderr
-        message = b"nothing new was found; also saved: programs that differ only in messages"
+        message = b"nothing new was found; also saved: programs whose runs differ only in messages"
         assert message in done.stderr
         assert [find.name for _, find in finds.load_all(folder)] == [Signature("message").name]
 

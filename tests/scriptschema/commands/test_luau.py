@@ -176,7 +176,7 @@ def test_parse_and_render_lose_nothing_of_the_version_that_is_requested() -> Non
     rendered = run("render", "new.pb", *luau, "--names", "names.json").stdout
     assert rendered == Path("new.luau").read_text()
     refused = run("parse", "new.luau", "--luau", "0.711", "-o", "old.pb", status=1)
-    assert "new.luau:2:1: expected what Luau 0.711 has, found an exported value" in refused.stderr
+    assert "new.luau:2:1: expected syntax of Luau 0.711, found an exported value" in refused.stderr
 
 
 def test_parse_takes_the_module_beside_a_program_that_names_it() -> None:

@@ -129,7 +129,7 @@ KINDS = {
     "go": Kind("go", "panic: runtime error: index out of range [4] with length 1", "main.runIf"),
     "rust": Kind("rust", "panicked at main.rs:3:", "main.rs:3:"),
     "ruby": Kind("ruby", 'KeyError: key not found: "if"', "fetch"),
-    "a status": Kind("shell", "status 70, unlike for wrong programs: no register for if 1"),
+    "a status": Kind("shell", "status 70, which ordinary errors do not have: no register for if 1"),
 }
 
 COMMANDS = {  # the file, the program, how it is built, and how it is run

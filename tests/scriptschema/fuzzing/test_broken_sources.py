@@ -113,8 +113,8 @@ def test_a_hang_of_a_broken_source_is_not_taken_for_a_program_s() -> None:
     crash = judge.judge_refusal("!", [Run("luau", Outcome(outcome.CRASH, error="SIGSEGV"))])
     assert hang is not None
     assert crash is not None
-    assert hang.signature == Signature(outcome.HANG, "luau, of no program")
-    assert crash.signature.detail.endswith("of no program")
+    assert hang.signature == Signature(outcome.HANG, "luau, for an invalid source")
+    assert crash.signature.detail.endswith("for an invalid source")
     assert judge.judge_refusal("!", [Run("luau", Outcome(outcome.ERROR, error="x"))]) is None
     ran = [Run("luau", Outcome(outcome.OK))]
     assert judge.judge_refusal("!", ran) is not None

@@ -266,9 +266,9 @@ def test_bugs_that_only_an_exit_status_shows_are_told_apart() -> None:
         judged([outcome_of(status, "", errors, 0, normal=normal)]).signature
         for status, errors in ((3, ""), (4, ""), (4, "no register 7"))
     )
-    assert three.detail == "status 3, unlike for wrong programs: nothing on standard error"
+    assert three.detail == "status 3, which ordinary errors do not have: nothing on standard error"
     assert (three == four, is_clear(three)) == (False, False)  # a status may mean any bug
-    assert said.detail == "status 4, unlike for wrong programs: no register N"
+    assert said.detail == "status 4, which ordinary errors do not have: no register N"
     assert is_clear(said)
 
 
@@ -294,7 +294,7 @@ def test_a_source_that_parse_refuses_or_changes_is_a_bug_of_ours() -> None:
     assert refused.signature.detail.startswith("parse: ")
     changed = round_trip.own(Sources(None, "print( 1 )"))
     assert changed is not None
-    assert changed.signature.detail == "parse: another tree"
+    assert changed.signature.detail == "parse: a different tree"
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_source_that_parse_refuses_or_changes_is_a_bug_of_ours() -> None:
     [
         ("cat {file}", None),
         ("cat", None),
-        ("sed s/1/2/", "printer: another tree"),
+        ("sed s/1/2/", "printer: a different tree"),
         ("echo x y", "printer: "),
         ("false", None),
     ],

@@ -62,7 +62,7 @@ def test_what_the_targets_luau_has_beyond_the_schema_is_taken_whole(tmp_path: Pa
     assert render(tree.program) == source
     with pytest.raises(FileError, match="no usable programs"):
         read_seeds(tmp_path, problems.append, Version(700))
-    assert "`const`, which is of Luau 0.711" in str(problems[-1])
+    assert "`const`, which requires Luau 0.711" in str(problems[-1])
 
 
 def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:

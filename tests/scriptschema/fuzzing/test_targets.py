@@ -256,7 +256,7 @@ def test_a_service_answers_for_each_variant(service: Target) -> None:
         ("abort", "assertion", "x > 0"),
         ("end-badly", "crash", "the service ended with status 5: what is this"),
         ("close-output", "crash", "the service closed its output"),
-        ("say-nothing", "internal error", "an answer without a kind"),
+        ("say-nothing", "internal error", "the service's answer has no valid `kind`"),
         ("print-much", "flood", ""),
         ("much-memory", "memory", "not enough memory"),
     ],
