@@ -290,7 +290,8 @@ _AttrsField: Final = type(attrs.field())
 
 def _clash(message: str, oneof: str, first: str, second: str) -> NoReturn:
     raise ValidationError(
-        f"{message}: {first!r} and {second!r} are both set, but only one field of {oneof} can be"
+        f"{message}: {first!r} and {second!r} are both set, but only one field of {oneof} can be "
+        "set"
     )
 
 

@@ -137,7 +137,9 @@ class _Reader:
             self.push((message, path, end, number), start)
         elif wire_type == END_GROUP:
             if number != group:
-                raise DecodeError(start, str(path), f"end of group {number}, which is not open")
+                raise DecodeError(
+                    start, str(path), f"end of group {number}, which was never started"
+                )
             self.frames.pop()
         else:
             self.position = skip(self.data, self.position, end, wire_type, path)

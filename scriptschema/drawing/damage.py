@@ -29,27 +29,28 @@ def _truncate(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 
 def _flip(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     if not data:
-        return data, "nothing to flip"
+        return data, "unchanged: there is no bit to flip"
     at = draw(st.integers(0, len(data) - 1))
     bit = draw(st.integers(0, 7))
-    return data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :], f"bit {bit} of byte {at}"
+    new = bytes([data[at] ^ 1 << bit])
+    return data[:at] + new + data[at + 1 :], f"flipped bit {bit} of byte {at}"
 
 
 def _overwrite(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     start, end = _piece(draw, data)
     new = draw(st.binary(max_size=8))
-    return data[:start] + new + data[end:], f"bytes {start} to {end} became {new.hex()}"
+    return data[:start] + new + data[end:], f"replaced bytes {start} to {end} with {new.hex()}"
 
 
 def _double(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     start, end = _piece(draw, data)
     at = _place(draw, data)
-    return data[:at] + data[start:end] + data[at:], f"bytes {start} to {end} again at {at}"
+    return data[:at] + data[start:end] + data[at:], f"repeated bytes {start} to {end} at byte {at}"
 
 
 def _repeat(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     times = draw(st.integers(2, 3))
-    return data * times, f"all of it {times} times"
+    return data * times, f"repeated everything {times} times"
 
 
 def _foreign(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
@@ -60,7 +61,7 @@ def _foreign(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     new = varints.varint_bytes(number << 3 | tag) + rest
     if tag == varints.GROUP:
         new += varints.varint_bytes(number << 3 | varints.END_GROUP)
-    return data[:at] + new + data[at:], f"foreign field {new.hex()} at {at}"
+    return data[:at] + new + data[at:], f"inserted the unknown field {new.hex()} at byte {at}"
 
 
 _FOREIGN: Final = (
@@ -91,11 +92,11 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     """Return `data` with one byte replaced by an overlong varint."""
     if not data:
-        return data, "nothing to lengthen"
+        return data, "unchanged: there is no byte to lengthen"
     at = draw(st.integers(0, len(data) - 1))
     more = draw(st.integers(1, 10))
     new = bytes([data[at] | 128, *[128] * (more - 1), 0])
-    return data[:at] + new + data[at + 1 :], f"byte {at} lengthened by {more}"
+    return data[:at] + new + data[at + 1 :], f"lengthened byte {at} by {more} bytes"
 
 
 FAULTS: Final = (

@@ -52,7 +52,7 @@ def grammar_of(
             # Sums of larger weights would no longer be exact.
             if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
                 rule = "a weight must be 0, or a number from 1e-9 to 1e9"
-                raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
+                raise WeightsError(f"{message}.{name}: {rule}, found {short.repr(weight)}")
     return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()), luau_schema)
 
 

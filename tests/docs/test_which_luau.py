@@ -38,7 +38,7 @@ def test_a_row_names_the_fields_of_its_example_and_the_version_that_has_them(
     assert used(source, since) == set(re.findall(r"`([^`]+)`", fields)), what
     assert parse(source, luau=since).losses == ()
     if Version.parse(since) > SEED:
-        with pytest.raises(ParseError, match=f"which is of Luau {since}"):
+        with pytest.raises(ParseError, match=f"which requires Luau {since}"):
             parse(source, luau=Version(Version.parse(since).number - 1))
 
 

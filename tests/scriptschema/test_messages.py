@@ -197,7 +197,7 @@ def test_two_alternatives_at_once_are_refused() -> None:
         Expr(nil=ExprConstantNil(), number=ExprConstantNumber(val=1))
     assert (
         str(caught.value)
-        == "Expr: 'nil' and 'number' are both set, but only one field of expr_oneof can be"
+        == "Expr: 'nil' and 'number' are both set, but only one field of expr_oneof can be set"
     )
     inner = StatIf(cond=number(1), then=StatBlock())
     with pytest.raises(ValidationError, match="StatIf: 'else_' and 'elseif' are both set"):

@@ -282,7 +282,7 @@ def grammar_of(
                 raise WeightsError(f"{table} has no {name!r}{_nearest(name, _WEIGHTS[table])}")
             if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
                 rule = "a weight must be 0, or a number from 1e-9 to 1e9"
-                raise WeightsError(f"{table}.{name}: {rule}: {weight!r}")
+                raise WeightsError(f"{table}.{name}: {rule}, found {weight!r}")
     changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
     return _grammar(changes, wrong, deterministic, typed, luau, runs)
 

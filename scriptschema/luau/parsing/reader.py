@@ -106,7 +106,9 @@ class Reader:
         except UnicodeEncodeError as error:
             line, column = self.source.position(error.start)
             found = ascii(text[error.start])
-            raise ParseError(label, line, column, "a character of UTF-8", found) from None
+            raise ParseError(
+                label, line, column, "a character that UTF-8 can encode", found
+            ) from None
         tokens = tokenize(text)
         self.kinds = tokens.kinds
         self.texts = tokens.texts
@@ -208,8 +210,8 @@ class Reader:
         since = cls.ALL_FIELDS[field].since
         if self.luau is not None and since is not None and self.luau < since:
             line, column = self.source.position(self.starts[index])
-            found = f"{what}, which is of Luau {since}"
-            raise ParseError(self.label, line, column, f"what Luau {self.luau} has", found)
+            found = f"{what}, which requires Luau {since}"
+            raise ParseError(self.label, line, column, f"syntax of Luau {self.luau}", found)
 
     def lose(self, index: int, what: str, how: str) -> None:
         """Record that the tree does not represent `what` at the token at `index`."""
@@ -264,7 +266,7 @@ class Reader:
                 reading = waiting.pop()
             else:
                 if len(waiting) == MAX_NESTING:
-                    self.fail("less nesting")
+                    self.fail("less deeply nested source")
                 waiting.append(reading)
                 if self._places is not None:
                     begun.append(self.index)
@@ -295,6 +297,6 @@ class Reader:
         try:
             decoded = value(text)
         except ValueError as error:
-            self.fail(f"an escape sequence of Luau, not {error}")
+            self.fail(f"a valid escape sequence instead of {error}")
         self.advance()
         return decoded

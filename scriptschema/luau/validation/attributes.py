@@ -36,7 +36,11 @@ def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
         node.attributes = kept
     for attribute, before in zip(kept, [None, *kept], strict=False):
         if attribute.joined and not (attribute.braced and before is not None and before.braced):
-            v.note(path, "attribute", "joined, but no attribute in brackets precedes it")
+            v.note(
+                path,
+                "attribute",
+                "the attribute is joined, but no attribute in brackets precedes it",
+            )
             attribute.joined = None
 
 

@@ -33,7 +33,11 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
     elif binding.function.depth < v.scope.type_function:
         v.note(path, "type-function", f"{name} is a local from outside of the type function")
     else:
-        v.note(path, "upvalues", f"{name} would be upvalue 201 of the function")
+        v.note(
+            path,
+            "upvalues",
+            f"{name} would exceed the limit of 200 variables of enclosing functions",
+        )
     other = v.scope.pick_local(variable.name)
     if other is not None:
         variable.name = other.index

@@ -44,7 +44,7 @@ RULES: Final = {
     "last": "return, break and continue must be the last statement of their block",
     "loop": "break and continue must be inside a loop",
     "self": "only a method can have a self",
-    "class": "classes require a Luau flag that is off",
+    "class": "classes require a Luau flag that is off by default",
     "function-name": "the name of a function statement must be a variable, followed by fields",
 }
 
@@ -101,7 +101,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
         visit_require(v, node, path, depth)
         return
     if which == "class_":
-        v.note(path, "class", "classes require a Luau flag that is off")
+        v.note(path, "class", "classes require a Luau flag that is off by default")
         node.block = m.StatBlock()
         return
     inner: Any = node.alternative
@@ -139,7 +139,7 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
         return
     if function.module and depth + 2 > v.deepest:
         v.note(
-            path, "depth", "the return is nested too deep for the value that a module must return"
+            path, "depth", "the return is nested too deeply to hold the value that a module returns"
         )
         node.block = m.StatBlock()
         return

@@ -8,7 +8,7 @@ from scriptschema.luau.quoting import string_bytes
 from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
-    "string": "UTF-8 in strings must be decoded; string types cannot contain zero bytes",
+    "string": "bytes that form UTF-8 must be decoded; string types cannot contain zero bytes",
 }
 
 
@@ -17,5 +17,5 @@ def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
     if not node.val.isascii():
         decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")
         if decoded != node.val:
-            v.note(path, "string", "the string contains UTF-8 that is not decoded")
+            v.note(path, "string", "the string contains bytes that form UTF-8 but are not decoded")
             node.val = decoded

@@ -25,7 +25,7 @@ from scriptschema.luau.scope import Scope
 from scriptschema.versions import TODAY
 
 RULES: Final = {
-    "depth": "the tree must not be nested too deep",
+    "depth": "the tree must not be nested too deeply",
 }
 
 MAX_DEPTH: Final = 100

@@ -239,26 +239,35 @@ def test_weights_come_from_a_toml_file_too(tmp_path: FilePath) -> None:
         ({"ExprCall": {"func": 1}}, "ExprCall has no alternatives to weight"),
         ({"Expr": {"nul": 1}}, "unknown alternative 'nul' of Expr; available: group, nil, bool"),
         ({"Stat": {"while_": 1}}, "unknown alternative 'while_' of Stat"),
-        ({"Expr": {"nil": -1}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: -1"),
-        ({"Expr": {"nil": "x"}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: 'x'"),
+        (
+            {"Expr": {"nil": -1}},
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found -1",
+        ),
+        (
+            {"Expr": {"nil": "x"}},
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found 'x'",
+        ),
         (
             {"Expr": {"nil": float("inf")}},
-            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: inf",
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found inf",
         ),
         ({"Expr": [1]}, "Expr must be a table of alternatives and weights"),
         ({"Expr": {"nil": 10**5000}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9"),
         (
             {"Expr": {"nil": 1e308}},
-            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: 1e+308",
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found 1e+308",
         ),
         (
             {"Expr": {"nil": 5e-324}},
-            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: 5e-324",
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found 5e-324",
         ),
-        ({"Expr": {"nil": [1]}}, "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: [1]"),
+        (
+            {"Expr": {"nil": [1]}},
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found [1]",
+        ),
         (
             {"Expr": {"nil": float("nan")}},
-            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9: nan",
+            "Expr.nil: a weight must be 0, or a number from 1e-9 to 1e9, found nan",
         ),
         (
             {"Expr": dict.fromkeys(WEIGHTS["Expr"], 0) | {"group": 1}},

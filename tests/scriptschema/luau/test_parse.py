@@ -672,12 +672,12 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ),
         ("x = [[a", "1:5: expected an expression, found `[[` (unclosed long bracket)"),
         ("--[[a", "1:1: expected a statement, found `--[[` (unclosed long bracket)"),
-        (r"x = '\400'", r"1:5: expected an escape sequence of Luau, not `\400`, found `'\400'`"),
-        (r"x = '\xg'", r"1:5: expected an escape sequence of Luau, not `\x`, found `'\xg'`"),
+        (r"x = '\400'", r"1:5: expected a valid escape sequence instead of `\400`, found `'\400'`"),
+        (r"x = '\xg'", r"1:5: expected a valid escape sequence instead of `\x`, found `'\xg'`"),
         (
             r"x = `\u{110000}`",
             (
-                r"1:5: expected an escape sequence of Luau, not `\u{110000}`, found"
+                r"1:5: expected a valid escape sequence instead of `\u{110000}`, found"
                 r" ``\u{110000}``"
             ),
         ),
@@ -739,7 +739,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ),
         ("export x", "1:8: expected a call's arguments or an assignment, found `x`"),
         ("x = f<<A>", "1:10: expected `>` to close the list of types, found END"),
-        ("x = '\ud800'", "1:6: expected a character of UTF-8, found '\\ud800'"),
+        ("x = '\ud800'", "1:6: expected a character that UTF-8 can encode, found '\\ud800'"),
     ],
 )
 def test_an_error_says_where_it_is_and_what_was_expected_there(source: str, error: str) -> None:
@@ -831,7 +831,7 @@ def test_depth_costs_no_recursion(before: str, middle: str, after: str) -> None:
 
 
 def test_nesting_without_end_is_an_error_before_memory_is_gone() -> None:
-    assert "expected less nesting, found `{`" in error_of("x = " + "{" * 300_000)
+    assert "expected less deeply nested source, found `{`" in error_of("x = " + "{" * 300_000)
 
 
 # A second judge

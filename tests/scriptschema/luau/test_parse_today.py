@@ -98,26 +98,26 @@ def test_the_sources_here_have_every_message_and_every_field_of_the_extensions()
 @pytest.mark.parametrize(
     ("luau", "source", "place", "found"),
     [
-        ("0.710", "f()\n const x = 1", "2:2", "`const`, which is of Luau 0.711"),
-        ("0.710", "@native const function f() end", "1:9", "`const`, which is of Luau 0.711"),
-        ("0.722", "export local x = 1", "1:1", "an exported value, which is of Luau 0.723"),
-        ("0.722", "export function f() end", "1:1", "an exported value, which is of Luau 0.723"),
-        ("0.714", "x = 5i", "1:5", "an integer, which is of Luau 0.715"),
+        ("0.710", "f()\n const x = 1", "2:2", "`const`, which requires Luau 0.711"),
+        ("0.710", "@native const function f() end", "1:9", "`const`, which requires Luau 0.711"),
+        ("0.722", "export local x = 1", "1:1", "an exported value, which requires Luau 0.723"),
+        ("0.722", "export function f() end", "1:1", "an exported value, which requires Luau 0.723"),
+        ("0.714", "x = 5i", "1:5", "an integer, which requires Luau 0.715"),
         (
             "0.700",
             "x = f<<T>>()",
             "1:6",
-            "types given to a generic function, which is of Luau 0.701",
+            "types given to a generic function, which requires Luau 0.701",
         ),
         (
             "0.686",
             "@[a] function f() end",
             "1:2",
-            "an attribute in brackets, which is of Luau 0.687",
+            "an attribute in brackets, which requires Luau 0.687",
         ),
-        ("0.720", "class A end", "1:1", "a class, which is of Luau 0.721"),
-        ("0.731", "class A extends B end", "1:9", "`extends`, which is of Luau 0.732"),
-        ("0.733", "open class A end", "1:1", "an open class, which is of Luau 0.734"),
+        ("0.720", "class A end", "1:1", "a class, which requires Luau 0.721"),
+        ("0.731", "class A extends B end", "1:9", "`extends`, which requires Luau 0.732"),
+        ("0.733", "open class A end", "1:1", "an open class, which requires Luau 0.734"),
     ],
 )
 def test_what_is_newer_than_requested_is_refused_with_its_version(
@@ -125,7 +125,7 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
 ) -> None:
     with pytest.raises(ParseError) as caught:
         parse(source, luau=luau)
-    assert str(caught.value) == f"{place}: expected what Luau {luau} has, found {found}"
+    assert str(caught.value) == f"{place}: expected syntax of Luau {luau}, found {found}"
     since = str(caught.value).rpartition(" ")[2]
     assert parse(source, luau=since).losses == ()
 
