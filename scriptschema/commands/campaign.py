@@ -261,7 +261,8 @@ def fuzz(
     fails with a type error shows a bug in the checker.
 
     --seeds FOLDER contains sources or trees, for example a conformance suite. They are run first,
-    and then mutated. Unreadable files are reported.
+    and then mutated. Unreadable files are reported, and so is the number of programs that are
+    changed: modules are left out, and programs that are not valid are repaired.
 
     If a campaign comes from somebody else, its commands are shown to you, and run only if you agree
     or use --trust.

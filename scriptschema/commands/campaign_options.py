@@ -151,7 +151,7 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
 
 
 def seeds_in(folder: Path, config: Config) -> list[bytes]:
-    """Return the programs in a folder as encoded trees. Report their number and any losses."""
+    """Return the programs in a folder as encoded trees. Report their number and all changes."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import read_seeds
 
@@ -165,12 +165,25 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
     seeds = read_seeds(folder, on_problem, config.version)
     skipped = f", skipped {counted(problems, 'file')}" if problems else ""
     click.echo(f"seeds: read {counted(len(seeds.programs), 'program')}{skipped}", err=True)
+    version = f" --luau {config.version}" if config.version else ""
     if seeds.incomplete:
-        version = f" --luau {config.version}" if config.version else ""
         click.echo(
             f"seeds: read {counted(seeds.incomplete, 'program')} only in part, because the schema "
             f"lacks some of the syntax: to list it, run `scriptschema parse {folder} "
             f"--losses{version}`",
+            err=True,
+        )
+    if seeds.without:
+        click.echo(
+            f"seeds: left out the modules of {counted(len(seeds.without), 'program')}, for example "
+            f"{seeds.without[0]}, because the programs of a campaign have no modules",
+            err=True,
+        )
+    if seeds.repaired:
+        click.echo(
+            f"seeds: changed {counted(len(seeds.repaired), 'program')}, for example "
+            f"{seeds.repaired[0]}, because the programs of a campaign must be valid: to see why it "
+            f"is not, run `scriptschema check{version}` on it",
             err=True,
         )
     return seeds.programs

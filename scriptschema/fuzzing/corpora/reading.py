@@ -25,7 +25,7 @@ from scriptschema.files import FileError, Input, name_of
 from scriptschema.fuzzing import encoding
 from scriptschema.luau import sources
 from scriptschema.luau.parse import COMMENTS, ParseError, parse
-from scriptschema.luau.repair import repair
+from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY, Version
 
@@ -245,11 +245,15 @@ class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
     They are added to the corpus even if they show nothing new, and run before other programs.
-    `incomplete` is the number of sources that the schema cannot represent completely.
+    `incomplete` is the number of sources that the schema cannot represent completely. `without`
+    are the names of the programs that required a module, and `repaired` those of the other programs
+    that repair changed.
     """
 
     programs: list[bytes]
     incomplete: int
+    without: list[str]
+    repaired: list[str]
 
 
 def read_seeds(
@@ -261,6 +265,8 @@ def read_seeds(
     used.
     """
     programs: dict[bytes, bool] = {}
+    without: list[str] = []
+    repaired: list[str] = []
     reader = Reader(luau=luau)
     for item in corpus_files([folder]):
         for tree in [item] if isinstance(item, FileError) else reader.read(item):
@@ -268,16 +274,23 @@ def read_seeds(
                 on_problem(tree)
                 continue
             try:
-                program = encoding.decode(ModuleSet, tree.data).program
-                data = encoding.encode(repair(ModuleSet(program=program), luau=luau))
+                program = encoding.decode(ModuleSet, tree.data)
+                has_module = program.module is not None
+                program.module = None
+                problems = repair_in_place(program, luau=luau)
+                data = encoding.encode(program)
                 encoding.decode(ModuleSet, data)  # fails if repair made it too deep
             except wire.WireError as error:
                 on_problem(FileError(f"{tree.name}: {error}"))
                 continue
             programs[data] = tree.losses > 0
+            if has_module:
+                without.append(tree.name)
+            elif problems:
+                repaired.append(tree.name)
     if not programs:
         raise FileError(f"{name_of(folder)}: no usable programs")
-    return Seeds([*programs], sum(programs.values()))
+    return Seeds([*programs], sum(programs.values()), without, repaired)
 
 
 def read_trees(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import run
+from command import run, run_here
 
 from scriptschema import wire
 from scriptschema.files import FileError
@@ -63,6 +63,32 @@ def test_what_the_targets_luau_has_beyond_the_schema_is_taken_whole(tmp_path: Pa
     with pytest.raises(FileError, match="no usable programs"):
         read_seeds(tmp_path, problems.append, Version(700))
     assert "`const`, which requires Luau 0.711" in str(problems[-1])
+
+
+def test_a_seed_that_does_not_run_as_it_was_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "suite" / "both").mkdir(parents=True)
+    suite = {
+        "valid.luau": "print(1)\n",
+        "undeclared.luau": "local x: Map<string, number> = {}\n",
+        "long.luau": f"print({', '.join(['x'] * 250)})\n",
+        "both/program.luau": 'local m = require("./module0")\nprint(m.x + 1234)\n',
+        "both/module0.luau": "return {x = 4321}\n",
+    }
+    for name, source in suite.items():
+        (tmp_path / "suite" / name).write_text(source)
+    found = read_seeds(tmp_path / "suite", pytest.fail)
+    assert len(found.programs) == 4
+    names = [[Path(name).name for name in each] for each in (found.without, found.repaired)]
+    assert names == [["program.luau"], ["long.luau", "undeclared.luau"]]
+    target = f"persistent:{SERVICE}"
+    done = run_here(
+        *("fuzz", "-t", target, "-o", tmp_path / "campaign", "-n", 1, "--seed", 1, "--json"),
+        *("--seeds", tmp_path / "suite"),
+    )
+    assert done.returncode == 0, done.stderr
+    told = done.stderr.decode()
+    assert "seeds: left out the modules of 1 program, for example " in told
+    assert f"seeds: changed 2 programs, for example {tmp_path}/suite/long.luau, because " in told
 
 
 def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:
