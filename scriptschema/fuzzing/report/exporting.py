@@ -23,6 +23,9 @@ from scriptschema.fuzzing.report.titles import names_of, title_of
 from scriptschema.luau import quoting
 
 _OUTPUT: Final = 2000
+_BYTE: Final = re.compile(r"(\\x(?:0[0-8b-f]|1[0-9a-f]|7f|[89a-f][0-9a-f]))")
+"""A byte that targets write as an escape sequence: not printable ASCII, a tab or a line end."""
+
 _LEVELS: Final[Mapping[str, str]] = {"undefined": "warning", "message": "note", "position": "note"}
 
 Found = Sequence[tuple[Path, Find]]
@@ -125,8 +128,12 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a line of output as a Luau string literal. Bytes that are already escaped stay so."""
-    parts = re.split(r"(\\x[0-9a-f]{2})", text)  # every second part is such a byte
+    """Return a line of output as a Luau string literal. Bytes that are already escaped stay so.
+
+    Output does not tell such a byte from the four characters of its escape sequence, which programs
+    rarely print. The characters of any other escape sequence are what the program printed.
+    """
+    parts = _BYTE.split(text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])
     return f'"{"".join(parts)}"'
 
