@@ -80,8 +80,9 @@ def reduce_command(
     run without a shell. {} in it is replaced with the name of a file that contains the source;
     {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the tree. A
     COMMAND without any of these reads the source from standard input. The FILE of -o is a source or
-    a tree, depending on its suffix. It always contains the smallest program so far, even after
-    Ctrl-C.
+    a tree, depending on its suffix. As soon as the test has passed once, it contains the smallest
+    program so far, even after Ctrl-C. The sources of a program with a module are written to a
+    folder with the name of the FILE, without the suffix.
 
     FILE can also be a find, which is a folder in a campaign's finds/. Then the test is whether the
     find's bug occurs on the targets of its campaign, and the result is stored in the find.
@@ -109,11 +110,20 @@ def reduce_command(
     try:
         tree, names = _read(path, from_format, load_names(names_path), luau)
         test = CommandTest(command, names=names, max_time=timeout)
+        if not _is_source(target):
+            _serialized(target, tree)  # fails now rather than after the first tests
     except CommandError as error:
         raise click.BadParameter(str(error), param_hint="--test") from None
     except files.FileError as error:
         report(error)
         sys.exit(1)
+    place = _place(target, tree)
+    if place != target:
+        click.echo(
+            f"the program has a module: as long as it does, it is written to the folder {place}, "
+            f"not to {target}",
+            err=True,
+        )
     display = _Display()
     saved: Any = None
 
@@ -135,8 +145,12 @@ def reduce_command(
         _write(target, reduced, names, text)
     except KeyboardInterrupt:
         test.stop()
+        if not reducer.is_confirmed:
+            click.echo("stopped before the test had passed once: nothing was written", err=True)
+            sys.exit(130)
         _write(target, reducer.best, names)
-        where = "printed above" if target == files.STANDARD else f"in {target}"
+        written = _place(target, reducer.best)
+        where = "printed above" if target == files.STANDARD else f"in {written}"
         click.echo(
             f"stopped: the smallest program so far, {reducer.size} nodes, is {where}", err=True
         )
@@ -151,6 +165,8 @@ def reduce_command(
         f"{reducer.tests:,} tests",
         err=True,
     )
+    if place != target:
+        click.echo(f"the result is in {_place(target, reduced)}", err=True)
     if reducer.unreliable:
         report(Warning(reducer.unreliable))
         sys.exit(1)
@@ -201,16 +217,34 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.render import render
-    from scriptschema.versions import TODAY
 
     if not _is_source(target):
-        files.write(target, files.serialize(tree, files.format_of(target), TODAY))
+        files.write(target, _serialized(target, tree))
     elif text is not None:
         files.write(target, sources.encode(text))
     elif target == files.STANDARD:
         files.write(target, sources.encode(render(tree, names=names)))
     else:
         sources.write_sources(target, tree, names=names)
+
+
+def _place(target: Path, tree: ModuleSet) -> Path:
+    """Return the file or folder to which `_write` writes the tree."""
+    from scriptschema.luau.sources import place_of
+
+    return place_of(target, tree) if _is_source(target) else target
+
+
+def _serialized(target: Path, tree: ModuleSet) -> bytes:
+    """Return the content of `target`, which is not a source. Raises FileError."""
+    from scriptschema import files
+    from scriptschema.versions import TODAY
+
+    try:
+        return files.serialize(tree, files.format_of(target), TODAY)
+    except ValueError as error:
+        source = target.with_suffix(".luau")
+        raise files.FileError(f"{target}: {error}: write a source instead, -o {source}") from None
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:

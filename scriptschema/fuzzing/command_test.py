@@ -49,8 +49,9 @@ class CommandTest:
     test trees simultaneously. `stop` ends all running commands and the processes that they have
     started.
 
-    Raises CommandError for a command that is empty, cannot be parsed, or has an unknown
-    placeholder.
+    A test raises CommandError if the command cannot be run, or if the limit ends it before it has
+    succeeded once. The constructor raises CommandError for a command that is empty, cannot be
+    parsed, or has an unknown placeholder.
     """
 
     def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:
@@ -62,6 +63,7 @@ class CommandTest:
             raise CommandError("the command is empty")
         self.names = names
         self.max_time = self.limit = max_time
+        self._succeeded = False
         self.endings = {match[1] for word in self.words for match in _PLACEHOLDER.finditer(word)}
         unknown = self.endings - {None, *sources.ENDINGS, *files.ENDINGS}
         if unknown:
@@ -113,7 +115,10 @@ class CommandTest:
         written = sources.source_files_of(tree, "program", names=self.names)
         for ending in self.endings & {*files.ENDINGS}:
             form = files.ENDINGS[ending or ""]
-            written[f"tree{ending}"] = files.serialize(tree, form, TODAY)
+            try:
+                written[f"tree{ending}"] = files.serialize(tree, form, TODAY)
+            except ValueError as error:
+                raise CommandError(f"no tree can be written for {{{ending}}}: {error}") from None
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:
@@ -133,8 +138,15 @@ class CommandTest:
     def _holds(self, folder: Path, written: dict[str, bytes]) -> bool:
         words, program = self._prepare(folder, written)
         start = time.monotonic()
-        holds = self._run(words, program, subprocess.DEVNULL) == 0
+        status = self._run(words, program, subprocess.DEVNULL)
+        if status is None and not self._succeeded:
+            raise CommandError(
+                f"the command was stopped after {self.limit:g} s, before it had succeeded once: "
+                "use --timeout to give it more time"
+            )
+        holds = status == 0
         if holds:
+            self._succeeded = True
             took = time.monotonic() - start
             self.limit = min(self.max_time, max(LEAST_TIME, TIMES * took))
         return holds

@@ -127,6 +127,11 @@ class Reducer(Generic[MessageT]):
         return self._best.tree
 
     @property
+    def is_confirmed(self) -> bool:
+        """Whether `best` has passed the test, which is not yet known of the original tree."""
+        return self._tried.get(self._best.source, False)
+
+    @property
     def size(self) -> int:
         """The number of messages in `best`."""
         return self._best.order[0]

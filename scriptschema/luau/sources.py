@@ -99,13 +99,21 @@ def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
     return f"local function require(_, ...)\n{sources.module}\nend\n{sources.program}"
 
 
+def place_of(target: Path, tree: ModuleSet) -> Path:
+    """Return where `write_sources` writes a tree: `target`, or a folder if there is a module.
+
+    The folder has the name of `target` without the suffix.
+    """
+    return target if tree.module is None else target.with_name(target.stem)
+
+
 def write_sources(
     target: Path, tree: ModuleSet, *, below: Path | None = None, **options: Unpack[RenderOptions]
 ) -> None:
-    """Write a tree's source to the file `target`, or its two sources to a folder.
+    """Write a tree's source to the file `target`, or its two sources to a folder (`place_of`).
 
-    The folder has the name of `target` without the suffix. `below` is as in `files.write`, and
-    `options` are those of `render`. Raises FileError if a file cannot be written.
+    `below` is as in `files.write`, and `options` are those of `render`. Raises FileError if a file
+    cannot be written.
     """
     sources = source_files_of(tree, target.stem, **options)
     for name, data in sources.items():

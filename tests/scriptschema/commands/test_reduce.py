@@ -86,6 +86,18 @@ def test_a_program_with_a_module_stays_two_files() -> None:
     assert done.returncode == 0, done.stderr
     assert "require" in Path("small/program.luau").read_text()
     assert "area" in Path("small/module0.luau").read_text()
+    told = done.stderr.decode().splitlines()
+    assert told[0].endswith(" is written to the folder small, not to small.luau")
+    assert told[-1] == "the result is in small"
+
+
+def test_a_result_that_lost_its_module_is_where_the_last_line_says() -> None:
+    Path("module0.luau").write_text("return 1")
+    Path("program.luau").write_text('local m = require("./module0")\nprint(12)\n')
+    done = run_here("reduce", "program.luau", "--test", "grep -q 12 {}", "-o", "small.luau")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.decode().splitlines()[-1] == "the result is in small.luau"
+    assert "12" in Path("small.luau").read_text()
 
 
 def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
@@ -93,6 +105,24 @@ def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
     assert done.returncode == 1
     assert b"the original tree does not pass the test" in done.stderr
     assert not Path("small.luau").exists()
+
+
+def test_a_tree_too_deep_for_the_output_is_refused_before_any_test() -> None:
+    Path("deep.luau").write_text(f"local x = 1\nprint({'1 + ' * 300}x)\n")
+    test = ("--test", "sh -c 'touch ran'")
+    done = run_here("reduce", "deep.luau", *test, "-o", "small.pb")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"scriptschema: small.pb: ")
+    assert b"100 levels deep: write a source instead, -o small.luau\n" in done.stderr
+    assert not Path("ran").exists()
+    done = run_here("reduce", "deep.luau", "--test", "true {.pb}", "-o", "small.luau")
+    assert b"no tree can be written for {.pb}: " in done.stderr
+
+
+def test_a_test_that_is_too_slow_is_not_said_to_fail() -> None:
+    done = run_here("reduce", "program.luau", "--timeout", "0.2", "--test", "sleep 500")
+    assert done.returncode == 1
+    assert b"was stopped after 0.2 s, before it had succeeded once: use --timeout" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -142,6 +172,23 @@ def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on(
     assert re.search(rb"so far, \d+ nodes, is in small\.luau\n", errors)
     assert "print" in Path("small.luau").read_text()
     assert len(Path("small.luau").read_text()) < len(SOURCE)
+
+
+def test_a_file_is_not_replaced_before_the_test_has_passed_once() -> None:
+    Path("small.luau").write_text("SMALL\n")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "scriptschema", "reduce", "program.luau"),
+            *("--test", "sh -c 'touch ran; sleep 500'", "-o", "small.luau"),
+        ],
+        stderr=subprocess.PIPE,
+    )
+    wait_until(Path("ran").exists)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == b"stopped before the test had passed once: nothing was written\n"
+    assert Path("small.luau").read_text() == "SMALL\n"
 
 
 def test_a_terminal_shows_how_far_it_is() -> None:
