@@ -215,13 +215,19 @@ def expand(paths: Iterable[Path]) -> list[Input]:
     input_files = []
     for path in paths:
         if path != STANDARD and path.is_dir():
-            for inside in sorted(p for p in path.rglob("*") if p.is_file()):
+            for inside in sorted(p for p in path.rglob("*") if not p.is_dir()):
                 relative = inside.relative_to(path)
                 if not any(part.startswith(".") for part in relative.parts):
                     input_files.append(Input(inside, relative, in_folder=True))
         else:
             input_files.append(Input(path, Path(path.name)))
     return input_files
+
+
+def require_regular(path: Path) -> None:
+    """Raise FileError for a pipe or device in a folder, because reading it could block."""
+    if path.exists() and not path.is_file():
+        raise FileError(f"{path}: not a regular file")
 
 
 def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
@@ -352,6 +358,12 @@ def require_parent(path: Path) -> None:
         raise FileError(f"{path}: the folder {path.parent} does not exist: create it first")
 
 
+def is_one_file(inputs: Sequence[Input], output: str) -> bool:
+    """Return whether `outputs` treats `output` as the name of a file, not of a folder."""
+    single = len(inputs) == 1 and not inputs[0].in_folder
+    return single and not Path(output).is_dir() and not output.endswith("/")
+
+
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
     """Return the path of each result: `output`, or a file below it with the suffix `ending`.
 
@@ -366,8 +378,7 @@ def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Pa
         return [STANDARD for _ in inputs]
     folder = Path(output)
     require_parent(folder)
-    single = len(inputs) == 1 and not inputs[0].in_folder
-    if single and not folder.is_dir() and not output.endswith("/"):
+    if is_one_file(inputs, output):
         return [folder]
     if folder.exists() and not folder.is_dir():
         raise FileError(

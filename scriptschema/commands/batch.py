@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,18 @@ def form_of(name: str | None) -> Format | None:
     return next((form for form in files.FORMATS if form == name), None)
 
 
+def written_form(items: Sequence[Input], output: str | None, to: str | None) -> Format | None:
+    """Return the format `to`, or else that of the suffix of `output`, or None if neither is known.
+
+    The suffix of a folder does not count.
+    """
+    from scriptschema import files
+
+    if to is None and output is not None and files.is_one_file(items, output):
+        return files.ENDINGS.get(Path(output).suffix)
+    return form_of(to)
+
+
 def common_form(items: Sequence[Input]) -> Format:
     """Return the format that the files' suffixes indicate, or `binary` if no suffix indicates one.
 
@@ -67,14 +79,17 @@ def run_all(
     form: str,
     what: str,
     run: Callable[[Input, Path], None],
+    kept: Iterable[Path] = (),
 ) -> int:
     """Call `run` with each input and its output path, and return the exit status.
 
-    `form` is the format to write, or a suffix such as `.luau`. `what` is the label of the progress
-    bar. Raises a usage error if the outputs cannot be written to `output`, and FileError if there
-    are no inputs.
+    `form` is the format to write, or `.luau` for sources. `what` is the label of the progress bar.
+    `kept` are files that are not to be replaced. Raises a usage error if the outputs cannot be
+    written to `output`, for example because it has the suffix of another format, and FileError if
+    there are no inputs.
     """
     from scriptschema import files
+    from scriptschema.luau import sources
 
     require_some(items)
     ending = next((ending for ending, name in files.ENDINGS.items() if name == form), form)
@@ -82,9 +97,35 @@ def run_all(
         targets = files.outputs(items, output, ending)
     except files.FileError as error:
         raise click.UsageError(str(error)) from None
+    forms = {
+        **files.ENDINGS,
+        **dict.fromkeys(sources.ENDINGS, ".luau"),
+        files.STREAM_ENDING: "stream",
+    }
+    for target in targets:
+        if forms.get(target.suffix, form) != form:
+            what_is_written = "a source" if form == ".luau" else f"a tree in the format {form}"
+            raise click.UsageError(
+                f"{target}: this would be {what_is_written}, which does not have the suffix "
+                f"{target.suffix}: choose another name"
+            )
+    require_apart(targets, kept)
     if form == "binary" and files.STANDARD in targets:
         refuse_terminal()
     return run_each(list(zip(items, targets, strict=True)), what, run)
+
+
+def require_apart(outputs: Iterable[Path], kept: Iterable[Path]) -> None:
+    """Raise a usage error if an output would replace one of the files `kept`."""
+    from scriptschema.files import STANDARD
+
+    resolved = {path.resolve() for path in kept if path != STANDARD}
+    for output in outputs:
+        if output.resolve() in resolved and (output.is_file() or not output.exists()):
+            raise click.UsageError(
+                f"{output} is also an input or another output, and would be overwritten: choose "
+                "another name"
+            )
 
 
 def run_each(
@@ -96,6 +137,8 @@ def run_each(
     status = 0
     for item, target in progress(pairs, what):
         try:
+            if item.in_folder:
+                files.require_regular(item.path)
             run(item, target)
         except files.FileError as error:
             report(error)

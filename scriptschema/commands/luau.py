@@ -16,16 +16,18 @@ from scriptschema.commands import program
 from scriptschema.commands.batch import (
     common_form,
     form_of,
+    require_apart,
     require_some,
     run_all,
     run_each,
     tree_files,
     write_tree,
+    written_form,
 )
 from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, luau_option, report
 
 if TYPE_CHECKING:
-    from scriptschema.files import Format, Input
+    from scriptschema.files import Input
     from scriptschema.luau.names import Names
     from scriptschema.luau.repair import Problem
     from scriptschema.versions import Version
@@ -83,7 +85,7 @@ def render_command(
     """
     from scriptschema import files
     from scriptschema.luau.render import RenderOptions, render
-    from scriptschema.luau.sources import encode, write_sources
+    from scriptschema.luau.sources import encode, place_of, write_sources
     from scriptschema.messages import ModuleSet
 
     names = load_names(names_path)
@@ -100,9 +102,17 @@ def render_command(
             files.write(target, encode(render(tree, **options)))
         else:
             write_sources(target, tree, below=item.base_of(target), **options)
+            place = place_of(target, tree)
+            if place != target and target == Path(output or ""):
+                click.echo(
+                    f"the program has a module: it was written to the folder {place}, not to "
+                    f"{target}",
+                    err=True,
+                )
 
     items = tree_files(inputs, from_format)
-    sys.exit(run_all(items, output, ".luau", "rendering", run))
+    kept = [item.path for item in items]
+    sys.exit(run_all(items, output, ".luau", "rendering", run, kept))
 
 
 @program.command("check")
@@ -176,7 +186,10 @@ def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Pro
 @inputs_argument
 @from_option
 @click.option(
-    "--to", "to_format", type=FORMATS, help="The format to write (default: that of the inputs)."
+    "--to",
+    "to_format",
+    type=FORMATS,
+    help="The format to write (default: from the suffix of -o, or that of the inputs).",
 )
 @output_option
 @luau_option
@@ -201,7 +214,7 @@ def repair_command(
     from scriptschema.versions import TODAY
 
     items = tree_files(inputs, from_format)
-    form = form_of(to_format) or form_of(from_format) or common_form(items)
+    form = written_form(items, output, to_format) or form_of(from_format) or common_form(items)
 
     def run(item: Input, target: Path) -> None:
         tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
@@ -216,9 +229,7 @@ def repair_command(
     "--to",
     "to_format",
     type=FORMATS,
-    default="binary",
-    show_default=True,
-    help="The format to write.",
+    help="The format to write (default: from the suffix of -o, or binary).",
 )
 @output_option
 @names_option
@@ -236,7 +247,7 @@ def repair_command(
 @luau_option
 def parse_command(
     inputs: tuple[Path, ...],
-    to_format: str,
+    to_format: str | None,
     output: str | None,
     names_path: Path | None,
     save_names: Path | None,
@@ -264,11 +275,16 @@ def parse_command(
         raise click.UsageError(f"--save-names writes JSON: use the name {save_names.stem}.json")
     start = load_names(names_path)
     reader = NameReader(start, luau)
-    form: Format = form_of(to_format) or "binary"
-    lost = 0
+    items = source_files(inputs)
+    form = written_form(items, output, to_format) or "binary"
+    named = set(inputs)
+    kept = [item.path for item in items]
+    lost = written = 0
 
     def run(item: Input, target: Path) -> None:
-        nonlocal lost
+        nonlocal lost, written
+        if item.path not in named:
+            files.require_regular(item.path)
         source, module = read_sources(item.path)
         paths = {"program": files.name_of(item.path), "module": str(item.path.with_name(MODULE))}
         try:
@@ -276,12 +292,14 @@ def parse_command(
         except ParseError as error:
             raise files.FileError(f"{paths[error.source]}:{error}") from None
         write_tree(item, target, result.tree, form, luau)
+        written += 1
         lost += len(result.losses)
         for loss in result.losses if losses else ():
             click.echo(f"{paths[loss.source]}:{loss}", err=True)
 
-    items = source_files(inputs)
-    status = run_all(items, output, form, "parsing", run)
+    names_files = [] if save_names is None else [save_names]
+    require_apart(names_files, kept)
+    status = run_all(items, output, form, "parsing", run, [*kept, *names_files])
     if lost and not losses:
         were = "was" if lost == 1 else "were"
         click.echo(
@@ -299,7 +317,7 @@ def parse_command(
         except files.FileError as error:
             report(error)
             status = 1
-    elif reader.names != start:
+    elif written and reader.names != start:
         click.echo(
             "the trees do not contain the sources' own names: use --save-names to keep them",
             err=True,

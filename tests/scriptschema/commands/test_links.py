@@ -24,7 +24,7 @@ TARGET = "if grep -q end $1; then kill -SEGV $$; fi\n"
 COMMANDS: dict[str, list[list[str]]] = {
     "convert": [
         ["trees", "--to", "json", "-o", "out/"],
-        ["trees/a.pb", "--to", "text", "-o", "out/a.pb"],
+        ["trees/a.pb", "--to", "text", "-o", "out/a.textproto"],
     ],
     "corpus diff": [["trees", "trees", "--plot", "out/a.svg"]],
     "corpus distill": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_render_writes_a_folder_of_trees_and_two_files_where_there_is_a_module()
     assert written("sources") == ["a.luau", "below/b/module0.luau", "below/b/program.luau"]
     assert Path("sources/below/b/module0.luau").read_text() == "return 1\n"
     assert "require" in Path("sources/below/b/program.luau").read_text()
+
+
+def test_render_says_that_a_program_with_a_module_is_not_in_the_file_that_was_named() -> None:
+    write("two.pb", wire.encode(tree('local m = require("./module0")', module="return 1")))
+    write("two.luau", "old")
+    told = run("render", "two.pb", "-o", "two.luau").stderr
+    assert told == ("the program has a module: it was written to the folder two, not to two.luau\n")
+    assert run("render", "two.pb", "-o", "two").stderr == ""
 
 
 def test_render_takes_names_and_leaves_types_out() -> None:
@@ -219,6 +228,74 @@ def test_parse_says_what_is_lost_and_that_names_are() -> None:
     ]
     write("known.luau", "print(x0)")
     assert run("parse", "known.luau", "-o", "a.pb").stderr == ""
+
+
+def test_parse_says_nothing_about_the_names_in_trees_that_were_not_written() -> None:
+    write("a.luau", "mine()")
+    told = run("parse", "a.luau", "-o", "/dev/full", status=1).stderr
+    assert told == "scriptschema: /dev/full: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["parse", "render", "repair"])
+def test_what_cannot_be_read_in_a_folder_is_reported(name: str) -> None:
+    ending = ".luau" if name == "parse" else ".pb"
+    write(f"in/a{ending}", "print(1)" if name == "parse" else wire.encode(tree("print(1)")))
+    os.mkfifo(f"in/pipe{ending}")
+    Path(f"in/link{ending}").symlink_to("nowhere")
+    told = run(name, "in", "-o", "out", status=1).stderr
+    assert f"in/pipe{ending}: not a regular file" in told
+    assert f"in/link{ending}: No such file or directory" in told
+    assert len(written("out")) == 1
+
+
+# The names of outputs
+
+
+def test_a_tree_is_written_in_the_format_of_the_suffix_so_that_it_can_be_read_again() -> None:
+    write("a.luau", "print(1)")
+    for ending in (".json", ".textproto", ".pb"):
+        run("parse", "a.luau", "-o", f"a{ending}")
+        assert run("render", f"a{ending}").stdout == "print(1)\n"
+        run("repair", f"a{ending}", "-o", "b.json")
+        assert json.loads(Path("b.json").read_text())
+    run("parse", "a.luau", "-o", "any-name")
+    assert wire.decode(ModuleSet, Path("any-name").read_bytes()) == tree("print(1)")
+    Path("trees.json").mkdir()
+    run("parse", "a.luau", "-o", "trees.json")
+    assert written("trees.json") == ["a.pb"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("parse", "a.luau", "-o", "a.luau"),
+        ("parse", "a.luau", "-o", "b.lua"),
+        ("parse", "a.luau", "-o", "b.json", "--to", "text"),
+        ("parse", "a.luau", "-o", "b.json", "--save-names", "b.json"),
+        ("parse", "a.luau", "-o", "b", "--to", "json", "--save-names", "b/a.json"),
+        ("parse", "a.luau", "a.json", "-o", "c", "--save-names", "./a.json"),
+        ("parse", "plain", "-o", "link/plain"),
+        ("repair", "a.pb", "-o", "a.luau"),
+        ("repair", "a.pb", "-o", "b.json", "--to", "binary"),
+        ("convert", "a.pb", "--to", "json", "-o", "b.textproto"),
+        ("convert", "a.pb", "--to", "binary", "-o", "b.pbstream"),
+        ("render", "a.pb", "-o", "a.pb"),
+        ("render", "plain.tree", "--from", "binary", "-o", "plain.tree"),
+    ],
+)
+def test_no_output_replaces_an_input_or_gets_the_suffix_of_another_format(
+    args: tuple[str, ...],
+) -> None:
+    for name in ("a.luau", "plain", "a.json"):
+        write(name, "print(1)")
+    for name in ("a.pb", "plain.tree"):
+        write(name, wire.encode(tree("print(1)")))
+    Path("b").mkdir()
+    Path("link").symlink_to(".")
+    before = {path: path.read_bytes() for path in Path.cwd().rglob("*") if path.is_file()}
+    told = " ".join(run(*args, status=2).stderr.split())
+    assert "choose another name" in told
+    assert before == {path: path.read_bytes() for path in Path.cwd().rglob("*") if path.is_file()}
 
 
 # generate --programs and --repaired
