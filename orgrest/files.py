@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """The suffixes of request files. Other documents are Org documents."""
+DOCUMENT_SUFFIXES = REQUEST_SUFFIXES | {".org"}
+"""The suffixes of files that are taken for documents unless the user names them."""
 
 _COOKIE = compiled(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
@@ -231,7 +233,7 @@ class File:
         if data == self._data:
             return False
         try:
-            with _locked(target):
+            with locked(target):
                 if target.read_bytes() != self._data:
                     raise FileChangedError(
                         "the file was changed on disk in the meantime", file=str(self.path)
@@ -346,21 +348,23 @@ def entries(directory: Path, folder: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    """Hold a lock so that no other run saves a document. Raises OSError if it does not exist.
+def locked(target: Path) -> Iterator[None]:
+    """Hold a lock on a file or folder, so that simultaneous runs change it one after the other.
 
-    Saving replaces the locked file, so a run that waited for the lock finds that the file has
-    changed.
+    Nothing is locked if it does not exist, or if the system or its file system has no locks. Saving
+    replaces a locked file, so a run that waited for the lock finds that the file has changed.
     """
-    with target.open("rb") as stream:
-        try:
+    number: int | None = None
+    try:
+        with contextlib.suppress(ImportError, OSError):  # Windows has no fcntl
             import fcntl
-        except ImportError:  # Windows has no fcntl
-            yield
-            return
-        with contextlib.suppress(OSError):  # not every file system has locks
-            fcntl.flock(stream, fcntl.LOCK_EX)
+
+            number = os.open(target, os.O_RDONLY)
+            fcntl.flock(number, fcntl.LOCK_EX)
         yield
+    finally:
+        if number is not None:
+            os.close(number)
 
 
 def _replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
+_Stored = TypeVar("_Stored", "Cookies", "GlobalVariables")
 
 
 def complain(text: str) -> None:
@@ -27,7 +30,6 @@ def open_page(url: str) -> bool:
 
     On Linux without a display, a browser is only started if `BROWSER` names one.
     """
-    import os
     import webbrowser
 
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -73,6 +75,48 @@ def require_files(names: Sequence[str], *, allow_missing: bool = False) -> None:
             similar = get_close_matches(name, commands, n=1) if name == names[0] else []
             hint = f"; did you mean `orgrest {similar[0]}`?" if similar else ""
             raise MissingFileError(f"{name or repr(name)}: No such file or directory{hint}")
+
+
+def require_separate_files(
+    outputs: Mapping[str, Path | None], inputs: Iterable[Path | str | None]
+) -> None:
+    """Raise UsageError if an option would overwrite a file that is needed for something else.
+
+    `outputs` are the files that options write, by the option's name. Each must differ from the
+    others, must not be an existing document, and must not be one of the `inputs` that the command
+    reads. Links are followed. A file is None if its option is not used, and `-` is standard output.
+    """
+    from orgrest.files import DOCUMENT_SUFFIXES
+
+    read = {_identity(Path(path)) for path in inputs if path is not None}
+    written: dict[object, str] = {}
+    for option, path in outputs.items():
+        if path is None or path.is_char_device():
+            continue
+        identity = _identity(path)
+        if identity in read:
+            raise click.UsageError(
+                f"--{option} would overwrite {path}, which this command reads: choose another file"
+            )
+        suffix = Path(os.path.realpath(path)).suffix.lower()
+        if suffix in DOCUMENT_SUFFIXES and path.exists():
+            raise click.UsageError(
+                f"--{option} would overwrite the document {path}: choose another file"
+            )
+        other = written.setdefault(identity, option)
+        if other != option:
+            if str(path) == "-":
+                raise click.UsageError("only one report can be written to standard output")
+            raise click.UsageError(f"--{other} and --{option} need different files, not {path}")
+
+
+def _identity(path: Path) -> object:
+    """Return a value that is the same for all paths and links to a file, which may be missing."""
+    try:
+        status = path.stat()
+    except OSError:
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
 
 
 def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
@@ -121,14 +165,25 @@ def safe(text: str, secrets: frozenset[str]) -> str:
     return visible(mask(text, secrets))
 
 
-def globals_in(file: Path) -> GlobalVariables:
-    """Return the global variables stored in a file. A missing file contains no variables.
+def stored_in(file: Path, kind: type[_Stored]) -> _Stored:
+    """Return the cookies or global variables stored in a file. A missing file contains none.
 
     Raises OrgrestError if the file is invalid.
     """
     from orgrest.files import read_bytes
-    from orgrest.http.values.global_variables import GlobalVariables
 
-    if not file.exists():
-        return GlobalVariables()
-    return GlobalVariables.read(read_bytes(file), str(file))
+    return kind.read(read_bytes(file), str(file)) if file.exists() else kind()
+
+
+def store(file: Path, values: _Stored) -> None:
+    """Store what this run has changed in its cookies or global variables.
+
+    What other runs have changed in the file in the meantime stays. Raises OrgrestError if the file
+    cannot be written or has become invalid.
+    """
+    from orgrest.files import locked, write_private
+
+    with locked(file.resolve().parent):
+        stored = stored_in(file, type(values))
+        values.apply_changes(stored)
+        write_private(file, stored.written())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,12 @@ from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
     complain,
-    globals_in,
     open_page,
     require_environments,
     require_files,
+    require_separate_files,
+    store,
+    stored_in,
 )
 from orgrest.commands.options import (
     client_of,
@@ -31,12 +34,10 @@ from orgrest.commands.options import (
 from orgrest.options import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from orgrest.commands.run import RunOutput
     from orgrest.commands.watch import Watched
-    from orgrest.http.transport.cookies import Cookies
-    from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
@@ -68,8 +69,6 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError(
             "--stdout and --json cannot be combined: both write to standard output"
         )
-    if options.cookies is not None and options.cookies == options.globals:
-        raise click.UsageError("--cookies and --globals need different files")
     paths = list(files) or ([] if sys.stdin.isatty() else ["-"])
     if not paths:
         raise click.UsageError("missing FILE (use - for standard input)")
@@ -88,6 +87,8 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     if options.watch and "-" in paths:
         raise click.UsageError("--watch requires a FILE: standard input cannot be watched")
     require_files(paths, allow_missing=options.watch)
+    outputs = {"cookies": options.cookies, "globals": options.globals}
+    require_separate_files(outputs, (*paths, *options.env_file, options.openapi, options.ca))
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
     logins = None  # all runs with --watch share the logins
@@ -102,7 +103,18 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         from orgrest.run.services import Services
 
         try:
-            cookies = None if options.cookies is None else _cookies(options.cookies)
+            cookies = globals_ = None
+            kept: list[Callable[[], None]] = []
+            if options.cookies is not None:
+                from orgrest.http.transport.cookies import Cookies
+
+                cookies = stored_in(options.cookies, Cookies)
+                kept.append(partial(store, options.cookies, cookies))
+            if options.globals is not None:
+                from orgrest.http.values.global_variables import GlobalVariables
+
+                globals_ = stored_in(options.globals, GlobalVariables)
+                kept.append(partial(store, options.globals, globals_))
             secrets = cookies.secrets if cookies is not None else ()
             inputs = inputs_of(RUN, given, Path(), secrets=secrets)
             folders = [_folder(path, options.stdin_name) for path in paths]
@@ -111,7 +123,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             services = Services.of_user(
                 prompt=_answer if asking else None,
                 on_read=on_read,
-                globals_=None if options.globals is None else globals_in(options.globals),
+                globals_=globals_,
                 cookies=cookies,
                 ask=_ask if asking else None,
                 on_message=None if options.quiet else _print_message,
@@ -146,7 +158,6 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             stdin_name=options.stdin_name,
             watched=watched,
         )
-        kept = ((options.cookies, cookies), (options.globals, services.globals_))
         return _run(paths, settings, services, output, kept)
 
     if options.watch:
@@ -161,30 +172,19 @@ def _folder(file: str, stdin_name: Path | None) -> Path:
     return Path() if path is None else path.resolve().parent
 
 
-def _cookies(file: Path) -> Cookies:
-    """Return the cookies stored in a file, or an empty jar if the file is missing.
-
-    Raises OrgrestError if the file is invalid.
-    """
-    from orgrest.files import read_bytes
-    from orgrest.http.transport.cookies import Cookies
-
-    return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
-
-
 def _run(
     paths: list[str],
     settings: Settings,
     services: Services,
     output: RunOutput,
-    kept: Iterable[tuple[Path | None, Cookies | GlobalVariables | None]],
+    kept: Iterable[Callable[[], None]],
 ) -> int:
     """Evaluate the files, and return the exit status.
 
-    `kept` pairs files with the cookies and global variables to save in them for the next run.
+    `kept` are the functions that store the cookies and global variables for the next run.
     """
     from orgrest.commands import run
-    from orgrest.files import FileError, write_private
+    from orgrest.files import FileError
     from orgrest.http.sandbox import children
 
     status = 1
@@ -197,9 +197,8 @@ def _run(
             with children.of_run(deadline):
                 status = max([run.evaluate(path, settings, services, output) for path in paths])
         finally:
-            for path, what in kept if services.client is not None else ():
-                if path is not None and what is not None:
-                    write_private(path, what.written())
+            for keep in kept if services.client is not None else ():
+                keep()
     except FileError as error:
         complain(str(error))
         status = 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from orgrest.commands import program
-from orgrest.commands.console import complain
+from orgrest.commands.console import complain, require_separate_files
 from orgrest.commands.options import with_options
 from orgrest.options import REPORT
 
@@ -34,16 +34,8 @@ _REPORTS = {
 
 
 def chosen(options: dict[str, Any]) -> dict[str, Path]:
-    """Remove the report options from `options`, and return a dict from report to output file.
-
-    Raises UsageError if several reports would go to standard output.
-    """
-    reports = {
-        name: path for name in _REPORTS if (path := options.pop(name.replace("-", "_"))) is not None
-    }
-    if [str(path) for path in (*reports.values(), options.get("jsonl"))].count("-") > 1:
-        raise click.UsageError("only one report can be written to standard output")
-    return reports
+    """Remove the report options from `options`, and return a dict from report to output file."""
+    return {name: path for name in _REPORTS if (path := options.pop(name.replace("-", "_")))}
 
 
 def write_all(
@@ -89,6 +81,7 @@ def report(run: Path, **given: Any) -> None:
     reports = chosen(given)
     if not reports:
         raise click.UsageError("no report requested: use --html FILE, for example")
+    require_separate_files(reports, [run])
     from orgrest.run.suite.spool import read
     from orgrest.run.suite.summary import Brief, Summary
 

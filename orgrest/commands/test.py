@@ -20,7 +20,13 @@ import click
 from orgrest import __version__
 from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, globals_in, require_environments
+from orgrest.commands.console import (
+    complain,
+    require_environments,
+    require_separate_files,
+    store,
+    stored_in,
+)
 from orgrest.commands.options import (
     client_of,
     inputs_of,
@@ -118,19 +124,14 @@ def _test(options: SimpleNamespace) -> int:
         history.close()
 
 
-def _keep(file: Path | None, services: Services) -> None:
-    """Save the global variables of scripts for the next run. Raises FileError if that fails."""
-    from orgrest.files import write_private
-
-    if file is not None and services.globals_ is not None:
-        write_private(file, services.globals_.written())
-
-
 def _plan(options: SimpleNamespace) -> list[Unit]:
     from orgrest.run.suite import finding
     from orgrest.run.suite.unit import Unit
 
     files = finding.find(options.files)
+    inputs = (*files, *options.env_file, options.data, options.openapi, options.ca)
+    outputs = {**options.reports, "jsonl": options.jsonl, "globals": options.globals}
+    require_separate_files(outputs, inputs)
     data: list[tuple[int | None, dict[str, str]]] = [(None, {})]
     if options.data is not None:
         data = list(enumerate(finding.rows(options.data), 1))
@@ -150,13 +151,14 @@ def _settings(options: SimpleNamespace) -> Settings:
 
 
 def _services(options: SimpleNamespace, inputs: Inputs, history: History) -> Services:
+    from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.run.descriptions import Descriptions
     from orgrest.run.logins import Logins
     from orgrest.run.services import Services
     from orgrest.run.writable_files import write
 
     return Services.of_user(
-        globals_=None if options.globals is None else globals_in(options.globals),
+        globals_=options.globals and stored_in(options.globals, GlobalVariables),
         logins=Logins(),
         history=history,
         descriptions=Descriptions(options.openapi, inputs),
@@ -213,7 +215,8 @@ def _run(
                 status = status or 1
             if not write_all(options.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1
-        _keep(options.globals, services)
+        if services.globals_ is not None:
+            store(options.globals, services.globals_)
         if abandoned:
             children.end()
             sys.stdout.flush()

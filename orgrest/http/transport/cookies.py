@@ -141,6 +141,7 @@ class Cookies:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Cookie] = {}
+        self._as_read: dict[tuple[object, ...], Cookie] = {}
         self._lock = threading.Lock()
 
     def store(self, url: Url, lines: Iterable[str]) -> None:
@@ -148,13 +149,17 @@ class Cookies:
         self.add(cookie for line in lines if (cookie := _parse(line, url)) is not None)
 
     def add(self, cookies: Iterable[Cookie]) -> None:
-        """Add cookies. Each replaces the cookie with the same name, scope, path and port."""
+        """Add cookies. Each replaces the cookie with the same name, scope, path and port.
+
+        It also replaces the cookie from a file, which has no port.
+        """
         for cookie in cookies:
-            identity = (cookie.name, cookie.scope, cookie.path, cookie.port)
+            identity = (cookie.name, cookie.scope, cookie.path)
             with self._lock:
-                self._kept[identity] = cookie
+                self._kept.pop((*identity, None), None)
+                self._kept[*identity, cookie.port] = cookie
                 if cookie.expired:
-                    del self._kept[identity]
+                    del self._kept[*identity, cookie.port]
 
     def header(self, url: Url) -> str | None:
         """Return the value of the Cookie header for `url`, or None if no cookie matches."""
@@ -192,6 +197,7 @@ class Cookies:
                 line.startswith(_HTTP_ONLY),
             )
             cookies.add([cookie])
+        cookies._as_read = dict(cookies._kept)
         return cookies
 
     def __iter__(self) -> Iterator[Cookie]:
@@ -204,6 +210,21 @@ class Cookies:
         """Remove all cookies."""
         with self._lock:
             self._kept.clear()
+
+    def apply_changes(self, stored: Cookies) -> None:
+        """Change `stored`, the cookies of a file, as these have changed since they were read.
+
+        Like all cookies of a file, the changed cookies get no port there.
+        """
+        with self._lock:
+            kept = dict(self._kept)
+        for identity in self._as_read.keys() - kept.keys():
+            stored._kept.pop(identity, None)
+        stored.add(
+            classes.evolve(cookie, port=None)
+            for identity, cookie in kept.items()
+            if cookie != self._as_read.get(identity)
+        )
 
     def written(self) -> bytes:
         """Return the content of a file that stores these cookies."""

@@ -23,6 +23,7 @@ class GlobalVariables:
     values: dict[str, Any] = classes.field(factory=dict)
     secret: set[str] = classes.field(factory=set)
     _unkept: set[str] = classes.field(factory=set)
+    _as_read: dict[str, str] = classes.field(factory=dict)
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Self:
@@ -36,7 +37,19 @@ class GlobalVariables:
         except (ValueError, TypeError, KeyError, RecursionError):
             reason = 'expected global variables: {"variables": {...}, "secret": [...]}'
             raise OrgrestError(reason, file=file) from None
-        return cls(values, secret & set(values))
+        as_read = {name: json.dumps(value) for name, value in values.items()}
+        return cls(values, secret & set(values), as_read=as_read)
+
+    def apply_changes(self, stored: GlobalVariables) -> None:
+        """Change `stored`, the variables of a file, as these have changed since they were read."""
+        kept = self.kept()
+        for name in self._as_read.keys() - kept.values.keys():
+            stored.values.pop(name, None)
+            stored.secret.discard(name)
+        for name, value in kept.values.items():
+            if json.dumps(value) != self._as_read.get(name):
+                stored.values[name] = value
+                (stored.secret.add if name in kept.secret else stored.secret.discard)(name)
 
     def kept(self) -> Self:
         """Return the variables that are kept after the run."""

@@ -8,14 +8,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orgrest.files import decode, read_bytes
+from orgrest.files import DOCUMENT_SUFFIXES, decode, read_bytes
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ENDINGS = (".org", ".http", ".rest")
-"""The suffixes of the documents that are looked for in folders."""
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
@@ -68,7 +66,7 @@ def _below(folder: Path) -> Iterator[str]:
             continue
         if path.is_dir() and not path.is_symlink():
             yield from _below(path)
-        elif path.suffix.lower() in ENDINGS and path.is_file():
+        elif path.suffix.lower() in DOCUMENT_SUFFIXES and path.is_file():
             yield str(path)
 
 

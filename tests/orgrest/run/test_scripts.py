@@ -776,6 +776,29 @@ def test_a_run_of_tests_keeps_global_variables_too(recorder: RawServer, tmp_path
     assert kept.read_text() == "[]"
 
 
+def test_a_variable_that_another_run_stored_in_the_meantime_is_not_lost(tmp_path: Path) -> None:
+    kept, file = tmp_path / "globals.json", tmp_path / "a.http"
+    before = {"same": 1, "gone": 2, "changed": 3}
+    kept.write_text(json.dumps({"variables": before, "secret": []}))
+    others = before | {"same": 10, "changed": 30, "other": [4]}
+
+    def answer(connection: socket.socket, _: bytes) -> None:  # another run ends meanwhile
+        kept.write_text(json.dumps({"variables": others, "secret": ["other"]}))
+        connection.sendall(response(b"{}"))
+
+    with RawServer(answer) as server:
+        file.write_text(
+            f"GET {server.url}/\n\n> {{%\nclient.global.set('changed', 33);\n"
+            "client.global.set('own', 5);\nclient.global.clear('gone');\n%}\n"
+        )
+        for arguments in ((file,), ("test", file)):
+            assert command(*arguments, "--globals", kept) == 0
+            stored = json.loads(kept.read_text())
+            assert stored["secret"] == ["other"]
+            assert stored["variables"] == {"same": 10, "changed": 33, "other": [4], "own": 5}
+            kept.write_text(json.dumps({"variables": before, "secret": []}))
+
+
 def test_what_a_file_defines_counts_more_than_what_an_earlier_run_left(
     recorder: RawServer, tmp_path: Path
 ) -> None:

@@ -54,8 +54,8 @@ def run(*arguments: object) -> int:
     return int(caught.value.code or 0)
 
 
-def document(folder: Path, *lines: str) -> Path:
-    path = folder / "a.http"
+def document(folder: Path, *lines: str, name: str = "a.http") -> Path:
+    path = folder / name
     path.write_text("\n".join(lines))
     return path
 
@@ -149,8 +149,68 @@ def test_a_file_that_cannot_be_written_or_read_is_reported(
     assert "could not write" in capsys.readouterr().err
     sent = len(server.requests)
     assert run(where, "--cookies", where) == 2
-    assert "a.http:1: not a cookie: expected seven tab-separated fields" in capsys.readouterr().err
+    assert "--cookies would overwrite " in capsys.readouterr().err
+    (tmp_path / "jar").write_text("session=x\n")
+    assert run(where, "--cookies", tmp_path / "jar") == 2
+    assert "jar:1: not a cookie: expected seven tab-separated fields" in capsys.readouterr().err
     assert len(server.requests) == sent
+
+
+def test_a_cookie_that_another_run_stored_in_the_meantime_is_not_lost(tmp_path: Path) -> None:
+    file = tmp_path / "jar"
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        if b"GET /slow" in request:  # another run ends while this one waits
+            file.write_text(file.read_text() + stored("other", "2") + stored("both", "2"))
+        lines = ("own=1", "renewed=1", "both=1", "ended=; Max-Age=0")
+        connection.sendall(response(b"", *(f"Set-Cookie: {line}" for line in lines)))
+
+    def stored(name: str, value: str) -> str:
+        return f"127.0.0.1\tFALSE\t/\tFALSE\t{LATER}\t{name}\t{value}\n"
+
+    file.write_text("".join(stored(name, "0") for name in ("kept", "renewed", "ended")))
+    with RawServer(answer) as server:
+        assert run(document(tmp_path, f"GET {server.url}/slow"), "--cookies", file) == 0
+    cookies = Cookies.read(file.read_bytes(), str(file))
+    assert {cookie.name: cookie.value for cookie in cookies} == {
+        "kept": "0",
+        "renewed": "1",
+        "other": "2",
+        "both": "1",
+        "own": "1",
+    }
+
+
+CHANGES = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from("12-")), max_size=4)
+
+
+@given(CHANGES, CHANGES)
+def test_a_file_gets_the_changes_of_each_run_and_keeps_everything_else(first, second) -> None:
+    before = b"".join(b"host\tFALSE\t/\tFALSE\t0\t%c\t0\n" % name for name in b"ad")
+    file, runs = Cookies.read(before, "jar"), [Cookies.read(before, "jar") for _ in range(2)]
+    expected = {"a": "0", "d": "0"}
+    for cookies, changes in zip(runs, (first, second), strict=True):
+        for name, value in changes:
+            end = "; Max-Age=0" if value == "-" else ""
+            cookies.store(parse_url("http://host/"), [f"{name}={value}; Path=/{end}"])
+        cookies.apply_changes(file)
+        # Removing a cookie that the run itself has set leaves nothing to change.
+        for name, value in dict(changes).items():
+            if value != "-":
+                expected[name] = value
+            elif name == "a":
+                expected.pop(name, None)
+    assert {cookie.name: cookie.value for cookie in file} == expected
+
+
+def test_a_stored_cookie_that_the_server_renews_or_removes_is_not_sent_again() -> None:
+    cookies = Cookies.read(b"host\tFALSE\t/\tFALSE\t0\tsession\told\n", "jar")
+    url = parse_url("http://host:8080/")
+    cookies.store(url, ["session=new; Path=/"])
+    assert cookies.header(url) == "session=new"
+    cookies.store(url, ["session=; Path=/; Max-Age=0"])
+    assert cookies.header(url) is None
+    assert b"session" not in cookies.written()
 
 
 @needs("curl")

@@ -478,3 +478,69 @@ class TestHostile:
         page = (folder / "r.html").read_text()
         assert re.findall(r"<script|<img|<iframe|<svg onload", page) == ["<script"]
         assert len(io.StringIO((folder / "r.jsonl").read_text()).readlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "kept"),
+    [
+        (("a.http", "b.http", "--junit", "a.http"), "--junit", "a.http"),
+        (("a.http", "b.http", "--jsonl", "../docs/b.http"), "--jsonl", "b.http"),
+        ((".", "--html", "n.org"), "--html", "n.org"),
+        (("a.http", "--html", "b.http"), "--html", "b.http"),  # its FILE was forgotten
+        (("a.http", "--tap", "link"), "--tap", "a.http"),
+        (("a.http", "--jsonl", "hard"), "--jsonl", "a.http"),
+        (("a.http", "--data", "rows.csv", "--har", "rows.csv"), "--har", "rows.csv"),
+        (("a.http", "--env-file", "values", "--jsonl", "values"), "--jsonl", "values"),
+    ],
+)
+def test_a_report_never_overwrites_a_document_or_what_the_run_reads(
+    run, folder: Path, monkeypatch, paths, arguments: tuple[str], option: str, kept: str
+) -> None:
+    docs = folder / "docs"
+    docs.mkdir()
+    monkeypatch.chdir(docs)
+    for name in ("a.http", "b.http", "n.org", "rows.csv", "values"):
+        (docs / name).write_text("A=1\n")
+    (docs / "link").symlink_to("a.http")
+    (docs / "hard").hardlink_to(docs / "a.http")
+    done = run(*arguments)
+    assert (done.status, paths()) == (2, [])
+    assert f"{option} would overwrite " in done.err
+    assert (docs / kept).read_text() == "A=1\n"
+
+
+def test_a_report_never_overwrites_the_records_it_is_made_from(
+    run, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from orgrest.commands.main import main
+
+    run("a.http", "--jsonl", "r.jsonl", a_http="GET HOST/json")
+    before = (folder / "r.jsonl").read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        main(["report", "r.jsonl", "--html", "./r.jsonl"])
+    assert ended.value.code == 2
+    assert "--html would overwrite r.jsonl" in capfd.readouterr().err
+    assert (folder / "r.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--junit", "x.out", "--html", "x.out"),
+        ("--har", "x.out", "--jsonl", "./x.out"),
+        ("--tap", "x.out", "--globals", "link"),
+    ],
+)
+def test_no_report_is_lost_because_another_has_the_same_file(
+    run, folder: Path, paths, options: tuple[str]
+) -> None:
+    (folder / "link").symlink_to("x.out")
+    done = run("a.http", *options, a_http="GET HOST/json")
+    assert (done.status, paths()) == (2, [])
+    assert f"{options[0]} and {options[2]} need different files" in done.err
+    assert not (folder / "x.out").exists()
+
+
+def test_reports_that_are_not_wanted_can_go_to_the_null_device(run) -> None:
+    null = ("--junit", "/dev/null", "--html", "/dev/null")
+    assert run("a.http", *null, a_http="GET HOST/json").status == 0
