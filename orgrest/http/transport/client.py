@@ -19,6 +19,7 @@ from orgrest.http.transport.limits import (
     MOST_MESSAGES,
     READ_TIMEOUT,
     SILENCE,
+    TIME_OVER,
     TOTAL_TIMEOUT,
     BrokenOffError,
     Budget,
@@ -199,9 +200,11 @@ class Client:
                     return self._websocket(request, url, sending)
                 return self._follow(request, url, sending, follow=follow)
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-                from orgrest.http.transport.errors import code_of, explain
+                from orgrest.http.transport.errors import code_of, explain, is_timeout
 
                 reason = CANCELLED if self._sockets.aborted else explain(error, limits)
+                if is_timeout(error) and self.budget.is_overtime:
+                    reason = f"{CANCELLED}: {TIME_OVER}"
                 raise TransportError(reason, code=code_of(error)) from error
         except BrokenOffError:
             raise

@@ -40,6 +40,12 @@ def is_closed(error: BaseException) -> bool:
     return any(isinstance(cause, closed) for cause in _causes(error))
 
 
+def is_timeout(error: BaseException) -> bool:
+    """Return whether an error means that a time limit was exceeded."""
+    kinds = (TimeoutError, urllib3.exceptions.TimeoutError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
 def code_of(error: BaseException) -> str:
     """Return UNREACHED if no connection was established, otherwise INTERRUPTED."""
     unmade = (_ERRORS.NewConnectionError, _ERRORS.ConnectTimeoutError)

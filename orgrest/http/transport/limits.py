@@ -22,7 +22,7 @@ MOST_REQUESTS: Final = 100_000
 """The default maximum number of requests of a run."""
 MOST_BYTES: Final = 2**36
 """The default maximum total size of all bodies that a run receives, in bytes."""
-_TIME_OVER = "the time limit of the run was reached (--max-time)"
+TIME_OVER: Final = "the time limit of the run was reached (--max-time)"
 
 
 @classes.frozen
@@ -112,10 +112,15 @@ class Budget:
         return None if ended is None else ended + self._seconds
 
     @property
+    def is_overtime(self) -> bool:
+        """Whether the time of the run is up."""
+        return (deadline := self.deadline) is not None and time.monotonic() >= deadline
+
+    @property
     def spent(self) -> str:
         """The reason why nothing new may be started, or "" while the run continues."""
-        if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
-            self.stop(_TIME_OVER)
+        if self.is_overtime:
+            self.stop(TIME_OVER)
         return self._why or self._left.spent
 
     def stop(self, why: str) -> None:
@@ -154,7 +159,7 @@ class Budget:
             return None
         left = deadline - time.monotonic()
         if left <= 0:
-            raise BrokenOffError(f"not sent: {_TIME_OVER}")
+            raise BrokenOffError(f"not sent: {TIME_OVER}")
         return left
 
     def wait(self, seconds: float) -> None:
