@@ -79,9 +79,13 @@ def compare(
 ) -> list[Difference]:
     """Return the differences between the responses in two records.
 
-    Headers named in `volatile` are ignored.
+    Headers named in `volatile` are ignored. Raises OrgrestError if neither record has a response.
     """
     before, after = old["exchanges"], new["exchanges"]
+    if all(exchange["response"] is None for exchange in (*before, *after)):
+        errors = dict.fromkeys(exchange["error"] for exchange in (*before, *after))
+        reasons = "; ".join(filter(None, errors)) or "nothing was sent"
+        raise OrgrestError(f"nothing to compare: neither run got a response ({reasons})")
     ignored = VOLATILE | {name.lower() for name in volatile}
     differences: list[Difference] = []
     for number in range(max(len(before), len(after))):

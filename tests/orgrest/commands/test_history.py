@@ -345,6 +345,15 @@ def test_status_and_headers_are_compared(orgrest, document, server) -> None:
     assert orgrest("diff", "one").lines[0].startswith('answer: "answered" -> "')
 
 
+def test_requests_without_any_response_are_not_said_to_be_the_same(orgrest, document) -> None:
+    document("### one\nGET http://127.0.0.1:1/\n")
+    for _ in range(2):
+        orgrest("a.http", "-q")
+    called = orgrest("diff", "one")
+    assert (called.status, called.out) == (2, "")
+    assert "nothing to compare: neither run got a response (connection to " in called.err
+
+
 def test_bodies_that_differ_behind_what_is_kept_are_not_the_same(orgrest, document, server) -> None:
     long = b"x" * LONG
     server.head = (TEXT,)
