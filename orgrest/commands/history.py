@@ -14,7 +14,7 @@ from orgrest.commands import program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.run.comparison import Difference
+    from orgrest.run.comparison import Difference, ShownResponse
     from orgrest.run.history import KeptRun
     from orgrest.run.record import Record
 
@@ -191,7 +191,7 @@ def _diff(
     import json
 
     from orgrest.model import OrgrestError
-    from orgrest.run.comparison import compare, compare_stored
+    from orgrest.run.comparison import compare, compare_shown
     from orgrest.run.history import run_called
 
     all_runs = list(runs)
@@ -204,7 +204,7 @@ def _diff(
         )
     differences: list[Difference]
     if stored:
-        differences = compare_stored(_result(name, Path(new["document"])), new)
+        differences = compare_shown(*_stored_and_new(name, Path(new["document"]), new))
         what = f"the result in {new['document']}"
     else:
         document = new["document"]
@@ -256,10 +256,10 @@ def _is_called(record: Record, name: str) -> bool:
     return name in (record["name"], f"{Path(record['file']).name}:{record['line']}")
 
 
-def _result(name: str, path: Path) -> str:
-    """Return the result of the block called `name` in an Org document.
+def _stored_and_new(name: str, path: Path, record: Record) -> tuple[ShownResponse, ShownResponse]:
+    """Return the result of the block called `name`, and the same with the response in a record.
 
-    Raises OrgrestError if it does not exist.
+    Raises OrgrestError if they cannot be compared.
     """
     from orgrest.files import File, is_request_file
     from orgrest.model import OrgrestError
@@ -269,15 +269,12 @@ def _result(name: str, path: Path) -> str:
             "--stored requires an Org document: request files contain no results", file=str(path)
         )
     from orgrest.org.document import OrgDocument
-    from orgrest.org.results import result_of
-    from orgrest.run.comparison import inside
+    from orgrest.run.documents.stored import stored_and_new
 
-    document = OrgDocument(File.read(path).text)
-    block = document.block_named(name)
-    result = None if block is None else result_of(document, block)
-    if result is None:
-        raise OrgrestError(f"the document has no result for a block named {name}", file=str(path))
-    return inside(document.text[result.start : result.end])
+    try:
+        return stored_and_new(OrgDocument(File.read(path).text), name, record)
+    except OrgrestError as error:
+        raise OrgrestError(error.reason, file=str(path)) from error
 
 
 def _text(record: Record, run: KeptRun) -> Iterator[str]:

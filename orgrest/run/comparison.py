@@ -33,13 +33,9 @@ VOLATILE = frozenset({"date"})
 _NONE = object()
 _PLAIN_KEY = compiled(r"[A-Za-z_]\w*")
 _MOST = 1000
-_WHICH = compiled(
-    r"(?://|<!--|/\*|#|;;|)[ \t]*(?:(?P<request>[A-Z]+) \S+|HTTP/[\d.]+ (?P<status>\d{3})\b.*)$"
-)
-
 _WORD = compiled(r"/((?:\\.|[^/\\])+)/(?=\s|$)|(\S+)")
 _BLOCK = compiled(
-    r"[ \t]*#\+begin_[^\n]*\n(.*)^[ \t]*#\+end_[^\n]*\n?",
+    r"[ \t]*(?:#\+begin_[^\n]*|:results:)\n(.*)^[ \t]*(?:#\+end_[^\n]*|:end:)\n?",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 _FIXED = compiled(r"^: ?", re.MULTILINE)
@@ -103,37 +99,24 @@ def compare(
     return differences
 
 
-def compare_stored(text: str, record: Mapping[str, Any]) -> list[Difference]:
-    """Return the differences between a result in a document and the last response of a record.
+@classes.frozen
+class ShownResponse:
+    """The body of a response as a result shows it, and the status, or None if it is not shown."""
 
-    `text` is the result. The body is compared, and also the status if the result shows it. Raises
-    OrgrestError if the request got no response, or if the body is binary or was only kept in part.
+    body: str
+    status: int | None
+
+
+def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
+    """Return the differences between a response in a document and a new one in the same form.
+
+    The status is compared if the old response shows it.
     """
-    response = record["exchanges"][-1]["response"] if record["exchanges"] else None
-    if response is None:
-        raise OrgrestError("cannot compare: the last request in the history got no response")
-    if "text" not in response["body"]:
-        raise OrgrestError(
-            "the body is binary: the result is a file, which you can compare with cmp"
-        )
-    lines = text.strip("\n").split("\n")
-    at = next(
-        (n for n, line in enumerate(lines) if (m := _WHICH.match(line)) and m["request"]), None
-    )
-    stored = "\n".join(lines[:at]).rstrip()
-    heads = [] if at is None else lines[at:]
-    statuses = [
-        int(match["status"]) for line in heads if (match := _WHICH.match(line)) and match[2]
-    ]
-    differences = list(_of_values("status", statuses[-1], response["status"])) if statuses else []
-    body = response["body"]
-    if body["cut"]:
-        raise OrgrestError("cannot compare: only the beginning of the body was saved")
+    status = list(_of_values("status", old.status, new.status)) if old.status is not None else []
     try:
-        differences += _limited(_of_values("body", _json(stored), _json(body["text"])))
+        return status + _limited(_of_values("body", _json(old.body), _json(new.body)))
     except ValueError:
-        differences += _of_texts("body", stored, body["text"].rstrip())
-    return differences
+        return status + list(_of_texts("body", old.body.rstrip(), new.body.rstrip()))
 
 
 def _of_exchanges(
@@ -284,7 +267,7 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
     """
     if old == new:
         return ()
-    before, after = (_TESTS.sub("", inside(text)) for text in (old, new))
+    before, after = content(old), content(new)
     if volatile.paths:
         before, after = _without_paths(before, after, volatile.paths)
     headers = volatile.headers
@@ -312,13 +295,17 @@ def without_volatile(text: str, names: Iterable[str]) -> str:
     )
 
 
-def inside(text: str) -> str:
-    """Return the content of a result, without an enclosing block or leading colons."""
+def content(text: str) -> str:
+    """Return the content of a result, without the outcomes of assertions.
+
+    The blocks, drawers and colons that enclose it are also left out.
+    """
     text = textwrap.dedent(text).strip("\n")
     while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block
         text = unescape(block[1]).strip("\n")
     lines = text.split("\n")
-    return _FIXED.sub("", text) if all(line.startswith(":") for line in lines) else text
+    text = _FIXED.sub("", text) if all(line.startswith(":") for line in lines) else text
+    return _TESTS.sub("", text)
 
 
 def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from components import require
 from full_disk import run_with_full_disk
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +66,7 @@ def document(tmp_path: Path, server: Server) -> Callable[..., Path]:
     return write
 
 
+OTHER = '#+NAME: other\n#+begin_src emacs-lisp :var x=""\n"computed"\n#+end_src\n'
 ORG = "#+NAME: one\n#+begin_src restclient\nGET HOST/\n#+end_src\n"
 
 
@@ -428,6 +430,91 @@ def test_the_result_in_a_document_is_compared(
     server.status = "500 Oh"
     orgrest("test", "a.org", "-q")
     assert orgrest("diff", "one", "--stored").lines == ["status: 200 -> 500", *expected]
+
+
+FORMS = (
+    *("", ":noheaders", ":results verbatim", ":results append", ":results code", ":results org"),
+    *(":results html", ":results latex", ":results drawer", ":results list", ":headers yes"),
+    *(":results value", ":results value drawer", ":results value list", ":results value table"),
+    *(":results value verbatim", ":results value :wrap quote", ":wrap quote", ":wrap src js"),
+    *(":results value :wrap src js", ":wrap example", ":results value raw", ":limit 1M"),
+)
+BODIES = {
+    "path": (TEXT, b"/ok\n", b"/no\n"),
+    "paragraphs": (TEXT, b"one\n\ntwo\n* three\n", b"one\n\ntwo\n* four\n"),
+    "like-a-head": (TEXT, b"GET /x\nHELLO world\nHTTP/1.1 1\na\n", b"GET /x\nHELLO you\nb\n"),
+    "object": (JSON, b'{"b": [1, {"a": null}], "c": "x"}', b'{"b": [1, {"a": 0}], "c": "x"}'),
+    "number": (JSON, b"1", b"2"),
+    "markup": ("Content-Type: application/xml", b"<a><b/></a>", b"<a><c/></a>"),
+    "page": ("Content-Type: text/html", b"<p>one</p>", b"<p>two</p>"),
+    "nothing": (JSON, b"", b"{}"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_only_what_differs_from_the_document_is_reported_whatever_the_form(
+    orgrest, document, form: str
+) -> None:
+    head, version = "X-Unique: 1", 1
+
+    def answer(connection, request: bytes) -> None:
+        kind, *bodies = BODIES[request.split(b" ", 2)[1][1:].decode()]
+        connection.sendall(response(bodies[version - 1], kind, head))
+
+    with RawServer(answer) as server:
+        blocks = (
+            f"#+NAME: {name}\n#+begin_src restclient {form}\nGET {server.url}/{name}\n"
+            "?? status == 200\n#+end_src\n\nText below.\n\n"
+            for name in BODIES
+        )
+        document("".join(blocks), "a.org")
+        orgrest("a.org", "-q")
+        head = "X-Unique: 2"
+        orgrest("test", "a.org", "-q")
+        for name in BODIES:
+            called = orgrest("diff", name, "--stored")
+            assert (name, called.status, called.out) == (name, 0, "")
+        version = 2
+        orgrest("test", "a.org", "-q")
+        for name in BODIES:
+            called = orgrest("diff", name, "--stored")
+            assert (name, called.status, called.out[:4]) == (name, 1, "body")
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        (":limit 8", "only the beginning"),
+        (":limit 8 :results value", "only the beginning"),
+        (":results file", "a link to a file"),
+        (":headers only", "does not contain the body"),
+        (":post other(x=*this*)", "computed from the response"),
+    ],
+)
+def test_a_result_without_the_whole_body_is_not_said_to_differ(
+    orgrest, document, server, form: str, why: str
+) -> None:
+    document(
+        f"#+NAME: one\n#+begin_src restclient {form}\nGET HOST/\n#+end_src\n\n" + OTHER, "a.org"
+    )
+    server.body = b'{"a": "long enough"}'
+    orgrest("a.org", "-q")
+    called = orgrest("diff", "one", "--stored")
+    assert (called.status, called.out) == (2, "")
+    assert why in called.err
+
+
+def test_the_output_of_jq_in_a_document_is_compared(orgrest, document, server) -> None:
+    require("jq")
+    document(ORG.replace("restclient", "restclient :jq .a"), "a.org")
+    server.body = b'{"a": [1], "b": 1}'
+    orgrest("a.org", "-q")
+    server.body = b'{"a": [1], "b": 2}'
+    orgrest("test", "a.org", "-q")
+    assert orgrest("diff", "one", "--stored").status == 0
+    server.body = b'{"a": [2], "b": 2}'
+    orgrest("test", "a.org", "-q")
+    assert orgrest("diff", "one", "--stored").lines == ["body[0]: 1 -> 2"]
 
 
 def test_what_cannot_be_compared_with_the_document_says_why(orgrest, document, server) -> None:

@@ -1,0 +1,118 @@
+"""A response as the result of a block, compared with the result that the document contains.
+
+The response comes from the record of a run. It is rendered as the header arguments of the block
+require, so that the two results only differ where the responses do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.model import OrgrestError, Request, Response, to_bytes
+from orgrest.org import arguments as header
+from orgrest.org import placing
+from orgrest.org.blocks import VERB
+from orgrest.org.results import result_of
+from orgrest.regular import compiled
+from orgrest.rendering import layout
+from orgrest.rendering.results import render
+from orgrest.run.comparison import ShownResponse, content
+from orgrest.run.documents.verb import selected_part
+from orgrest.run.stages.render import rendering_of
+
+if TYPE_CHECKING:
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.document import OrgDocument
+    from orgrest.rendering.results import Rendered
+    from orgrest.run.record import Record
+
+_MARK = r"[ \t]*(?:[:,|-] ?)?[=~]?(?://|<!--|/\*|#|;;)?[ \t]*"
+_HEAD_BELOW = compiled(
+    rf"^{_MARK}[A-Z-]+ \S+(?: (?:-->|\*/)[=~]?)?\n"
+    rf"(?:{_MARK}\d{{3}} [^\n]* -> [^\n]*\n)*{_MARK}HTTP/[\d.]+ (?P<status>\d{{3}})\b",
+    re.MULTILINE,
+)
+"""The beginning of the head below a body: the request line, redirects and the status line."""
+_HEAD_ABOVE = compiled(r"HTTP/[\d.]+ (?P<status>\d{3})\b[^\n]*(?:\n[^\n]+)*(?:\n\n)?")
+"""The head above a body, in results of verb."""
+
+
+def stored_and_new(
+    document: OrgDocument, name: str, record: Record
+) -> tuple[ShownResponse, ShownResponse]:
+    """Return the result of the block called `name`, and the same with the response in a record.
+
+    Raises OrgrestError if one of them does not exist, or if the result does not contain the whole
+    body as text.
+    """
+    block = document.block_named(name)
+    if block is None or result_of(document, block) is None:
+        raise OrgrestError(f"the document has no result for a block named {name}")
+    arguments = header.arguments_of(document, header.Inherited(document), block)
+    _check(arguments, record)
+    rendered = _rendered(arguments, record["exchanges"][-1])
+    is_verb = block.language == VERB
+    value = rendered.as_verb(selected_part(arguments)) if is_verb else rendered.value
+    shown = layout.show(arguments, [value], [rendered.block()], block.language)
+    edit = placing.place(document, block, shown.text, prose=shown.prose)
+    texts = (document.text[edit.start : edit.end], edit.text)
+    if rendered.data is not None or ("[[file:" in texts[0] and "[[file:" not in texts[1]):
+        raise OrgrestError(
+            "cannot compare: the document contains only the beginning of the body, and a link to "
+            "the rest"
+        )
+    old, new = (_split(content(text), is_verb=is_verb) for text in texts)
+    return old, new
+
+
+def _check(arguments: Arguments, record: Record) -> None:
+    """Raise OrgrestError if a result in this form cannot be compared with the record."""
+    response = record["exchanges"][-1]["response"] if record["exchanges"] else None
+    if response is None:
+        raise OrgrestError("the last request in the history has no response")
+    if len(record["exchanges"]) > 1:
+        raise OrgrestError("cannot compare: the result contains the responses to several requests")
+    if "file" in arguments.results:
+        raise OrgrestError(
+            "cannot compare: the result is a link to a file, which you can compare with cmp"
+        )
+    if "text" not in response["body"]:
+        raise OrgrestError(
+            "the body is binary: the result is a file, which you can compare with cmp"
+        )
+    if response["body"]["cut"]:
+        raise OrgrestError("cannot compare: only the beginning of the body was saved")
+    if "post" in arguments:
+        raise OrgrestError("cannot compare: the result was computed from the response (:post)")
+    if arguments.get("headers").lower() == "only" or "get-headers" in arguments.get("op"):
+        raise OrgrestError("cannot compare: the result does not contain the body")
+
+
+def _rendered(arguments: Arguments, exchange: Record) -> Rendered:
+    """Return the response in the record of an exchange, rendered as the arguments require."""
+    request, response = exchange["request"], exchange["response"]
+    kind = response["body"]["type"].partition(";")[0]
+    return render(
+        Request(request["method"], request["url"]),
+        Response(
+            response["status"],
+            response["reason"],
+            response["version"],
+            (("Content-Type", f"{kind}; charset=utf-8"),) if kind else (),
+            to_bytes(response["body"]["text"]),
+            0.0,
+            response["url"],
+        ),
+        **rendering_of(arguments, None),
+    )
+
+
+def _split(text: str, *, is_verb: bool) -> ShownResponse:
+    """Return the body and the status in the content of a result."""
+    heads = [_HEAD_ABOVE.match(text)] if is_verb else list(_HEAD_BELOW.finditer(text))
+    head = heads[-1] if heads else None
+    if head is None:
+        return ShownResponse(text, None)
+    body = text[head.end() :] if is_verb else text[: head.start()]
+    return ShownResponse(body, int(head["status"]))
