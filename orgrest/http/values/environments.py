@@ -15,8 +15,9 @@ environment that was selected later:
 
 `$shared` in a JSON file holds the variables of every environment. `$schema` is not an environment.
 Comments and trailing commas are accepted, but cause a warning in JetBrains' files, since other
-tools may reject them. Values in `.env` and `.user` files are secrets if their names suggest it
-(`..._TOKEN`, `PASSWORD` ...). References in values are resolved by the rules for documents.
+tools may reject them. A malformed line of a `.env` file is ignored, with a warning. Values in
+`.env` and `.user` files are secrets if their names suggest it (`..._TOKEN`, `PASSWORD` ...).
+References in values are resolved by the rules for documents.
 
 A broken file only affects variables that it might define. Files are only read, never executed. Each
 has at most `LARGEST` bytes. Subfolders are not searched. JavaScript configurations of httpyac are
@@ -298,7 +299,7 @@ def mentions(file: Path, word: str) -> bool:
 
 def dotenv_beside(folder: Path) -> dict[str, str]:
     """Return the variables of the `.env` file in `folder`, or {} if there is no such file."""
-    return {name: setting.value for name, setting in _dotenv(folder / ".env").items()}
+    return {name: setting.value for name, setting in _dotenv(folder / ".env", []).items()}
 
 
 def project_folders(folder: Path) -> list[Path]:
@@ -348,9 +349,9 @@ def _dotenv_files(folder: Path) -> Iterator[Path]:
             continue  # the folder does not exist or cannot be read
 
 
-def _dotenv_environment(file: Path, _: list[str]) -> _Found:
+def _dotenv_environment(file: Path, notices: list[str]) -> _Found:
     match = _DOTENV.fullmatch(file.name)
-    yield (match and (match["before"] or match["behind"])) or SHARED, _dotenv(file)
+    yield (match and (match["before"] or match["behind"])) or SHARED, _dotenv(file, notices)
 
 
 def _named(*names: str) -> Callable[[Path], Iterable[Path]]:
@@ -431,20 +432,26 @@ def _referred(text: str, shared: Any) -> str:
     )
 
 
-def _dotenv(file: Path) -> dict[str, Setting]:
+def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:
+    """Return the variables in a `.env` file. Malformed lines only cause a warning in `notices`."""
     from io import StringIO
 
     text = _read(file)
     if text is None:
         return {}
-    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
 
-    values = dotenv_values(stream=StringIO(text), interpolate=False)
-    return {
-        name: Setting(value, file, _SECRET_NAME.search(name) is not None)
-        for name, value in values.items()
-        if value is not None
-    }
+    settings = {}
+    for binding in parse_stream(StringIO(text)):
+        name, value, original = binding.key, binding.value, binding.original
+        if name is not None and value is not None:
+            settings[name] = Setting(value, file, _SECRET_NAME.search(name) is not None)
+        elif name is not None or binding.error:
+            above = original.string[: -len(original.string.lstrip())].count("\n")
+            notices.append(
+                f"{file}:{original.line + above}: expected NAME=value, so this line is ignored"
+            )
+    return settings
 
 
 def json_of(file: Path, notices: list[str] | None = None) -> dict[str, Any]:

@@ -178,6 +178,20 @@ def test_a_schema_comments_and_trailing_commas_are_read_and_reported(tmp_path: P
     assert notice.startswith(f"{file}: comments and trailing commas")
 
 
+def test_a_malformed_line_of_a_dotenv_file_is_reported_with_its_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / ".env", "A=1\n# a comment\nB='two\nlines'\n\n\nH\n  =bad\nC=3\nD='open\n")
+    assert values(tmp_path) == {"A": "1", "B": "two\nlines", "C": "3"}
+    lines = [
+        notice.removeprefix(f"{tmp_path / '.env'}:").partition(":")
+        for notice in environments.find(tmp_path).notices
+    ]
+    assert [line for line, _, _ in lines] == ["7", "8", "10"]
+    assert {why for _, _, why in lines} == {" expected NAME=value, so this line is ignored"}
+    assert not caplog.records
+
+
 def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Path) -> None:
     put(tmp_path / ".vscode" / "settings.json", "{ broken")
     put(tmp_path / "http-client.env.json", {"dev": {"a": "1"}, "prod": {"b": "2"}})
