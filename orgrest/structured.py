@@ -1,5 +1,7 @@
 """Reads JSON and YAML from untrusted sources, with limits on size, depth and number of values.
 
+`matches` checks the shape of a value.
+
 YAML is read with the values of JSON only (the core schema of YAML 1.2, section 10.3). A date or
 `no` stays a string, as authors of these files expect.
 """
@@ -130,6 +132,41 @@ def yaml_value(text: str, name: str) -> Any:
         raise StructureError(reason, file=name) from None
     _check(value, name)
     return value
+
+
+def matches(value: object, shape: object) -> bool:
+    """Return whether a value of JSON has a shape.
+
+    The shape is a type (`int` excludes booleans), None or a string for exactly this value, a tuple
+    of alternatives, `[shape, ...]` for a list of any length, `[shape, shape]` for a list of these
+    items, or a dict for an object that has at least these members. A member whose name ends in `?`
+    may be missing.
+    """
+    try:
+        return _matches(value, shape)
+    except RecursionError:
+        return False
+
+
+def _matches(value: Any, shape: Any) -> bool:
+    if isinstance(shape, type):
+        return type(value) is shape
+    if isinstance(shape, tuple):
+        return any(_matches(value, alternative) for alternative in shape)
+    if isinstance(shape, list):
+        if type(value) is not list:
+            return False
+        if shape[-1] is ...:
+            return all(_matches(item, shape[0]) for item in value)
+        return len(value) == len(shape) and all(map(_matches, value, shape))
+    if isinstance(shape, dict):
+        return type(value) is dict and all(
+            _matches(value[name.rstrip("?")], inner)
+            if name.rstrip("?") in value
+            else name.endswith("?")
+            for name, inner in shape.items()
+        )
+    return bool(value == shape)
 
 
 def _check(value: object, name: str) -> None:

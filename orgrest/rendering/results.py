@@ -18,7 +18,7 @@ Servers are not trusted. Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.model import OrgrestError, Request, Response, Verdict, to_bytes
@@ -31,6 +31,8 @@ from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+
+    from orgrest.org.arguments import Arguments
 
 SHOWN = 2**20
 """The default number of bytes of a body that a document shows."""
@@ -135,6 +137,33 @@ def parse_size(text: str) -> int:
     if not size:
         raise ValueError(f"a size must be a number of bytes such as 500, 64k or 2M, found {text}")
     return size
+
+
+def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
+    """Return the options of `render` that the header arguments of a block require.
+
+    `limit` applies unless they have another limit. Raises ArgumentError if one is invalid.
+    """
+    from orgrest.org.lisp import ArgumentError
+
+    if size := arguments.get("limit"):
+        try:
+            limit = parse_size(size)
+        except ValueError as error:
+            raise ArgumentError(f":limit: {error}") from None
+    # Like restclient.el, write no headers for the output of jq.
+    bare = arguments.flag("noheaders") or arguments.get("jq")
+    heads = arguments.get("headers", "no" if bare else "yes").lower()
+    if heads not in ("yes", "no", "only"):
+        raise ArgumentError(f":headers must be yes, no or only, found {heads}")
+    if heads == "yes" and arguments.flag("noheaders"):
+        heads = "no"
+    return {
+        "headers": heads,
+        "jq": arguments.get("jq") or None,
+        "jq_args": arguments.get("jq-args"),
+        "limit": limit,
+    }
 
 
 def render(

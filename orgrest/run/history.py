@@ -206,8 +206,8 @@ class KeptRun:
 def runs() -> Iterator[KeptRun]:
     """Yield the runs in the history, the latest first.
 
-    Incomplete lines, from a killed run or a full disk, are skipped. So are runs that are removed in
-    the meantime. Raises OrgrestError if the history cannot be read.
+    Lines that are incomplete (from a killed run or a full disk) or damaged are skipped. So are runs
+    that are removed in the meantime. Raises OrgrestError if the history cannot be read.
     """
     place = folder()
     if place is None:
@@ -247,6 +247,9 @@ def forget(unwanted: Iterable[KeptRun]) -> None:
 
 
 def _read(name: str, data: bytes) -> KeptRun | None:
+    from orgrest.run.record import OUTCOME
+    from orgrest.structured import matches
+
     lines: list[Record] = []
     for line in data.split(b"\n"):
         with contextlib.suppress(ValueError, RecursionError):  # an incomplete line
@@ -256,7 +259,7 @@ def _read(name: str, data: bytes) -> KeptRun | None:
     if not lines or lines[0].get("history") != FORMAT:
         return None
     head, *rest = lines
-    records = tuple(record for record in rest if {"exchanges", "document", "file"} <= record.keys())
+    records = tuple(record for record in rest if matches(record, OUTCOME))
     cut = any("more" in record for record in rest)
     started, directory = head.get("started"), head.get("directory")
     if not (isinstance(started, str) and isinstance(directory, str)):

@@ -14,7 +14,7 @@ import json
 from base64 import b64encode
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
 from orgrest.model import OrgrestError
@@ -31,6 +31,69 @@ if TYPE_CHECKING:
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024
 """The maximum number of bytes of a body that are kept for reports."""
+OUTCOMES: Final = ("passed", "failed", "error", "skipped")
+_TEXT: Final = (str, None)
+_NUMBER: Final = (int, float)
+_SECONDS: Final = (int, float, None)
+_HEADERS: Final = [[str, str], ...]
+_ANY_BODY: Final = {"type": str, "size": int, "cut": bool, "sha256?": str}
+_BODY: Final = ({**_ANY_BODY, "text": str}, {**_ANY_BODY, "base64": str})
+_REQUEST: Final = {"method": str, "url": str, "headers": _HEADERS, "body": (None, *_BODY)}
+_RESPONSE: Final = {
+    "status": int,
+    "reason": str,
+    "version": str,
+    "url": str,
+    "headers": _HEADERS,
+    "body": _BODY,
+    "redirects": [{"status": int, "url": str}, ...],
+}
+_PHASES: Final = ("resolve", "connect", "tls", "wait", "download")
+_SENT: Final = {
+    "request": _REQUEST,
+    "number": int,
+    "started": str,
+    "duration": _SECONDS,
+    "timing": (None, dict.fromkeys(_PHASES, _SECONDS)),
+}
+_EXCHANGE: Final[dict[str, object]] = {
+    **_SENT,
+    "response": (None, _RESPONSE),
+    "attempts": int,
+    "reason": _TEXT,
+    "sent": (None, _SENT),
+    "error": _TEXT,
+}
+_EXCHANGE["earlier"] = [_EXCHANGE, ...]
+_ASSERTION: Final = {
+    "name": str,
+    "passed": bool,
+    "reason": str,
+    "line": (int, None),
+    "expected": _TEXT,
+    "actual": _TEXT,
+    "difference": [str, ...],
+}
+OUTCOME: Final = {
+    "order": [int, int],
+    "document": str,
+    "file": str,
+    "line": (int, None),
+    "name": _TEXT,
+    "title": _TEXT,
+    "part": ("setup", "request", "teardown"),
+    "tags": [str, ...],
+    "outcome": OUTCOMES,
+    "reason": _TEXT,
+    "started": str,
+    "duration": _NUMBER,
+    "assertions": [_ASSERTION, ...],
+    "exchanges": [_EXCHANGE, ...],
+    "notes": [str, ...],
+}
+"""The shape of the records in the history, as `structured.matches` expects it."""
+RECORD: Final = {**OUTCOME, "turn": int, "row": (int, None)}
+"""The shape of the records of test runs."""
 _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
@@ -172,8 +235,7 @@ def _of_time(response: Response | None) -> Record:
         return {"duration": None, "timing": None}
     timing = None
     if response.timing is not None:
-        names = ("resolve", "connect", "tls", "wait", "download")
-        parts = {name: getattr(response.timing, name) for name in names}
+        parts = {name: getattr(response.timing, name) for name in _PHASES}
         timing = {
             name: None if seconds is None else round(seconds, 6) for name, seconds in parts.items()
         }

@@ -16,10 +16,9 @@ from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
 from orgrest.regular import compiled
 from orgrest.rendering import layout
-from orgrest.rendering.results import render
+from orgrest.rendering.results import options_of, render
 from orgrest.run.comparison import ShownResponse, content
 from orgrest.run.documents.verb import selected_part
-from orgrest.run.stages.render import rendering_of
 
 if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
@@ -104,7 +103,7 @@ def _rendered(arguments: Arguments, exchange: Record) -> Rendered:
             0.0,
             response["url"],
         ),
-        **rendering_of(arguments, None),
+        **options_of(arguments, None),
     )
 
 

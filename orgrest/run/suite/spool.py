@@ -17,11 +17,13 @@ import sys
 import threading
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Final, Self
 
 from orgrest.files import FileError
 from orgrest.model import OrgrestError
-from orgrest.run.record import encoded
+from orgrest.run.record import OUTCOMES, RECORD, encoded
+from orgrest.run.suite.summary import PERCENTILES
+from orgrest.structured import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,41 @@ if TYPE_CHECKING:
     from orgrest.run.record import Record
 
 FORMAT = 2
+_HEAD: Final = {"format": int, "orgrest": str, "started": str}
+_COUNTS: Final = ("requests", *OUTCOMES, "assertions", "unasserted")
+_OPERATION: Final = {
+    "operation": str,
+    "summary": (str, None),
+    "requests": int,
+    "failed": int,
+    "statuses": [int, ...],
+    "unseen": [str, ...],
+}
+_SUMMARY: Final = {
+    **dict.fromkeys(_COUNTS, int),
+    "duration": (int, float),
+    "ended": (str, None),
+    "percentiles": [
+        {
+            "place": str,
+            "title": str,
+            "count": int,
+            **dict.fromkeys(("min", *(f"p{part}" for part in PERCENTILES), "max"), (int, float)),
+        },
+        ...,
+    ],
+    "openapi": [
+        {
+            "file": str,
+            "operations": [_OPERATION, ...],
+            "undescribed": [{"request": str, "requests": int}, ...],
+            "unreadable": [str, ...],
+        },
+        ...,
+    ],
+}
+_LINE: Final = (RECORD, {"summary": _SUMMARY}, _HEAD)
+"""The shape of a line, as `structured.matches` expects it."""
 _STANDARD_OUTPUT = Path("-")
 
 
@@ -125,7 +162,7 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
     """Return the head, the records in order, and the summary from the file of a run.
 
     The summary is empty if the run was killed. Raises OrgrestError if this is not the file of a
-    run.
+    run, or if a line is damaged but not truncated.
     """
     from orgrest.files import read_bytes
 
@@ -135,11 +172,14 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
             value = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError):
             continue  # a truncated line
-        if isinstance(value, dict):
-            values.append(value)
-        elif value is not None:
-            raise OrgrestError("this line is not a record of a run", file=str(path), line=number)
-    if not values or values[0].get("format") != FORMAT:
+        if value is None:
+            continue
+        if not values and not (matches(value, _HEAD) and value["format"] == FORMAT):
+            break
+        if not matches(value, _LINE):
+            raise OrgrestError("not a record of `orgrest test`", file=str(path), line=number)
+        values.append(value)
+    if not values:
         raise OrgrestError("not a file that `orgrest test --jsonl` wrote", file=str(path))
     records = sorted(
         (line_value for line_value in values if "order" in line_value), key=itemgetter("order")

@@ -7,13 +7,13 @@ from array import array
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.run.record import OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from orgrest.run.record import Record
 
-OUTCOMES = ("passed", "failed", "error", "skipped")
 PERCENTILES = (50, 90, 95, 99)
 
 

@@ -260,6 +260,16 @@ def test_what_a_killed_run_left_is_read(orgrest, document, folder) -> None:
             assert listed.out.endswith(" 1 request\n")
 
 
+def test_a_damaged_record_costs_only_itself(orgrest, document, folder) -> None:
+    document("### one\nGET HOST/\n\n### two\nGET HOST/\n")
+    orgrest("a.http", "-q")
+    (file,) = folder.iterdir()
+    file.write_text(file.read_text().replace('"exchanges":[{', '"exchanges":[3,{', 1))
+    shown = orgrest("history", "show")
+    assert (shown.status, shown.err) == (0, "")
+    assert [line for line in shown.lines if line.startswith("#")] == ["# a.http:5 two  passed"]
+
+
 def test_runs_of_tests_are_kept(orgrest, document) -> None:
     document("### setup\nGET HOST/\n\n### one\n# @name one\nGET HOST/\n?? status == 404\n")
     orgrest("test", "a.http", "-q")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import re
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from hostile import HOSTILE
 from servers import RawServer, closing, response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 HERE = Path(__file__).parent
 DOCUMENT = """### fine & <good>
@@ -168,6 +169,35 @@ class TestData:
         (folder / "x.jsonl").write_text(text)
         with pytest.raises(OrgrestError, match=r"not a record|not a file that"):
             read(folder / "x.jsonl")
+
+    def test_a_damaged_record_is_refused_with_its_line_and_never_breaks_a_report(
+        self, reported, folder: Path, capfd: pytest.CaptureFixture[str], long_mode: bool
+    ) -> None:
+        from orgrest.commands.main import main
+
+        openapi = '{"openapi": "3.1.0", "paths": {"/json": {"get": {"responses": {}}}}}'
+        (folder / "api.json").write_text(openapi)
+        path = reported(DOCUMENT, "--repeat", "2", "--openapi", "api.json") / "r.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        places = [(number, way) for number, line in enumerate(lines) for way in _ways(line)]
+        refused, most = 0, 200 if long_mode else 20
+        for number, way in random.Random(1).sample(places, most):
+            for value in (3, 1.5, "x", None, [3], {"a": 3}):
+                damaged = json.loads(json.dumps(lines[number]))
+                inner = damaged
+                for key in way[:-1]:
+                    inner = inner[key]
+                inner[way[-1]] = value
+                written = [*lines[:number], damaged, *lines[number + 1 :]]
+                (folder / "t.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in written))
+                with pytest.raises(SystemExit) as ended:
+                    main(["report", "t.jsonl", *EVERY])
+                err = capfd.readouterr().err
+                if ended.value.code:
+                    why = f"orgrest: t.jsonl:{number + 1}: not a record of `orgrest test`\n"
+                    assert err == why if number else "not a file that" in err
+                    refused += 1
+        assert refused > 3 * most
 
     def test_the_fields_are_those_that_the_documentation_has(self, run) -> None:
         page = (HERE.parents[3] / "docs/orgrest/reference/tests.md").read_text("utf-8")
@@ -478,6 +508,15 @@ class TestHostile:
         page = (folder / "r.html").read_text()
         assert re.findall(r"<script|<img|<iframe|<svg onload", page) == ["<script"]
         assert len(io.StringIO((folder / "r.jsonl").read_text()).readlines()) == 3
+
+
+def _ways(value: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys that lead to each value inside a JSON value."""
+    inside = value.items() if isinstance(value, dict) else ()
+    inside = enumerate(value) if isinstance(value, list) else inside
+    for key, inner in inside:
+        yield (key,)
+        yield from ((key, *way) for way in _ways(inner))
 
 
 @pytest.mark.parametrize(
