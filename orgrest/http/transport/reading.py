@@ -14,6 +14,7 @@ from orgrest import classes
 from orgrest.http.transport.wire import EVENTS, accept_encoding, show
 from orgrest.installing import install_command
 from orgrest.model import INTERRUPTED, Response, Timing, TransportError, find_headers
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     import socket
@@ -31,6 +32,9 @@ PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", 
 """The content codings that urllib3 supports, each with the package that it requires, or ""."""
 WITHOUT_BODY = frozenset({204, 304})
 """The status codes of responses without a body (RFC 9112, section 6.3)."""
+_BLANK = (b"\r\n", b"\n")
+_FIELD = compiled(rb"[!-9;-~]+:[^\r\n]*\r?\n")
+_FOLDED = compiled(rb"[ \t][^\r\n]*\r?\n")
 
 
 @classes.define
@@ -116,23 +120,67 @@ class _LimitedReader(io.RawIOBase):
         super().close()
 
 
+class _CheckedReader(io.BufferedReader):
+    """A buffered reader that checks the lines of headers, which http.client's parser does not do.
+
+    That parser ignores a malformed line, and sometimes all lines below it.
+    """
+
+    in_header = True
+    _above = 0  # the number of lines above in the same header, including the status line
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Return the next line. Raises TransportError for a malformed line of a header."""
+        line = super().readline(size)
+        if self.in_header:
+            too_long = len(line) == size  # http.client raises an error
+            if self._above and not too_long and line not in _BLANK:
+                _check_line(line, first=self._above == 1)
+            self._above = 0 if line in _BLANK else self._above + 1
+        return line
+
+
+def _check_line(line: bytes, *, first: bool) -> None:
+    """Raise TransportError unless a header line can be read in only one way.
+
+    `first` is whether it directly follows the status line.
+    """
+    if _FIELD.fullmatch(line) or (_FOLDED.fullmatch(line) and not first):
+        return
+    reason = "the connection was closed before the header of the response was complete"
+    if line.endswith(b"\n"):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        section = "2.2" if b"\r" in text or text[:1].isspace() else "5"
+        shown = show(header_text(text.decode("latin-1")))
+        reason = f"malformed header line in the response (RFC 9112, section {section}): {shown}"
+    raise TransportError(reason, code=INTERRUPTED)
+
+
 class HttpResponse(http.client.HTTPResponse):
-    """An http.client response that is read within limits. Interim responses (1xx) are skipped."""
+    """An http.client response that is read within limits. Interim responses (1xx) are skipped.
+
+    `codings` are its transfer codings other than chunked.
+    """
+
+    fp: _CheckedReader
 
     def __init__(
         self, sock: socket.socket, *args: Any, exchange: ConnectionExchange, **options: Any
     ) -> None:
         super().__init__(sock, *args, **options)
         raw = self.fp.detach()
-        self.fp = io.BufferedReader(_LimitedReader(raw, sock, exchange))
+        self.fp = _CheckedReader(_LimitedReader(raw, sock, exchange))
+        self.codings: list[str] = []
         self._last = exchange.last
 
     def begin(self) -> None:
-        """Read the header of the response."""
+        """Read the header of the response. Raises TransportError if it is malformed."""
         super().begin()
         while 100 <= self.status < 200 and self.status != 101:
             self.headers = cast("http.client.HTTPMessage", None)  # the initial value for begin()
             super().begin()
+        self.fp.in_header = False
+        self._read_codings()
         for length in self.headers.get_all("Content-Length", ()):
             if not all(
                 part.strip().isascii() and part.strip().isdigit() for part in length.split(",")
@@ -141,6 +189,19 @@ class HttpResponse(http.client.HTTPResponse):
                 raise TransportError(reason, code=INTERRUPTED)
         if self._last or self.status == 101:
             self.will_close = True
+
+    def _read_codings(self) -> None:
+        """Recognize chunks below other codings, and in folded lines (RFC 9112, section 6.3)."""
+        value = ",".join(self.headers.get_all("Transfer-Encoding", ()))
+        codings = [coding.strip().lower() for coding in value.split(",")]
+        codings = [coding for coding in codings if coding not in ("", "identity")]
+        if codings[-1:] == ["chunked"]:
+            self.chunked, self.chunk_left = True, None
+            codings = [coding for coding in codings if coding != "chunked"]  # may be repeated
+        if any(PACKAGES.get(coding) != "" for coding in codings):
+            reason = f"unsupported transfer coding in the response: {show(value)}"
+            raise TransportError(reason, code=INTERRUPTED)
+        self.codings = codings
 
 
 def read(
@@ -155,7 +216,10 @@ def read(
     A `listener` receives the events in the response. Raises TransportError if the body is damaged
     or incomplete.
     """
-    original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
+    original = cast("HttpResponse", cast("Any", raw)._original_response)
+    if original.codings:  # urllib3 decodes them like content codings, the last one first
+        codings = filter(None, (raw.headers.get("Content-Encoding"), *original.codings))
+        raw.headers["Content-Encoding"] = ", ".join(codings)
     if raw.status in WITHOUT_BODY:
         original.chunked = False  # otherwise, http.client would wait for chunks
     limit, why = limits.body, None
@@ -235,8 +299,6 @@ def _is_cut_short(decoder: Any) -> bool:
 
 def _oddities(response: http.client.HTTPResponse, headers: Headers) -> Iterator[str]:
     """Yield warnings about the header of a response."""
-    if response.headers.defects:
-        yield "the response headers contain an invalid line; the headers below it were lost"
     names = {name.lower() for name, _ in headers}
     announced = next(find_headers(headers, "Content-Length"), "0").strip("0")
     if response.status == 204 and (announced or "transfer-encoding" in names):

@@ -382,11 +382,55 @@ def test_a_response_that_comes_before_the_whole_request_is_read_is_shown(client:
     assert (answer.status, answer.body) == (413, b"big")
 
 
-def test_a_header_line_that_is_invalid_is_reported(client: Client) -> None:
-    answer = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nno colon here\r\nX-B: 2\r\n\r\nbody"
-    with RawServer(closing(answer)) as server:
-        got = client.send(Request("GET", server.url))
-    assert "contain an invalid line;" in got.warnings[0]
+@pytest.mark.parametrize(
+    ("line", "section"),
+    [
+        ("no colon here", "5"),
+        ("A b: c", "5"),
+        ("X-L : q", "5"),
+        (": empty", "5"),
+        ("From me", "5"),
+        (" X: indented", "2.2"),
+        ("X: a\rInjected: b", "2.2"),
+        ("X: a\r", "2.2"),
+    ],
+)
+def test_a_malformed_header_line_never_loses_the_lines_below_it(
+    client: Client, line: str, section: str
+) -> None:
+    for below in ("Content-Length: 2", "Transfer-Encoding: chunked", "Location: /e"):
+        # the connection stays open: without the lines below, the end of the body is unknown
+        head = f"HTTP/1.1 302 Found\r\n{line}\r\n{below}\r\n\r\n".encode()
+        with RawServer(head + b"2\r\nok\r\n0\r\n\r\n") as server:
+            reason = failure(client, Request("GET", server.url))
+        shown = line if line.isprintable() else ascii(line)
+        assert reason == (
+            f"malformed header line in the response (RFC 9112, section {section}): {shown}"
+        )
+
+
+def test_a_malformed_line_in_an_interim_response_is_reported_too(client: Client) -> None:
+    answer = b"HTTP/1.1 103 Early Hints\r\nno colon\r\n\r\n" + response(b"ok")
+    with RawServer(answer) as server:
+        assert failure(client, Request("GET", server.url)).endswith(": no colon")
+
+
+def test_header_lines_that_are_only_unusual_are_read(client: Client) -> None:
+    head = b"HTTP/1.1 200 OK\nX(1):\nX-Folded: a\r\n\tb\r\nContent-Length:\r\n 2\r\n\r\nok"
+    with RawServer(head) as server:
+        for _ in range(2):
+            found = client.send(Request("GET", server.url))
+            names = [name for name, _ in found.headers]
+            assert (names, found.body) == (["X(1)", "X-Folded", "Content-Length"], b"ok")
+            assert found.warnings == ()
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("head", ["", "Content-Length: 1", "Content-Length: 12\r\n"])
+def test_a_header_that_is_cut_short_is_no_response(client: Client, head: str) -> None:
+    with RawServer(closing(f"HTTP/1.1 200 OK\r\n{head}".encode())) as server:
+        reason = failure(client, Request("GET", server.url))
+    assert reason == "the connection was closed before the header of the response was complete"
 
 
 def test_threads_share_a_client(client: Client) -> None:

@@ -40,6 +40,49 @@ def test_a_coded_body_in_chunks_is_put_together(client: Client) -> None:
     assert server.connections == 1
 
 
+def chunked(body: bytes) -> bytes:
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip, chunked", gzip.compress(b"plain", mtime=0)),
+        ("x-gzip,Chunked", gzip.compress(b"plain", mtime=0)),
+        ("deflate\r\nTransfer-Encoding: chunked", zlib.compress(b"plain")),
+        ("identity, chunked", b"plain"),
+        ("chunked, chunked", b"plain"),
+        ("\r\n chunked", b"plain"),
+    ],
+)
+def test_chunks_are_put_together_whatever_other_transfer_codings_are_named(
+    client: Client, coding: str, body: bytes
+) -> None:
+    with RawServer(response(chunked(body), f"Transfer-Encoding: {coding}", length=False)) as server:
+        found = client.send(Request("GET", server.url))
+    assert (found.body, found.warnings) == (b"plain", ())
+
+
+def test_transfer_codings_are_undone_before_content_codings(client: Client) -> None:
+    body = zlib.compress(gzip.compress(b"plain"))
+    lines = ("Transfer-Encoding: deflate, chunked", "Content-Encoding: gzip")
+    with RawServer(response(chunked(body), *lines, length=False)) as server:
+        found = client.send(Request("GET", server.url))
+    assert found.body == b"plain"
+    assert found.header("Content-Encoding") == "gzip"
+
+
+@pytest.mark.parametrize("coding", ["compress, chunked", "chunked, gzip"])
+def test_a_body_in_an_unknown_transfer_coding_is_not_taken_for_plain(
+    client: Client, coding: str
+) -> None:
+    line = f"Transfer-Encoding: {coding}"
+    answer = response(chunked(b"x"), line, length=False)
+    with RawServer(answer) as server, pytest.raises(TransportError) as caught:
+        client.send(Request("GET", server.url))
+    assert caught.value.reason == f"unsupported transfer coding in the response: {coding}"
+
+
 @pytest.mark.parametrize(("coding", "package"), [("br", "brotli"), ("zstd", "backports.zstd")])
 def test_an_optional_content_coding_is_undone_or_named(
     client: Client, coding: str, package: str
