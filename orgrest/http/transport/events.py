@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 import urllib3
 
 from orgrest import classes
+from orgrest.http.transport.reading import OverdueError
 from orgrest.http.transport.wire import EVENTS, show
 from orgrest.model import Response, TransportError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from orgrest.http.transport.limits import Limits
 
 _EVENT_END = compiled(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _DATA = compiled(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
@@ -54,11 +57,11 @@ class Listener:
             return None
         return f"stopped reading after {self.most} messages (to read more, use # @messages N)"
 
-    def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
+    def read_events(self, raw: urllib3.BaseHTTPResponse, limits: Limits) -> str | None:
         """Read server-sent events until the stream ends or a limit is reached.
 
-        Returns a note if the server was silent for too long or sent the maximum number of messages,
-        otherwise None. Raises urllib3's errors, except for its read timeout.
+        Returns a note if one of the `limits` on times or the maximum number of messages was
+        reached, otherwise None. Raises urllib3's errors, except for its read timeout.
         """
         parsed = at = 0  # ends of the text that was parsed, and that was searched for event ends
         try:
@@ -75,11 +78,22 @@ class Listener:
                 if self.count >= self.most:
                     del self.body[parsed:]
                 at = max(parsed, len(self.body) - 3)
-        except urllib3.exceptions.ReadTimeoutError:
+        except urllib3.exceptions.ReadTimeoutError as error:
             raw.close()
-            return "stopped reading: no event arrived in time (to wait longer, use # @timeout TIME)"
+            return timed_out("event", error.__cause__, limits)
         raw.close()
         return self.why()
+
+
+def timed_out(what: str, error: BaseException | None, limits: Limits) -> str:
+    """Return a note that reading a stream of messages, called `what`, stopped with a timeout.
+
+    The `error` is an OverdueError if the time of the whole exchange was over, rather than the time
+    that the server may be silent.
+    """
+    if isinstance(error, OverdueError):
+        return f"stopped reading after {limits.total:g} s (to read longer, use # @timeout TIME)"
+    return f"stopped reading: no {what} arrived in time (to wait longer, use # @timeout TIME)"
 
 
 def check_events(response: Response) -> None:

@@ -227,7 +227,7 @@ def read(
     try:
         kind = next(find_headers(headers, "Content-Type"), "")
         if listener is not None and kind.lower().lstrip().startswith(EVENTS):
-            why = listener.read_events(raw)
+            why = listener.read_events(raw, limits)
             body = bytes(listener.body)
         else:
             body = raw.read(limit + 1)

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from orgrest import classes
 from orgrest.http.transport.connections import CANCELLED
+from orgrest.http.transport.events import timed_out
+from orgrest.http.transport.reading import OverdueError
 from orgrest.http.transport.wire import authorized, headers_for, show
 from orgrest.model import INTERRUPTED, Headers, Request, Response, TransportError
 from orgrest.regular import compiled
@@ -41,6 +43,8 @@ _OWN = compiled(
     r"host|connection|upgrade|content-length|accept-encoding|"
     r"sec-websocket-(?:key|version|extensions|protocol)"
 )
+_INVALID_FRAME = frozenset({1002, 1007})
+"""The codes with which `websockets` closes a connection after an invalid frame (RFC 6455, 7.4)."""
 _T = TypeVar("_T")
 
 _RECHECK = 1.0
@@ -156,7 +160,12 @@ def _talk(
 
     def receive() -> None:
         left = start + limits.total - time.monotonic()
-        data = opened.recv(timeout=max(0, min(left, limits.silence)))
+        try:
+            data = opened.recv(timeout=max(0, min(left, limits.silence)))
+        except TimeoutError as error:
+            if left <= limits.silence:
+                raise OverdueError from error
+            raise
         if isinstance(data, bytes):
             data = f"binary, {len(data)} bytes: {b64encode(data).decode()}"
         text = data.encode("utf-8", "surrogatepass")
@@ -165,17 +174,19 @@ def _talk(
 
     unsent = sum(bool(message) for _, message in parts)
     try:
-        for wait, message in parts:
-            if wait:
-                receive()
-            if message:
-                opened.send(_text(message))
-                unsent -= 1
+        # Messages that arrived before a send fails are received below, where the error recurs.
+        with contextlib.suppress(ConnectionClosed):
+            for wait, message in parts:
+                if wait:
+                    receive()
+                if message:
+                    opened.send(_text(message))
+                    unsent -= 1
         while not listener.is_full:
             receive()
         why = listener.why()
-    except TimeoutError:
-        why = "stopped reading: no message arrived in time (to wait longer, use # @timeout TIME)"
+    except TimeoutError as error:
+        why = timed_out("message", error, limits)
     except ConnectionClosed as error:
         why = _closed(error, limits.body)
     if unsent:
@@ -186,18 +197,26 @@ def _talk(
 def _closed(error: Any, limit: int) -> str | None:
     """Return a warning if the server closed the connection with an error, or else None.
 
-    Raises `TransportError` if there was no close frame.
+    Raises `TransportError` if the server sent an invalid frame, or if there was no close frame.
     """
-    frame = error.rcvd
+    frame, sent, context = error.rcvd, error.sent, error.__context__
+    if sent is not None and sent != frame and sent.code in _INVALID_FRAME:
+        raise _invalid(sent.reason) from error
+    if isinstance(context, UnicodeDecodeError):  # the server has already closed the connection
+        raise _invalid(f"{context.reason} at position {context.start}") from error
+    if frame is None and sent is not None and sent.code == 1009:
+        return f"stopped reading: a message is longer than {limit} bytes"
     if frame is None:
-        if error.sent is not None and error.sent.code == 1009:
-            return f"stopped reading: a message is longer than {limit} bytes"
-        unread = isinstance(error.__cause__, TimeoutError)
+        unread = sent is None and isinstance(error.__cause__, TimeoutError)
         why = ": the server is not reading the messages sent to it" if unread else ""
         raise TransportError(f"the WebSocket connection was lost{why}", code=INTERRUPTED) from error
     if frame.code in (1000, 1001, 1005):
         return None
     return f"the server closed the WebSocket: {frame.code} {show(frame.reason)}".rstrip()
+
+
+def _invalid(reason: str) -> TransportError:
+    return TransportError(f"the server sent an invalid frame: {show(reason)}", code=INTERRUPTED)
 
 
 def _text(message: bytes) -> str | bytes:

@@ -130,7 +130,48 @@ def test_a_server_that_says_nothing_is_left_after_the_time_that_is_given(
 ) -> None:
     outcome = run(f"# @timeout 1 s\nWEBSOCKET {talker.url}\n", tmp_path)
     assert body(outcome) == b""
-    assert any("no message arrived in time" in note for note in outcome.notes)
+    assert any("stopped reading after 1 s (" in note for note in outcome.notes)
+    with Client(read_timeout=0.1) as client:
+        got = client.send(Request("WEBSOCKET", talker.url))
+    assert "no message arrived in time" in got.warnings[0]
+
+
+def test_messages_that_arrived_before_the_server_closed_are_kept(tmp_path: Path) -> None:
+    # text, binary, a ping, a fragmented text, and a close frame, all before "msg" is sent
+    frames = (
+        *(b"\x81\x02hi", b"\x82\x02\x00\xff", b"\x89\x01p", b"\x01\x02fr", b"\x80\x02ag"),
+        b"\x88\x05\x0f\xa1bye",
+    )
+    with Talker(lambda connection: connection.socket.sendall(b"".join(frames))) as talker:
+        outcome = run(f"WEBSOCKET {talker.url}\n\n=== wait-for-server\nmsg\n", tmp_path)
+    assert body(outcome) == b"hi\nbinary, 2 bytes: AP8=\nfrag\n"
+    assert any("4001 bye; messages that were not sent: 1" in note for note in outcome.notes)
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (b"\x81\x82\x01\x02\x03\x04\x05\x06", "incorrect masking"),
+        (b"\xf1\x01x", "reserved bits must be 0"),
+        (b"\x81\x02\xff\xfe", "invalid start byte at position 0"),
+        (b"\x81\x02\xff\xfe\x88\x02\x03\xe8", "invalid start byte at position 0"),
+        (b"\x01\x01x\x88\x02\x03\xe8", "incomplete fragmented message"),
+    ],
+)
+def test_a_server_that_sends_invalid_frames_is_not_said_to_have_hung_up(
+    frame: bytes, reason: str, tmp_path: Path
+) -> None:
+    over = threading.Event()
+
+    def handler(connection: ServerConnection) -> None:
+        connection.socket.sendall(frame)
+        over.wait(30)
+
+    with Talker(handler, compression=None) as talker:
+        outcome = run(f"WEBSOCKET {talker.url}\n", tmp_path)
+        over.set()
+    assert outcome.reason is not None
+    assert outcome.reason.reason == f"the server sent an invalid frame: {reason}"
 
 
 def test_messages_that_could_not_be_sent_are_reported(tmp_path: Path) -> None:
@@ -411,8 +452,12 @@ def test_listening_ends_after_so_many_events(pieces: tuple[bytes, ...], tmp_path
 def test_listening_ends_when_nothing_comes_and_keeps_what_came(tmp_path: Path) -> None:
     with RawServer(events(b"data: 1\n\n", end=False)) as server:
         outcome = run(f"# @timeout 1 s\nSSE {server.url}\n", tmp_path)
-    assert body(outcome) == b"data: 1\n\n"
-    assert any("no event arrived in time" in note for note in outcome.notes)
+        accept = (("Accept", "text/event-stream"),)
+        with Client(read_timeout=0.1) as client:
+            got = client.send(Request("GET", server.url, accept))
+    assert body(outcome) == got.body == b"data: 1\n\n"
+    assert any("stopped reading after 1 s (" in note for note in outcome.notes)
+    assert "no event arrived in time" in got.warnings[0]
 
 
 def test_events_without_end_do_not_fill_the_memory() -> None:
