@@ -142,9 +142,9 @@ def all_found(text: str, path: str) -> list[Any]:
     if path.startswith("/"):
         return list(all_in_xml(text, path))
     try:
-        body: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        raise OrgrestError(f"cannot look up {path}: the body is not valid JSON") from None
+        body = json_of(text)
+    except OrgrestError as error:
+        raise OrgrestError(f"cannot look up {path}: {error.reason}") from None
     path = _rooted(path)
     if _LINEAR.fullmatch(path):
         from orgrest.http.sandbox import jsonpaths  # imported late: loading the package is slow
@@ -156,10 +156,12 @@ def all_found(text: str, path: str) -> list[Any]:
 
 
 def json_of(text: str) -> Any:
-    """Return the JSON value of a body. Raises OrgrestError if it is not JSON."""
+    """Return the JSON value of a body. Raises OrgrestError if it is not JSON, or too deep."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise OrgrestError("the body is nested too deeply") from None
+    except ValueError:
         raise OrgrestError("the body is not valid JSON") from None
 
 

@@ -26,6 +26,8 @@ _HOST = compiled(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.AS
 _TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SHORTEST_PART = 6  # minimum length of a part that may be a secret
+_WITHOUT_LENGTH = frozenset({"GET", "HEAD", "DELETE", "TRACE", "OPTIONS", "CONNECT"})
+"""With all other methods, urllib3 sends a Content-Length even if there is no body."""
 _SECURE = {"wss": "https", "ws": "http"}
 EVENTS: Final = "text/event-stream"
 """The media type of server-sent events."""
@@ -198,8 +200,8 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
         ours.append(("Cookie", cookie))
     headers = [(name, value) for name, value in ours if name.lower() not in names]
     headers += request.headers
-    sends_body = request.body is not None or request.method.upper() in ("POST", "PUT", "PATCH")
-    if sends_body and not names & {"content-length", "transfer-encoding"}:
+    has_length = request.body is not None or request.method.upper() not in _WITHOUT_LENGTH
+    if has_length and not url.is_websocket and not names & {"content-length", "transfer-encoding"}:
         headers.append(("Content-Length", str(len(request.body or b""))))
     return tuple(headers)
 

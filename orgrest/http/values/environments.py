@@ -36,6 +36,7 @@ from typing import Any, Final, Literal
 
 from orgrest import classes
 from orgrest.http.auth.providers import is_provided
+from orgrest.http.values.global_variables import text_of
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 from orgrest.structured import without_comments
@@ -258,7 +259,7 @@ def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
         old = known.get(name)
         if old is not None and name in OBJECTS:
             both = _merged(old.data, setting.data)
-            setting = classes.evolve(setting, value=_text(both), secret=True, kind=_kind(both))
+            setting = classes.evolve(setting, value=text_of(both), secret=True, kind=_kind(both))
         known[name] = setting
 
 
@@ -407,7 +408,7 @@ def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = No
             why = f"{key} is null in the environment {name}: set it to a string, or remove it"
             error = OrgrestError(why, file=str(file), code="null") if value is None else None
             hidden = secret is not None and secret.search(key) is not None
-            settings[key] = Setting(_referred(_text(value), shared), file, hidden, error, kind)
+            settings[key] = Setting(_referred(text_of(value), shared), file, hidden, error, kind)
         yield SHARED if common else name, settings
 
 
@@ -417,17 +418,13 @@ def _kind(value: Any) -> Literal["text", "object", "provider", "other"]:
     return "text" if isinstance(value, str) else "other"
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def _referred(text: str, shared: Any) -> str:
     """Replace `{{$shared name}}`, as VS Code REST Client does in the values of environments."""
     if SHARED not in text or not isinstance(shared, dict):
         return text
     return re.sub(
         r"\{\{[ \t]*\$shared[ \t]+([^\s{}]+)[ \t]*\}\}",
-        lambda match: _text(shared[match[1]]) if match[1] in shared else match[0],
+        lambda match: text_of(shared[match[1]]) if match[1] in shared else match[0],
         text,
     )
 

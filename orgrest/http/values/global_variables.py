@@ -6,6 +6,8 @@ They are only stored in a file that the user names. A document cannot choose thi
 from __future__ import annotations
 
 import json
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 from orgrest import classes
@@ -92,7 +94,21 @@ class GlobalVariables:
 
 
 def text_of(value: Any) -> str:
-    """Return the string that is sent for a JSON value: a string unchanged, other values as JSON."""
+    """Return the string that is sent for a JSON value: a string unchanged, other values as JSON.
+
+    A number has the format of JavaScript, whose tools send 1 for 1.0.
+    """
     if isinstance(value, str):
         return whole(value)
+    if isinstance(value, float):
+        return _number(value)
     return whole(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _number(value: float) -> str:
+    """Return a number in the format of JavaScript (ECMAScript, Number::toString)."""
+    if value == 0:
+        return "0"
+    if 1e-6 <= abs(value) < 1e21:
+        return format(Decimal(repr(value)).normalize(), "f")
+    return re.sub(r"e([+-])0", r"e\1", json.dumps(value))

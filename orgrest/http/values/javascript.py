@@ -255,8 +255,8 @@ def _for_script(source: Found, text: str) -> Any:
     value = parsed_or(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
-    exact = abs(value) < 2**53 if isinstance(value, int) else value % 1 != 0
-    return value if exact and json.dumps(value) == text else text
+    exact = isinstance(value, float) or abs(value) < 2**53
+    return value if exact and json_text(value) == text else text
 
 
 def parsed_or(text: str) -> Any:

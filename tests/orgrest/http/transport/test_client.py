@@ -41,6 +41,18 @@ def test_header_lines_reach_the_server_in_order_and_as_spelled(client: Client) -
     assert server.requests[0].endswith(b"\r\n\r\nbody")
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE", "POST", "PATCH", "PROPFIND", "Unknown"])
+@pytest.mark.parametrize("body", [None, b"", b"body"])
+def test_reports_list_every_header_line_that_was_sent(
+    client: Client, method: str, body: bytes | None
+) -> None:
+    hops: list[Hop] = []
+    with RawServer(echo) as server:
+        client.send(Request(method, server.url, body=body), hops=hops)
+    listed = [f"{name}: {value}" for name, value in hops[0].request.headers]
+    assert listed == head_of(server.requests[0])[1:]
+
+
 def test_a_header_value_outside_ascii_is_sent_as_its_bytes(client: Client) -> None:
     with RawServer(echo) as server:
         client.send(Request("GET", server.url, (("X-A", "caf\u00e9 \u2603 \udcff"),)))

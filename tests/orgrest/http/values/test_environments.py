@@ -7,10 +7,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from components import needs_engine
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from orgrest.http.parsing.dialects import read
 from orgrest.http.values import Context, Inputs, environments, expand
 from orgrest.http.values.environment import Environment
+from orgrest.http.values.global_variables import text_of
 from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
@@ -337,3 +341,33 @@ def test_an_object_never_becomes_text_but_its_members_do(tmp_path: Path) -> None
         with pytest.raises(OrgrestError, match=r"user is an object in http-client\.env\.json"):
             sent(text)
     context.close()
+
+
+def test_numbers_are_sent_as_javascript_tools_send_them(tmp_path: Path) -> None:
+    # the right side is String(number), as JavaScript formats it
+    numbers = {
+        "1.0": "1",
+        "1e3": "1000",
+        "-2.50": "-2.5",
+        "-0.0": "0",
+        "7": "7",
+        "1e-6": "0.000001",
+        "1.5E-7": "1.5e-7",
+        "1e20": "100000000000000000000",
+        "123456789012345680000.0": "123456789012345680000",
+        "1e21": "1e+21",
+    }
+    members = ", ".join(f'"n{i}": {number}' for i, number in enumerate(numbers))
+    put(tmp_path / "http-client.env.json", f'{{"dev": {{{members}}}}}')
+    assert list(values(tmp_path, "dev").values()) == list(numbers.values())
+
+
+@needs_engine
+@given(st.floats(allow_nan=False))
+@example(1e21)
+@example(5e-324)
+@example(123456789012345680000.0)
+def test_every_number_has_the_format_of_javascript(number: float) -> None:
+    import quickjs
+
+    assert text_of(number) == quickjs.Context().eval(f"String({number!r})".replace("inf", "1/0"))
