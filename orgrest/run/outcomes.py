@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.http.values import Context, Origin
     from orgrest.http.values.context import RequestNeededError
     from orgrest.model import Request, Response, Verdict
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import BabelCall, Block
     from orgrest.org.document import OrgDocument
     from orgrest.org.text import Edit
     from orgrest.rendering.results import Rendered
@@ -131,19 +131,26 @@ def _led_on(hop: Exchange) -> Reason:
 class Placing:
     """The place where a result was inserted, for an editor whose text may have changed since.
 
-    `start` is the offset of the block in the evaluated text. `kind` and `name` describe the block.
+    `start` is the offset of the block in the evaluated text. `kind` and `name` describe the block,
+    and `request` is its text that was evaluated (see `request_of`).
     """
 
     start: int
     kind: str
     name: str | None
+    request: tuple[str, BabelCall | None]
     _make: Callable[[OrgDocument, Block], Edit]
 
     def edit(self, document: OrgDocument, block: Block) -> Edit:
         """Return the edit that inserts the result below `block` in the current `document`.
 
-        Raises EvaluationError if the result would close an element that is open above it.
+        Raises EvaluationError if the block's request has changed since it was evaluated, or if the
+        result would close an element that is open above it.
         """
+        if request_of(document, block) != self.request:
+            raise EvaluationError(
+                "the request was changed in the meantime: its result is shown instead"
+            )
         edit = self._make(document, block)
         opened = closes(document, edit, block)
         if opened is not None:
@@ -153,6 +160,14 @@ class Placing:
                 "drawer"
             )
         return edit
+
+
+def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
+    """Return the body of a block, and its call, if it is one. Blank lines at the end are removed.
+
+    Header arguments and indentation, which may change while a request is sent, are not included.
+    """
+    return document.body(block).text.rstrip(), block.call
 
 
 @classes.frozen

@@ -16,7 +16,7 @@ from orgrest.org import arguments as header
 from orgrest.org.document import OrgDocument
 from orgrest.org.text import apply
 from orgrest.run.documents.selection import id_of
-from orgrest.run.outcomes import EvaluationError, Placing
+from orgrest.run.outcomes import EvaluationError, Placing, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -117,8 +117,10 @@ class DocumentEditor:
         longer exists, if the result cannot be inserted (see `Placing.edit`), or if `write` fails.
         In these cases, the document is not changed.
         """
-        placing = Placing(block.start, block.kind, block.name, make)
-        edit = placing.edit(self.document, self._present(block))
+        present = self._present(block)
+        request = request_of(self.document, present)
+        placing = Placing(block.start, block.kind, block.name, request, make)
+        edit = placing.edit(self.document, present)
         if self._edits and not self._is_free(edit):
             self._read_again()
             edit = placing.edit(self.document, self._present(block))

@@ -156,6 +156,28 @@ def test_a_result_whose_block_is_gone_is_shown_instead(
     assert [document.uri for document in editor.client.shown_documents] == [found["uri"]]
 
 
+@pytest.mark.parametrize("name", ["", "#+NAME: it\n"])
+def test_an_answer_never_stands_below_a_request_that_did_not_get_it(
+    editor: Editor, server: RawServer, folder: Path, name: str
+) -> None:
+    block = name + BLOCK.format(server.url).replace("/json", "/wait")
+    buffer = editor.open(folder / "notes.org", f"* A\n{block}", "org")
+    with GATE as gate:
+        sent = editor.start_run("orgrest.send", buffer.uri, 2 + bool(name))
+        gate.wait()
+        buffer.replace(f"GET {server.url}/wait", "DELETE http://prod/everything")
+        buffer.settle()
+        typed = buffer.text
+        gate.opened.set()
+        found = plain(sent.result(TIMEOUT))
+    assert buffer.text == typed
+    assert found["outcome"] == "error"
+    assert found["message"] == (
+        "the request was changed in the meantime: its result is shown instead"
+    )
+    assert '"a": 1' in found["text"]
+
+
 def test_a_named_block_that_was_written_anew_gets_its_result(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
