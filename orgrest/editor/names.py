@@ -21,7 +21,14 @@ from orgrest.editor.arguments import assignments, called_at, of_properties, text
 from orgrest.editor.regions import VersionCache
 from orgrest.editor.request_files import referred
 from orgrest.http import syntax
-from orgrest.http.values.references import is_computed, is_expression, names_of, references
+from orgrest.http.values.references import (
+    is_computed,
+    is_expression,
+    names_of,
+    references,
+    root_of,
+    used_in,
+)
 from orgrest.model import OrgrestError, Span
 from orgrest.org import argument_syntax, lisp
 from orgrest.org import document as org
@@ -300,7 +307,8 @@ class Names:
         """Return the edits that rename all occurrences of a name.
 
         Raises RenameError if `new` is not a valid name or already exists, if the name is not
-        defined in this document, or if the edits would change the meaning of other text.
+        defined in this document, if a script may use it, or if the edits would change the meaning
+        of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -323,6 +331,7 @@ class Names:
         edits = [Edit(place.span.start, place.span.end, new) for place in places]
         if self._is_taken(name, new):
             raise RenameError(f"{new} already exists")
+        self._check_scripts(name)
         self._check_meaning(places, edits, new)
         return edits
 
@@ -336,6 +345,24 @@ class Names:
             return new in self.analysis.named
         parts = {occurrence.part for occurrence in self.same(name)}
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
+
+    def _check_scripts(self, name: Occurrence) -> None:
+        """Raise RenameError if a script may use the variable or request `name`."""
+        if name.part is None:
+            return
+        camel = re.sub("-([a-z])", lambda match: match[1].upper(), name.name)  # as in httpyac
+        names = {name.name, camel, *((f"{name.name}Response",) if name.request else ())}
+        in_file = self.analysis.kind == "http"
+        indexes = None if in_file else self._parts_of(name.name, name.part)
+        for part in self.analysis.parts:
+            for script in part.reading.scripts if indexes is None or part.index in indexes else ():
+                at = used_in(part.region.text[script.start : script.end], names)
+                if at is not None:
+                    start = part.region.to_file(script.start + at)
+                    line = self.analysis.text.count("\n", 0, start) + 1
+                    raise RenameError(
+                        f"the script in line {line} also uses {name.name}: change it there first"
+                    )
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
         """Raise RenameError if the edits would add references to the new name or remove some."""
@@ -458,12 +485,13 @@ def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
         return
     for text, at in _references(part):
         name = referred(text, part.named)
-        if is_computed(text):
-            for inner, index in names_of(text):
-                if inner in part.named:
-                    yield inner, at + index, "use"
-        elif name is not None:
+        if name is not None and not is_computed(text):
             yield name, at, "use"
+        elif is_computed(text) or root_of(text) is not None:
+            for inner, index in names_of(text):
+                name = inner if inner in part.named else inner.removesuffix("Response")
+                if name in part.named and (name == inner or inner not in part.names):
+                    yield name, at + index, "use"
     for item in part.parsed.items:
         if isinstance(item, syntax.Import) and item.request and item.request.text in part.named:
             yield item.request.text, item.request.offset(0), "use"

@@ -156,6 +156,12 @@ _COMPUTES = compiled(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|type
 _MEMBER = compiled(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
 _STRINGS = compiled(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NAMES = compiled(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
+_WORDS = compiled(
+    r"(?<!:)//[^\n]*|/\*.*?(?:\*/|\Z)|(?<=\()\s*(?P<argument>'[^'\n]*'|\"[^\"\n]*\")|"
+    r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|(?<![\w$])(?:exports\.|(?<!\.)|(?<=\.\.\.))"
+    r"(?P<name>[A-Za-z_$][\w$]*)",
+    re.DOTALL,
+)
 GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
 """The built-in objects whose members may be used without a call or operator: `Math.PI`."""
 
@@ -197,3 +203,17 @@ def names_of(text: str) -> Iterator[tuple[str, int]]:
     blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
     for match in _NAMES.finditer(blank):
         yield match[0], match.start()
+
+
+def used_in(script: str, names: Collection[str]) -> int | None:
+    """Return the index at which a script may use a variable with one of the names, or None.
+
+    That is an identifier, a member of `exports`, or the first argument of a call, as in
+    `client.global.get("name")`.
+    """
+    for match in _WORDS.finditer(script):
+        if match["name"] in names:
+            return match.start("name")
+        if match["argument"] is not None and match["argument"][1:-1] in names:
+            return match.start("argument") + 1
+    return None

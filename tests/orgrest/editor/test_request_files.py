@@ -148,6 +148,63 @@ def test_a_variable_is_renamed_wherever_it_is_used(folder: Path) -> None:
     assert after == TEXT.replace("@token", "@key").replace("{{token}}", "{{key}}")
 
 
+COMPUTING = """\
+@base = http://h
+@api-key = k
+# @name login
+GET {{base}}/json
+
+### b
+# @ref login
+GET {{base}}/x/{{login.a}}/{{loginResponse.statusCode}}/{{loginResponse.headers['x'].length}}
+K: {{api-key}}
+"""
+
+
+def test_renaming_a_request_also_renames_its_response_in_expressions(folder: Path) -> None:
+    names = Names(analysed(folder, COMPUTING))
+    one = names.at(COMPUTING.index("login\n"))
+    assert one is not None
+    assert len(names.same(one)) == COMPUTING.count("login")
+    assert apply(COMPUTING, names.rename(one, "enter")) == COMPUTING.replace("login", "enter")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("base", "exports.z = base + 1"),
+        ("base", "const url = `http://${base}/`; // it's"),
+        ("base", "exports.base = 1"),
+        ("base", "request.variables.get('base')"),
+        ("base", "f(...base)"),
+        ("login", "test('x', () => login.a)"),
+        ("login", "test('x', () => loginResponse.statusCode)"),
+        ("api-key", "console.log(apiKey)"),
+        ("api-key", 'client.global.set("api-key", 1)'),
+    ],
+)
+def test_renaming_never_breaks_a_script(folder: Path, name: str, code: str) -> None:
+    text = f"{COMPUTING}\n{{{{\n  {code}\n}}}}\n"
+    names = Names(analysed(folder, text))
+    one = names.at(text.index(name))
+    assert one is not None
+    line = text[: text.index(code)].count("\n") + 1
+    reason = f"the script in line {line} also uses {name}: change it there first"
+    with pytest.raises(RenameError) as caught:
+        names.rename(one, "new")
+    assert caught.value.reason == reason
+
+
+def test_scripts_that_do_not_use_a_name_do_not_keep_it_from_being_renamed(folder: Path) -> None:
+    code = "// base\n/* base\nbase */ test('my base', () => response.base.database)"
+    text = f"{COMPUTING}\n{{{{\n{code}\n}}}}\n"
+    names = Names(analysed(folder, text))
+    one = names.at(text.index("base"))
+    assert one is not None
+    renamed = COMPUTING.replace("@base", "@new").replace("{{base}}", "{{new}}")
+    assert apply(text, names.rename(one, "new")) == text.replace(COMPUTING, renamed)
+
+
 def test_a_variable_and_a_request_of_one_name_are_two_names(folder: Path) -> None:
     text = "@a = 1\n# @name a\nGET http://x/{{a}}\n\n###\nGET http://x/{{a.response.body}}\n"
     names = Names(analysed(folder, text))
