@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import urllib3
 
-from orgrest.http.transport.reading import DAMAGED_CHUNKS, FloodError, OverdueError
+from orgrest.http.transport.limits import FloodError, OverdueError
+from orgrest.http.transport.reading import DAMAGED_CHUNKS
 from orgrest.http.transport.wire import show
 from orgrest.model import INTERRUPTED, UNREACHED
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import urllib3
 
 from orgrest import classes
-from orgrest.http.transport.reading import OverdueError
+from orgrest.http.transport.limits import OverdueError
 from orgrest.http.transport.wire import EVENTS, show
 from orgrest.model import Response, TransportError
 from orgrest.regular import compiled

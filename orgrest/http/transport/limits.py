@@ -59,6 +59,14 @@ class Limits:
         return Limits(min(connect, silence), silence, total, self.body, self.public)
 
 
+class OverdueError(TimeoutError):
+    """Raised if the whole exchange takes too long."""
+
+
+class FloodError(OSError):
+    """Raised if the server keeps sending bytes beyond the limit."""
+
+
 class BrokenOffError(TransportError):
     """Raised if the run ended before the response to a request arrived."""
 

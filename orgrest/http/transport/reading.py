@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib3.response import GzipDecoderState
 
 from orgrest import classes
+from orgrest.http.transport.limits import FloodError, OverdueError
 from orgrest.http.transport.wire import EVENTS, accept_encoding, show
 from orgrest.installing import install_command
 from orgrest.model import INTERRUPTED, Response, Timing, TransportError, find_headers
@@ -69,14 +70,6 @@ class ConnectionExchange:
     sent: float = classes.field(default=0.0, init=False)
     answered: float = classes.field(default=0.0, init=False)
     certificate: Certificate | None = classes.field(default=None, init=False)
-
-
-class OverdueError(TimeoutError):
-    """Raised if the whole exchange takes too long."""
-
-
-class FloodError(OSError):
-    """Raised if the server keeps sending bytes beyond the limit."""
 
 
 class _LimitedReader(io.RawIOBase):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from orgrest import classes
 from orgrest.http.transport.connections import CANCELLED
 from orgrest.http.transport.events import timed_out
-from orgrest.http.transport.reading import OverdueError
+from orgrest.http.transport.limits import OverdueError
 from orgrest.http.transport.wire import authorized, headers_for, show
 from orgrest.model import INTERRUPTED, Headers, Request, Response, TransportError
 from orgrest.regular import compiled

@@ -17,7 +17,7 @@ from servers import RawServer, response
 from websockets.sync.server import ServerConnection, serve
 
 from orgrest.http.parsing import request_file
-from orgrest.http.transport.client import Client
+from orgrest.http.transport.client import Client, Hop
 from orgrest.http.transport.websocket import messages
 from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ExpansionError, Request, TransportError
@@ -206,6 +206,14 @@ def test_headers_credentials_and_the_protocol_go_along(tmp_path: Path) -> None:
     assert seen["authorization"] == "Basic bWU6c2VjcmV0"
     assert (seen["user-agent"], seen["connection"]) == ("x", "Upgrade")
     assert "accept-encoding" not in seen
+
+
+def test_reports_list_no_length_for_a_handshake_which_has_no_body(talker: Talker) -> None:
+    hops: list[Hop] = []
+    with Client() as client:
+        client.send(Request("WEBSOCKET", talker.url, body=b"a"), messages=1, hops=hops)
+    names = [name for name, _ in hops[0].request.headers]
+    assert names == ["Host", "User-Agent", "Accept-Encoding", "Accept"]
 
 
 def test_a_server_that_refuses_gives_its_response(tmp_path: Path) -> None:
