@@ -34,7 +34,7 @@ PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", 
 WITHOUT_BODY = frozenset({204, 304})
 """The status codes of responses without a body (RFC 9112, section 6.3)."""
 _BLANK = (b"\r\n", b"\n")
-_FIELD = compiled(rb"[!-9;-~]+:[^\r\n]*\r?\n")
+_FIELD = compiled(rb"([!-9;-~]+)([ \t]*)(:[^\r\n]*\r?\n)")
 _FOLDED = compiled(rb"[ \t][^\r\n]*\r?\n")
 
 
@@ -116,10 +116,12 @@ class _LimitedReader(io.RawIOBase):
 class _CheckedReader(io.BufferedReader):
     """A buffered reader that checks the lines of headers, which http.client's parser does not do.
 
-    That parser ignores a malformed line, and sometimes all lines below it.
+    That parser ignores a malformed line, and sometimes all lines below it. `spaced` is whether
+    whitespace between the name of a header and the colon was removed.
     """
 
     in_header = True
+    spaced = False
     _above = 0  # the number of lines above in the same header, including the status line
 
     def readline(self, size: int | None = -1, /) -> bytes:
@@ -128,17 +130,22 @@ class _CheckedReader(io.BufferedReader):
         if self.in_header:
             too_long = len(line) == size  # http.client raises an error
             if self._above and not too_long and line not in _BLANK:
-                _check_line(line, first=self._above == 1)
+                field = _FIELD.fullmatch(line)
+                if field is None:
+                    _check_other_line(line, first=self._above == 1)
+                elif field[2]:
+                    self.spaced = True
+                    line = field[1] + field[3]
             self._above = 0 if line in _BLANK else self._above + 1
         return line
 
 
-def _check_line(line: bytes, *, first: bool) -> None:
-    """Raise TransportError unless a header line can be read in only one way.
+def _check_other_line(line: bytes, *, first: bool) -> None:
+    """Raise TransportError unless a line that begins no header continues the header above it.
 
     `first` is whether it directly follows the status line.
     """
-    if _FIELD.fullmatch(line) or (_FOLDED.fullmatch(line) and not first):
+    if _FOLDED.fullmatch(line) and not first:
         return
     reason = "the connection was closed before the header of the response was complete"
     if line.endswith(b"\n"):
@@ -152,7 +159,8 @@ def _check_line(line: bytes, *, first: bool) -> None:
 class HttpResponse(http.client.HTTPResponse):
     """An http.client response that is read within limits. Interim responses (1xx) are skipped.
 
-    `codings` are its transfer codings other than chunked.
+    `codings` are its transfer codings other than chunked. `spaced` is whether a header had
+    whitespace before its colon.
     """
 
     fp: _CheckedReader
@@ -164,6 +172,7 @@ class HttpResponse(http.client.HTTPResponse):
         raw = self.fp.detach()
         self.fp = _CheckedReader(_LimitedReader(raw, sock, exchange))
         self.codings: list[str] = []
+        self.spaced = False
         self._last = exchange.last
 
     def begin(self) -> None:
@@ -173,6 +182,7 @@ class HttpResponse(http.client.HTTPResponse):
             self.headers = cast("http.client.HTTPMessage", None)  # the initial value for begin()
             super().begin()
         self.fp.in_header = False
+        self.spaced = self.fp.spaced
         self._read_codings()
         for length in self.headers.get_all("Content-Length", ()):
             if not all(
@@ -290,8 +300,10 @@ def _is_cut_short(decoder: Any) -> bool:
     return bool(state != GzipDecoderState.SWALLOW_DATA)
 
 
-def _oddities(response: http.client.HTTPResponse, headers: Headers) -> Iterator[str]:
+def _oddities(response: HttpResponse, headers: Headers) -> Iterator[str]:
     """Yield warnings about the header of a response."""
+    if response.spaced:
+        yield "removed whitespace between the name of a header and the colon (RFC 9112, section 5.1)"
     names = {name.lower() for name, _ in headers}
     announced = next(find_headers(headers, "Content-Length"), "0").strip("0")
     if response.status == 204 and (announced or "transfer-encoding" in names):

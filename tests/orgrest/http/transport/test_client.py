@@ -399,7 +399,6 @@ def test_a_response_that_comes_before_the_whole_request_is_read_is_shown(client:
     [
         ("no colon here", "5"),
         ("A b: c", "5"),
-        ("X-L : q", "5"),
         (": empty", "5"),
         ("From me", "5"),
         (" X: indented", "2.2"),
@@ -425,6 +424,14 @@ def test_a_malformed_line_in_an_interim_response_is_reported_too(client: Client)
     answer = b"HTTP/1.1 103 Early Hints\r\nno colon\r\n\r\n" + response(b"ok")
     with RawServer(answer) as server:
         assert failure(client, Request("GET", server.url)).endswith(": no colon")
+
+
+def test_whitespace_before_the_colon_of_a_header_is_removed_and_noted(client: Client) -> None:
+    head = b"HTTP/1.1 200 OK\r\nX-L : q\r\nContent-Length\t: 2\r\n\r\nokextra"
+    with RawServer(head) as server:
+        answer = client.send(Request("GET", server.url))
+    assert (answer.body, answer.header("X-L")) == (b"ok", "q")
+    assert "removed whitespace between the name of a header" in " ".join(answer.warnings)
 
 
 def test_header_lines_that_are_only_unusual_are_read(client: Client) -> None:
