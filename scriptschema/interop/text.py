@@ -101,11 +101,21 @@ _ESCAPE: Final = re.compile(
     rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})"
     rb"|u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})|U(00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{4})|([abfnrtv\\?'\"])|(.?))"
 )
+_NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\"\\]")
+"""The bytes that need an escape in a string literal in double quotes."""
+
+_PIECE: Final = 4096
+"""The maximum length of a string literal for protobuf's parser, which needs half a kilobyte of
+memory for each escape of a literal. It joins literals that follow each other."""
+
 _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True))
 
 
 def _plain_literal(match: re.Match[bytes]) -> bytes:
-    """Return a string literal rewritten with octal escapes only. Raises FormatError."""
+    """Return a string literal as literals in double quotes, in which the only escapes are octal.
+
+    Raises FormatError.
+    """
     literal = match.group()
     if literal.startswith(b"#"):
         return b""
@@ -115,7 +125,11 @@ def _plain_literal(match: re.Match[bytes]) -> bytes:
         plain = _unescaped(literal[1:-1])
     except ValueError as error:
         raise FormatError(f"line {_line(match)}: {error}") from None
-    return b'"%s"' % b"".join(b"\\%03o" % byte for byte in plain)
+    pieces = [plain[start : start + _PIECE] for start in range(0, len(plain) or 1, _PIECE)]
+    return b" ".join(
+        b'"%s"' % _NOT_PLAIN.sub(lambda byte: b"\\%03o" % byte.group()[0], piece)
+        for piece in pieces
+    )
 
 
 def _unescaped(text: bytes) -> bytes:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,16 @@ def test_any_bytes_in_a_string_survive_raw_in_text(data: bytes) -> None:
     raw = data.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     message = interop.from_text(ExprConstantString, b'val: "' + raw + b'"')
     assert message.val.encode("utf-8", "surrogateescape") == data
+
+
+def test_a_long_string_in_text_needs_little_more_memory_than_its_length() -> None:
+    text = 'val: "' + 'é\\001\\"' * 60_000 + '"'
+    tracemalloc.start()
+    message = interop.from_text(ExprConstantString, text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message.val == 'é\1"' * 60_000
+    assert peak < 20 * len(text)
 
 
 BAD_TEXT = [
