@@ -36,6 +36,7 @@ from scriptschema.luau.names import DEFAULT, NameReader, Names
 from scriptschema.luau.parsing.expressions import read_expression
 from scriptschema.luau.parsing.reader import COMMENTS, Loss, ParseError, Places, Reader
 from scriptschema.luau.parsing.statements import read_block
+from scriptschema.luau.parsing.type_annotations import set_undeclared
 from scriptschema.messages import ModuleSet, StatBlock
 from scriptschema.versions import Version
 
@@ -131,4 +132,7 @@ def _chunk(
     block: StatBlock = reader.run(read_block(reader))
     if reader.kind != "eof":
         reader.fail("a statement or the end of the source")
+    reader.shut()
+    for name, type_ in reader.undecided:
+        set_undeclared(reader, name, type_)
     return block

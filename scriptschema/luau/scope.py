@@ -119,15 +119,14 @@ class _Frame:
 class Scope:
     """The names that are visible at the current position of a traversal.
 
-    `locals`, `types` and `packs` are the names in scope. `function` is the enclosing function, with
-    its `vararg` and its innermost `loop`. `names` determines which indexes have the same name.
+    `locals` and `types` are the names in scope. `function` is the enclosing function, with its
+    `vararg` and its innermost `loop`. `names` determines which indexes have the same name.
     """
 
     def __init__(self, names: Names = DEFAULT) -> None:
         self.names = names
         self.locals = NameTable()
         self.types = NameTable()
-        self.packs = NameTable()
         self.function = Function(None, vararg=True)
         self.type_function = 0
         """The depth of the innermost type function, or 0 outside of type functions."""
@@ -182,10 +181,6 @@ class Scope:
     def declare_type(self, index: int) -> None:
         """Bring a type alias or a generic type into scope."""
         self._declare(self.types, index)
-
-    def declare_pack(self, index: int) -> None:
-        """Bring a generic pack into scope."""
-        self._declare(self.packs, index)
 
     def declare_aliases(self, block: m.StatBlock) -> None:
         """Bring all type aliases of a block into scope. Called at the beginning of the block."""

@@ -22,6 +22,7 @@ from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.breaking import broken
 from scriptschema.luau.names import DEFAULT, Names
+from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check, repair
 from scriptschema.messages import (
@@ -101,6 +102,34 @@ def test_programs_stay_within_the_limits_of_the_compiler(luau: RealLuau, case: s
         assert error is None, f"{case} {count}: {error}"
         refused += bool(check(tree, names=MANY_LOCALS))
     assert 0 < refused <= 10  # small trees are left alone, large ones are not
+
+
+TYPES = [
+    "local x: Map<string, number> = {}",
+    "local y: Foo<number> = 2 type C = Foo<number>",
+    "type A<T... = ...number> = T",
+    "type A = B<>",
+    "type A = (T...) -> ()",
+    "type A = B<T..., number, ...U>",
+    "function f(...: number...): T... end",
+    "do type A = number end local x: A = 1",
+    "local x: string do type string = number local y: string end",
+    "function f(x: T) type T = number end local y: T",
+    "local x: T type T = U do type U = T end type U = number",
+    "do type function f(t) return t end end local x: f<number> local y: f",
+    "type keyof = number local x: keyof",
+    "repeat type T = number until (x :: T)",
+]
+
+
+@pytest.mark.parametrize("source", TYPES)
+def test_types_that_nothing_declares_are_kept_and_not_reported(luau: RealLuau, source: str) -> None:
+    assert luau.compile(source) is None
+    for version in (None, "today"):
+        result = parse(source, luau=version)
+        assert check(result.tree, names=result.names) == []
+        printed = render(result.tree.program, names=result.names)
+        assert parse(printed, names=result.names, luau=version).tree == result.tree
 
 
 def test_wild_indexes_are_names_everywhere(luau: RealLuau) -> None:

@@ -17,7 +17,7 @@ from scriptschema.base import Message
 from scriptschema.luau.lexer import Source, tokenize
 from scriptschema.luau.literals import string_value, unescape
 from scriptschema.luau.names import NameReader
-from scriptschema.messages import ExprGlobal, ExprLocal, Local
+from scriptschema.messages import ExprGlobal, ExprLocal, Local, Type, TypeLiteral, Typename
 from scriptschema.versions import Version
 
 MAX_NESTING: Final = 200_000
@@ -123,9 +123,12 @@ class Reader:
         self.index = 0
         self.kind = self.kinds[0]
         self.in_scope: dict[str, int] = {}  # the number of locals in scope, by name
-        self.scopes: list[list[str]] = []
+        self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
-        self.aliases = {  # Luau lets a type be used before its declaration
+        self.undecided: list[tuple[str, Type]] = []
+        """Types that consist of a name that is declared somewhere, maybe in another scope. A type can
+        be used before its declaration, so each is left unset until the end of its scope."""
+        self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])
             if word == "type" and self.kinds[number + 1] in ("name", "function")
@@ -226,20 +229,33 @@ class Reader:
 
     def open(self, *declared: str) -> None:
         """Begin a scope that contains these locals."""
-        self.scopes.append([])
+        self.scopes.append(([], set(), len(self.undecided)))
         for name in declared:
             self.declare(name)
 
     def shut(self) -> None:
         """End the innermost scope."""
-        for name in self.scopes.pop():
+        names, types, start = self.scopes.pop()
+        for name in names:
             self.in_scope[name] -= 1
+        if types:
+            inside = self.undecided[start:]
+            del self.undecided[start:]
+            for name, type_ in inside:
+                if name in types:
+                    type_.literal = TypeLiteral(name=Typename(index=self.names.type(name)))
+                else:
+                    self.undecided.append((name, type_))
 
     def declare(self, name: str) -> Local:
         """Return a new local that is in scope from here on."""
-        self.scopes[-1].append(name)
+        self.scopes[-1][0].append(name)
         self.in_scope[name] = self.in_scope.get(name, 0) + 1
         return Local(name=self.names.local(name))
+
+    def declare_type(self, name: str) -> None:
+        """Bring a type alias or a type function into scope, also before its declaration."""
+        self.scopes[-1][1].add(name)
 
     def variable(self, name: str) -> ExprLocal | ExprGlobal:
         """Return the local or global variable that a name refers to here."""

@@ -312,9 +312,12 @@ def _read_type_statement(r: Reader, *, export: bool) -> Reading:
             yield read_function_body(r, opening, [])
             return None
         name = typename(r, text)
+        r.declare_type(text)
         func = yield read_function_body(r, opening, [])
         return m.Stat(type_function=m.StatTypeFunction(export=export, name=name, func=func))
-    name = typename(r, r.name("for the type"))
+    text = r.name("for the type")
+    name = typename(r, text)
+    r.declare_type(text)
     generic: list[str] = []
     generics: list[m.Typename] = []
     packs: list[m.Typename] = []

@@ -94,23 +94,32 @@ def _read_named_type(r: Reader) -> Reading:
             ref.arguments = arguments
             ref.prefix_global = None if local else r.names.global_(text)
         return m.Type(ref=ref)
-    declared = text in r.aliases or r.generics_in_scope.get(text)
+    is_generic = r.generics_in_scope.get(text)
     literal = m.TypeLiteral(name=m.Typename(index=0))
     if r.kind == "<":
         arguments = yield read_type_arguments(r)
         _give(r, literal, arguments)
-        if r.extended and not declared and text in TYPE_FUNCTIONS:
+        if r.extended and not (text in r.aliases or is_generic) and text in TYPE_FUNCTIONS:
             literal.name.index = TYPE_FUNCTIONS.index(text)
             literal.name.kind = m.Typename.Kind.Builtin
             return m.Type(literal=literal)
-    elif declared:
-        pass
-    elif text in r.names.primitive or text in _MORE_PRIMITIVES:
-        return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive(text)))
+    if is_generic or literal.generics or literal.genericpacks or literal.arguments is not None:
+        literal.name.index = r.names.type(text)
+        return m.Type(literal=literal)
+    type_ = m.Type()
+    if text in r.aliases:
+        r.undecided.append((text, type_))
     else:
-        return m.Type(class_=m.TypeClass(kind=r.names.class_(text)))
-    literal.name.index = r.names.type(text)
-    return m.Type(literal=literal)
+        set_undeclared(r, text, type_)
+    return type_
+
+
+def set_undeclared(r: Reader, text: str, type_: m.Type) -> None:
+    """Set a type to the primitive type or the class with a name that the source does not declare."""
+    if text in r.names.primitive or text in _MORE_PRIMITIVES:
+        type_.primitive = m.TypePrimitive(kind=r.names.primitive(text))
+    else:
+        type_.class_ = m.TypeClass(kind=r.names.class_(text))
 
 
 def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
@@ -151,7 +160,8 @@ def typename(r: Reader, text: str) -> m.Typename:
 def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
     """Read `<T, U...>` and declare the names.
 
-    Returns four values: all names, the names of types, the names of packs, and the defaults.
+    Returns four values: the names of types, the declarations of types and of packs, and the
+    defaults.
     """
     opening = r.index
     r.advance()
@@ -162,15 +172,16 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
     has_default = False
     while True:
         index = r.index
-        names.append(r.name("of a generic type"))
-        name = typename(r, names[-1])
-        r.generics_in_scope[names[-1]] = r.generics_in_scope.get(names[-1], 0) + 1
+        text = r.name("of a generic type")
+        name = typename(r, text)
         if r.skip("..."):
             packs.append(name)
         elif packs:
             r.fail("`...` after the name, because only packs can follow a generic pack")
         else:
             types.append(name)
+            names.append(text)
+            r.generics_in_scope[text] = r.generics_in_scope.get(text, 0) + 1
         if has_default and r.kind != "=":
             r.fail("`=` and a default, because the generic type before this one has a default")
         if defaults and r.skip("="):

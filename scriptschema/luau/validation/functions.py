@@ -11,10 +11,10 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
 from scriptschema.luau.validation.type_annotations import (
     generics,
     join_lists,
+    own_name,
     pack_of,
     trim_types,
     types_of,
-    visit_pack_name,
 )
 from scriptschema.messages import ExprFunction, StatBlock
 
@@ -32,8 +32,11 @@ def visit_function_body(
     v.scope.open()
     generics(v, node, path)
     shorten(v, node, "args", MAX_LOCALS - method, path, "locals")
-    if node.vararg_pack is not None and not visit_pack_name(v, node.vararg_pack, path, node.vararg):
-        node.vararg_pack = None
+    if node.vararg_pack is not None:
+        own_name(v, node.vararg_pack, path)
+        if not node.vararg:
+            v.note(path, "type", "only a function with `...` can have a type for it")
+            node.vararg_pack = None
     has_type = node.vararg and node.vararg_pack is None
     shorten(v, node, "types", len(node.args) + has_type, path, "types")
     trim_types(v, node, path)

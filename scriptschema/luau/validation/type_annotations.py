@@ -12,16 +12,11 @@ from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit
 
 RULES: Final = {
-    "type": "a named type must be in scope",
+    "type": "a named type without arguments must be in scope",
     "pack": "a pack in parentheses must not have exactly one type, or end in another such pack",
     "default": "generics with defaults must come last",
     "indexer": "the position of an indexer must be among the properties",
 }
-
-_TYPE_FUNCTIONS: Final = frozenset(
-    ["keyof", "rawkeyof", "index", "rawget", "setmetatable", "getmetatable", "typeof"]
-)
-"""Generic types that Luau itself defines."""
 
 
 def types_of(
@@ -71,24 +66,8 @@ def join_lists(
         setattr(node, tail, pack.alternative.tail)
 
 
-def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool = True) -> bool:
-    """Check and repair the name of a generic pack. Return whether the name is now valid.
-
-    `possible` says whether a generic pack is allowed here.
-    """
-    own_name(v, node, path)
-    name = v.names.type(node.index)
-    if possible and v.scope.packs.get(name) is not None:
-        return True
-    v.note(path, "type", f"the generic pack {name} cannot be used here")
-    index = v.scope.packs.pick(node.index) if possible else None
-    if index is not None:
-        node.index = index
-    return index is not None
-
-
 def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
-    """Check and repair the name of a declared type, which must not be a built-in type function."""
+    """Check and repair the name of a declared type or a pack: it is not a built-in function."""
     if node.kind is m.Typename.Kind.Builtin:
         v.note(path, "type", "a built-in type function cannot be declared")
         node.kind = None
@@ -104,9 +83,10 @@ def _visit_pack(v: Traversal, node: m.TypePack, path: Place, depth: int) -> None
         v.push(*types_of(inner.types, here, "types", depth + 2))
         if inner.tail is not None:
             v.push((_visit_pack, inner.tail, (here, "tail", None), depth + 2))
-    elif node.which is None or not visit_pack_name(v, inner, path):
-        if node.which is None:
-            v.note(path, "unset", "missing type pack")
+    elif node.which == "generic":
+        own_name(v, inner, path)
+    else:
+        v.note(path, "unset", "missing type pack")
         node.variadic = m.Type(primitive=m.TypePrimitive(kind=v.any))
 
 
@@ -141,7 +121,7 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
         inner: Any = argument.alternative
         if argument.which == "type" and not node.genericpacks:
             node.generics = [*node.generics, inner]
-        elif inner.which == "generic" and visit_pack_name(v, inner.alternative, path):
+        elif inner.which == "generic":
             node.genericpacks = [*node.genericpacks, inner.alternative]
         else:
             break
@@ -189,8 +169,6 @@ def generics(v: Traversal, node: Any, path: Place) -> None:
             own_name(v, variable, path)
     for variable in node.generics:
         v.scope.declare_type(variable.index)
-    for variable in node.genericpacks:
-        v.scope.declare_pack(variable.index)
 
 
 def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
@@ -213,39 +191,28 @@ def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
 def _visit_type_literal(
     v: Traversal, node: m.Type, inner: m.TypeLiteral, path: Place, depth: int
 ) -> None:
-    name = v.names.type(inner.name.index)
-    is_luaus = name in _TYPE_FUNCTIONS or inner.name.kind is m.Typename.Kind.Builtin
-    if not is_luaus and v.scope.types.get(name) is None:
-        v.note(path, "type", f"no type {name} is in scope")
-        index = v.scope.types.pick(inner.name.index)
-        if index is None:
-            v.simplify(node)
-            return
-        inner.name.index = index
-    packs = []
-    for position, pack in enumerate(inner.genericpacks):
-        own_name(v, pack, path)
-        name = v.names.type(pack.index)
-        if v.scope.packs.get(name) is None:
-            here = (path, "genericpacks", position)
-            v.note(here, "type", f"no generic pack {name} is in scope")
-            index = v.scope.packs.pick(pack.index)
-            if index is None:
-                continue
-            pack.index = index
-        packs.append(pack)
-    if len(packs) < len(inner.genericpacks):
-        inner.genericpacks = packs
     if inner.arguments is not None:
         if inner.arguments.items:
             _split_arguments(v, inner, path)
         elif inner.generics or inner.genericpacks:
             v.note(path, "pack", "an empty list of arguments cannot follow other arguments")
             inner.arguments = None
-    if is_luaus and not (inner.generics or inner.genericpacks or inner.arguments):
-        v.note(path, "type", "a built-in type function must have arguments")
-        v.simplify(node)
-        return
+    for position, pack in enumerate(inner.genericpacks):
+        own_name(v, pack, (path, "genericpacks", position))
+    if not (inner.generics or inner.genericpacks or inner.arguments):
+        if inner.name.kind is m.Typename.Kind.Builtin:
+            v.note(path, "type", "a built-in type function must have arguments")
+            v.simplify(node)
+            return
+        # Without a declaration or arguments, the name prints as a class or a primitive type.
+        name = v.names.type(inner.name.index)
+        if v.scope.types.get(name) is None:
+            v.note(path, "type", f"no type {name} is in scope")
+            index = v.scope.types.pick(inner.name.index)
+            if index is None:
+                v.simplify(node)
+                return
+            inner.name.index = index
     if inner.arguments is not None:
         v.push((visit_type_arguments, inner.arguments, (path, "arguments", None), depth + 1))
     v.push(*types_of(inner.generics, path, "generics", depth + 1))

@@ -250,20 +250,6 @@ CASES = {
         alias("literal { name { index: 3 } }"),
         "type T0 = T0",
     ),
-    "a pack that is not there": (
-        "type",
-        "body[0].type_alias.type.literal.genericpacks[0]",
-        alias("literal { name { index: 0 } genericpacks { index: 3 } }"),
-        "type T0 = T0",
-    ),
-    "a pack that is not there, where another is": (
-        "type",
-        "body[0].type_alias.type.literal.genericpacks[0]",
-        alias(
-            "literal { name { index: 0 } genericpacks { index: 3 } }", "genericpacks { index: 5 }"
-        ),
-        "type T0<T5...> = T0<T5...>",
-    ),
     "more types than variables": (
         "types",
         "body[0].local",
