@@ -126,8 +126,8 @@ class Reader:
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.undecided: list[tuple[str, Type]] = []
-        """Types that consist of a name that is declared somewhere, maybe in another scope. A type can
-        be used before its declaration, so each is left unset until the end of its scope."""
+        """Types that consist of a name that is declared somewhere, maybe in another scope. A type
+        can be used before its declaration, so each is left unset until the end of its scope."""
         self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])
