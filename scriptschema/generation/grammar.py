@@ -68,6 +68,11 @@ def _grammar(
             weights[message] = weights.get(message, {}) | newer_weights
     for message, inner in changes:
         if message not in weights:
+            if message in ("idioms", "libraries"):
+                raise WeightsError(
+                    f"{message} have weights only in programs that run, such as those of "
+                    "strategies.programs and generate --programs, but these are random trees"
+                )
             there = ", ".join(weights)
             raise WeightsError(
                 f"{message} has no alternatives to weight; messages with alternatives: {there}"

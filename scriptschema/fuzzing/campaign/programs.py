@@ -12,8 +12,6 @@ measured, because it is unknown for trees from another fuzzer or an earlier run.
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -30,12 +28,10 @@ from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.fuzzing.targets.probing import SYNTAX, names
+from scriptschema.fuzzing.targets.probing import SYNTAX
 from scriptschema.fuzzing.uncalled import DEEPEST, body_of, runs_nothing, uncalled
 from scriptschema.generation import trees
 from scriptschema.generation.programs import Counts, grammar_of, make_program, maker_of
-from scriptschema.generation.programs.grammar import LIBRARIES
-from scriptschema.generation.programs.idioms import IDIOMS
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.breaking import broken, is_luau
@@ -131,9 +127,6 @@ class Parents:
         return parent
 
 
-_WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
-
-
 class Restriction:
     """Restricts programs to features that all targets have. Falsy if no feature is missing."""
 
@@ -142,17 +135,6 @@ class Restriction:
 
     def __bool__(self) -> bool:
         return bool(self.missing)
-
-    def weights(self) -> Mapping[str, Mapping[str, float]]:
-        """Return weights for the program generator that avoid most uses of missing features."""
-        members = {name.partition(".")[0] for name in names()} - self.missing
-        libraries = {name: 0.0 for name in LIBRARIES if name not in members and name != "globals"}
-        idioms = {
-            name: 0.0
-            for name, (_, text) in IDIOMS.items()
-            if not self.missing.isdisjoint(_words_of(text))
-        }
-        return {"libraries": libraries, "idioms": idioms}
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
         """Return whether an encoded tree uses only features that are not missing."""
@@ -171,20 +153,6 @@ class Restriction:
             if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
         ]
         return repair(ModuleSet(program=StatBlock(body=body)))
-
-
-def _words_of(text: str) -> set[str]:
-    words = {*_WORD.findall(text)}
-    return words | {name for name, source in _SIGNS.items() if source in text}
-
-
-_SIGNS: Final = {  # text that identifies idioms with this feature
-    "ExprBinary.Op.FloorDiv": "//",
-    "ExprInterpString": "`",
-    "StatContinue": "continue",
-    "StatTypeAlias": "type ",
-    "ExprIfElse": "= if ",
-}
 
 
 @cache
@@ -253,13 +221,13 @@ class _Generator:
         self,
         config: Config,
         source: random.Random,
-        weights: Mapping[str, Mapping[str, float]],
+        missing: frozenset[str],
         *,
         compiled: bool,
     ) -> None:
         self._config = config
         self._random = source
-        self._weights = weights
+        self._missing = missing
         self._compiled = compiled
         self._size = config.size * (_LARGER_IF_COMPILED if compiled else 1)
         self._max_depth = DEEPEST if compiled else trees.MAX_DEPTH
@@ -268,7 +236,7 @@ class _Generator:
         self.mutator = self._mutator(programs=True)
         self._parents = Parents(source)
         self._counts = Counts()
-        self._grammar = grammar_of(weights, luau=self._luau)
+        self._grammar = grammar_of(None, luau=self._luau, without=missing)
         self._made = 0
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
@@ -335,7 +303,11 @@ class _Generator:
             tree.module = None
             return tree if self._compiled else repair(tree)
         grammar = grammar_of(
-            self._weights, types=config.types, luau=self._luau, runs=not self._compiled
+            None,
+            types=config.types,
+            luau=self._luau,
+            runs=not self._compiled,
+            without=self._missing,
         )
         if not uniform:
             if self._made % _SWARM == 0:
@@ -357,10 +329,10 @@ class ProgramSource:
         self._styles = random.Random(f"{config.seed} {seed} style")  # noqa: S311
         self._shares = random.Random(f"{config.seed} {seed} share")  # noqa: S311
         compiled = random.Random(f"{config.seed} {seed} compiled")  # noqa: S311
-        self._restriction = Restriction(config.missing())
-        weights = self._restriction.weights()
-        self._running = _Generator(config, self._random, weights, compiled=False)
-        self._compiled = _Generator(config, compiled, weights, compiled=True)
+        missing = config.missing()
+        self._restriction = Restriction(missing)
+        self._running = _Generator(config, self._random, missing, compiled=False)
+        self._compiled = _Generator(config, compiled, missing, compiled=True)
         self._number = 0
         self._rows: dict[str, list[int]] = {}
         self._back: list[MadeProgram] = []

@@ -30,6 +30,7 @@ from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports
 from scriptschema.generation.programs.idioms import COMPILED, IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
+from scriptschema.generation.programs.templates.uses import avoids
 from scriptschema.generation.trees import (
     DEEPEST,
     DEFAULT_SIZE,
@@ -114,7 +115,10 @@ def program(
 
     `weights` changes the frequency of each idiom and each library. It is a mapping with the tables
     `idioms` and `libraries`, which map names to weights, or the path of a TOML file with these
-    tables. `swarm` excludes about half of the idioms and libraries from this program.
+    tables. A weight of 0 leaves an idiom or a library out, with everything that uses the library. A
+    program still declares the variables that its idioms need, and prints numbers where nothing else
+    fits. A weight of 0 for `globals` only means that they are not called at random. `swarm` does
+    not choose about half of the idioms in this program, nor call members of half of the libraries.
 
     `luau` is the Luau version to run the program with, as in `versions.Version.parse`. The program
     then also uses features of that version. By default it uses only the original schema, which all
@@ -163,7 +167,7 @@ def make_program(
     exporting = maker.grammar.exports and maker.chance(_EXPORTING_MODULE)
     of_modules = module(maker.grammar.typed, exporting)
     roomy = size >= _MODULE_SIZE and room > of_modules.levels + LEAF
-    has_module = with_module and roomy and maker.chance(80)
+    has_module = with_module and maker.grammar.modules and roomy and maker.chance(80)
     maker.made += 2
     body: list[m.Stat] = []
     if has_module:
@@ -261,15 +265,20 @@ def grammar_of(
     luau: str | Version | None = None,
     *,
     runs: bool = True,
+    without: frozenset[str] = frozenset(),
 ) -> Grammar:
-    """Return the grammar for these options. The options and errors are as in `program`."""
+    """Return the grammar for these options. The options and errors are as in `program`.
+
+    `without` has what programs must not use: libraries, members such as `math.pi`, globals, and
+    syntax as in `templates.uses`.
+    """
     typed, luau = types == "sound", luau and Version.parse(luau)
     if wrong is None:
         wrong = 0.0 if typed else WRONG if runs else WRONG_IF_COMPILED
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
         raise ValueError(f"wrong must be a number from 0 to 1, found {wrong!r}")
     if weights is None:
-        return _grammar((), wrong, deterministic, typed, luau, runs)
+        return _grammar((), wrong, deterministic, typed, luau, runs, without)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for table, inner in weights.items():
@@ -284,7 +293,7 @@ def grammar_of(
                 rule = "a weight must be 0, or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{table}.{name}: {rule}, found {weight!r}")
     changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
-    return _grammar(changes, wrong, deterministic, typed, luau, runs)
+    return _grammar(changes, wrong, deterministic, typed, luau, runs, without)
 
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
@@ -303,21 +312,27 @@ def _grammar(
     typed: bool,
     luau: Version | None,
     runs: bool,
+    without: frozenset[str],
 ) -> Grammar:
     weights = {table: dict(inner) for table, inner in _WEIGHTS.items()}
     for table, inner in changes:
         weights[table].update(inner)
+    left_out = {name for name, weight in weights["libraries"].items() if not weight}
+    without |= left_out - {"globals"}
     idioms = {
         name: weight
         for name, weight in weights["idioms"].items()
-        if has(luau, SPANS.get(name)) and not (runs and name in COMPILED)
+        if weight
+        and has(luau, SPANS.get(name))
+        and not (runs and name in COMPILED)
+        and avoids(IDIOMS[name][1], without)
     }
     libraries = {
         name: weight
         for name, weight in weights["libraries"].items()
         if has(luau, NEWER_MEMBERS.get(("", name)))
     }
-    return Grammar(idioms, libraries, wrong, deterministic, typed, luau)
+    return Grammar(idioms, libraries, wrong, deterministic, typed, luau, without)
 
 
 def maker_of(

@@ -103,8 +103,10 @@ def _rare(maker: Maker, *, fragile: bool) -> Operation:
 
     The probability of each operation is proportional to the number of uses that it needs.
     """
-    grammar = maker.grammar
-    operations, sums = grammar.fragile if fragile else grammar.operations
+    operations, sums = maker.grammar.fragile
+    if not fragile or not sums[-1]:  # without libraries, no operation is fragile
+        fragile = False
+        operations, sums = maker.grammar.operations
     candidates = [operations[maker.pick(sums)] for _ in range(_CANDIDATES)]
     return min(candidates, key=lambda each: maker.counts.rank(each, fragile=fragile))
 

@@ -8,7 +8,7 @@ expression, a list of statements, or None if the scope does not have the necessa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from itertools import accumulate
 from typing import Final
@@ -35,7 +35,8 @@ from scriptschema.generation.programs.maker import (
     Tables,
     Template,
 )
-from scriptschema.luau.library import SIGNATURES, Signature
+from scriptschema.generation.programs.templates.uses import LIBRARY_OF_KIND, avoids
+from scriptschema.luau.library import SIGNATURES, Parameter, Signature
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.messages import Expr
 from scriptschema.versions import TODAY, Span, Version, has
@@ -51,6 +52,12 @@ DECLARATIONS: Final = (
     *("thread", "optional", "int64"),
 )
 """The kinds for which there is an idiom of the same name that declares a variable of the kind."""
+
+_LIBRARY_OF_OPERAND: Final = {
+    **LIBRARY_OF_KIND,
+    **dict.fromkeys(("array", "row", "strings"), "table"),
+}
+"""The libraries that combinations use to create or print operands of certain kinds."""
 
 _LEFT_OUT: Final = {"combination": 8, "anything as anything": 8}
 """`swarm` leaves out each of these idioms with probability 1/n, and any other idiom with 1/2."""
@@ -85,7 +92,8 @@ class Grammar(Tables):
 
     `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`
     excludes code that runs but is rejected by a type checker. `luau` is the version that must be
-    able to run the program, or None for all versions.
+    able to run the program, or None for all versions. Programs do not use what is in `without`:
+    libraries, their members, globals, and syntax as in `templates.uses`.
     """
 
     def __init__(
@@ -96,9 +104,11 @@ class Grammar(Tables):
         deterministic: bool,
         typed: bool,
         luau: Version | None,
+        without: Set[str],
     ) -> None:
         super().__init__()
         self.luau = luau
+        self.without = without
         self.idiom_weights = idiom_weights
         self.library_weights = library_weights
         self.share = wrong
@@ -109,9 +119,11 @@ class Grammar(Tables):
         self.typed = typed
         self.constants = has(luau, Span(m.StatLocal.ALL_FIELDS["is_const"].since or TODAY))
         self.attributes = luau is not None
-        self.exports = has(luau, Span(m.StatLocal.ALL_FIELDS["is_exported"].since or TODAY))
+        self.modules = "require" in idiom_weights
+        self.exports = "exported values" in idiom_weights
         self.ends = 26
         lacking = {"object"} if has(luau, INTEGERS) else {"object", "int64"}
+        lacking |= {kind for kind, library in LIBRARY_OF_KIND.items() if library in without}
         self.kinds = tuple(kind for kind in (*expressions.VARIABLES, "nil") if kind not in lacking)
         self.callbacks = _callbacks(typed)
         self.simplest = _simplest(typed)
@@ -119,14 +131,19 @@ class Grammar(Tables):
         operations = [
             operation
             for operation in axes.operations(luau, typed=typed)
-            if not operation.library or library_weights.get(operation.library)
+            if (not operation.library or library_weights.get(operation.library))
+            and without.isdisjoint(
+                _needs(operation.name, operation.parameters, operation.results, _LIBRARY_OF_OPERAND)
+            )
         ]
         self.operations = operations, [*accumulate(each.need for each in operations)]
         self.fragile = operations, [*accumulate(each.fragile for each in operations)]
         self.combines = idiom_weights.get("combination", 0) > 0 and bool(operations)
-        self.places = axes.places(luau)
+        self.places = [place for place in axes.places(luau) if place.name not in without]
         self.expressions = {
-            kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]), typed, luau)
+            kind: _expressions(
+                kind, kind in self.calls and bool(self.calls[kind][0]), typed, luau, without
+            )
             for kind in _KINDS
         }
         idioms = [
@@ -140,7 +157,7 @@ class Grammar(Tables):
         self.declarations = {
             kind: Idiom(kind, 1, idiom_of(kind, typed))
             for kind in DECLARATIONS
-            if has(luau, SPANS.get(kind))
+            if has(luau, SPANS.get(kind)) and avoids(IDIOMS[kind][1], without)
         }
         self.simplest_idiom = Idiom("print number", 1, idiom_of("print number", typed))
 
@@ -164,6 +181,7 @@ class Grammar(Tables):
             self.deterministic,
             self.typed,
             self.luau,
+            self.without,
         )
 
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
@@ -176,6 +194,9 @@ class Grammar(Tables):
             weight = share * self.library_weights.get(library, 0)
             if not weight or (self.typed and "untyped" in signature.marks):
                 continue
+            parameters, results = signature.parameters or (), signature.results
+            if not self.without.isdisjoint(_needs(str(signature), parameters, results)):
+                continue
             if has(self.luau, signature.span):
                 weighted.append((weight, signature))
             elif (library, signature.name) not in NEWER_MEMBERS:
@@ -185,6 +206,20 @@ class Grammar(Tables):
 
 
 _KINDS: Final = tuple(dict.fromkeys([*expressions.LITERALS, *expressions.TEMPLATES, *TEXTS]))
+
+
+def _needs(
+    name: str,
+    parameters: Sequence[Parameter],
+    results: Sequence[str],
+    libraries: Mapping[str, str] = LIBRARY_OF_KIND,
+) -> set[str]:
+    """Return a member and the libraries that it or a call of it needs.
+
+    `libraries` maps the kinds of its parameters and results to libraries.
+    """
+    kinds = (*(parameter.kind for parameter in parameters), *results)
+    return {name, name.partition(".")[0], *(libraries.get(kind, kind) for kind in kinds)}
 
 
 def _callable_here(signature: Signature) -> bool:
@@ -243,10 +278,12 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
 
 
 @cache
-def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> Sequence[Table]:
+def _expressions(
+    kind: str, calls: bool, typed: bool, luau: Version | None, without: Set[str]
+) -> Sequence[Table]:
     """Return the tables of a kind's expressions for each size from 0 to `LARGEST`.
 
-    If `calls` is true, they include library calls.
+    If `calls` is true, they include library calls. They use nothing in `without`.
     """
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
@@ -261,7 +298,8 @@ def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> S
     seeds = [(weight, text, False) for weight, text in expressions.TEMPLATES.get(kind, ())]
     newer = [(weight, text, True) for weight, text in expressions.newer(kind, luau)]
     for weight, text, is_newer in seeds + newer:
-        if not (typed and text.startswith("UNTYPED(")):
+        untyped = typed and text.startswith("UNTYPED(")
+        if not untyped and avoids(f"return {text}", without):
             template = expression_of(text, typed, is_newer)
             producers.append((weight, template.least, template.make))
     if calls:

@@ -210,7 +210,8 @@ class Tables:
     errors are caught. `wrong_unguarded` is the same number for places where errors are not caught.
     `ends` is the probability, out of 256, that a block ends before its next statement. `typed` is
     true if a type checker accepts the results. `constants`, `attributes` and `exports` are true if
-    the Luau version has these features.
+    the Luau version has these features. Exports also require the idiom that uses them. `modules` is
+    true if a program may have a module.
 
     `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
     `simplest` has a producer of each kind's simplest expression, which works in any scope.
@@ -230,6 +231,7 @@ class Tables:
     constants: bool
     attributes: bool
     exports: bool
+    modules: bool
     ends: int
     kinds: Sequence[str]
     expressions: Mapping[str, Sequence[Table]]

@@ -20,6 +20,7 @@ from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.generation.programs import (
     IDIOMS,
     LIBRARIES,
+    Counts,
     Scope,
     expression,
     grammar_of,
@@ -176,10 +177,7 @@ def test_weights_turn_idioms_and_libraries_off() -> None:
     only = {"idioms": {name: float(name == "library") for name in IDIOMS}}
     libraries = {"libraries": {name: float(name == "bit32") for name in LIBRARIES}}
     tree = program(seed=1, weights={**only, **libraries}, types="none", wrong=0)
-    assert {node.which for node, _ in walk(tree) if isinstance(node, Stat)} <= {
-        "call",
-        "require_into_local",
-    }
+    assert {node.which for node, _ in walk(tree) if isinstance(node, Stat)} == {"call"}
 
 
 def occurring(tree: ModuleSet) -> set[tuple[str, str]]:
@@ -240,6 +238,37 @@ def test_seeds_mean_the_same_on_every_machine_and_version(name: str) -> None:
     for seed in range(40):
         digest.update(wire.encode(program(seed=seed, **options)))
     assert digest.hexdigest()[:16] == DIGESTS[name]
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "globals"])
+def test_a_library_that_is_left_out_is_not_used_anywhere(library: str) -> None:
+    weights = {"libraries": {library: 0}}
+    options: tuple[dict[str, Any], ...] = (
+        {},
+        {"types": "sound", "luau": "today"},
+        {"runs": False, "wrong": 0.5},
+        {"swarm": True, "counts": Counts()},
+    )
+    for seed in range(60):
+        given = options[seed % len(options)]
+        tree = program(seed=seed, size=300, weights=weights, **given)
+        used = names_in(tree, given.get("luau"))
+        assert {name for name in used if name.partition(".")[0] == library} == set()
+
+
+def test_a_program_without_any_library_still_has_its_size() -> None:
+    weights = {"libraries": dict.fromkeys(LIBRARIES, 0)}
+    for seed in range(40):
+        tree = program(seed=seed, size=200, weights=weights)
+        assert not any("." in name for name in names_in(tree, None))
+        assert size(tree) > 120
+
+
+def test_without_the_idiom_that_requires_it_a_program_has_no_module() -> None:
+    for seed in range(60):
+        tree = program(seed=seed, weights={"idioms": {"require": 0}})
+        assert tree.module is None
+        assert not any(stat.which == "require_into_local" for stat in tree.program.body)
 
 
 def names_in(tree: ModuleSet, luau: str | None) -> set[str]:

@@ -1,0 +1,64 @@
+"""What a template uses of Luau, so that programs can do without it."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import cache
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.base import walk
+from scriptschema.luau.names import DEFAULT, Names
+from scriptschema.luau.parse import parse
+from scriptschema.versions import TODAY
+
+LIBRARY_OF_KIND: Final = {
+    "buffer": "buffer",
+    "vector": "vector",
+    "thread": "coroutine",
+    "routine": "coroutine",
+}
+"""The kinds whose values only a library creates, each with this library."""
+
+
+@cache
+def uses(source: str) -> frozenset[str]:
+    """Return what a template uses: globals, libraries, members such as `math.pi`, and syntax.
+
+    `source` is the template as statements. The names of syntax are those in the schema, such as
+    `ExprIfElse` and `ExprBinary.Op.FloorDiv`. A hole or a type counts as a use of the library that
+    creates values of its kind.
+    """
+    result = parse(source, luau=TODAY)
+    names = result.names
+    used: set[str] = set()
+    for node, _ in walk(result.tree):
+        used |= _uses_of(node, names)
+    return frozenset(used)
+
+
+def avoids(source: str, without: Set[str]) -> bool:
+    """Return whether a template uses nothing in `without`. If that is empty, this is fast."""
+    return not without or without.isdisjoint(uses(source))
+
+
+def _uses_of(node: Any, names: Names) -> set[str]:
+    used = {node.__class__.__name__}
+    match node:
+        case m.ExprBinary():
+            used.add(f"ExprBinary.Op.{node.op.name}")
+        case m.ExprGlobal():
+            name = names.global_(node.name)
+            kind = name.removeprefix("some_").partition("_")[0].lower()
+            used |= {name, LIBRARY_OF_KIND.get(kind, name)}
+        case m.ExprIndexName():
+            owner = names.owner(node.expr)
+            member = names.field(node.index, owner)
+            if owner is not None:
+                used.add(f"{owner}.{member}")
+            elif member in DEFAULT.libraries["string"]:  # maybe a method of a string
+                used |= {"string", f"string.{member}"}
+        case m.TypePrimitive():
+            kind = names.primitive(node.kind)
+            used.add(LIBRARY_OF_KIND.get(kind, ""))
+    return used
