@@ -132,6 +132,25 @@ def test_types_that_nothing_declares_are_kept_and_not_reported(luau: RealLuau, s
         assert parse(printed, names=result.names, luau=version).tree == result.tree
 
 
+LONG = [
+    f"print({', '.join(['x'] * 250)})",
+    f"{', '.join(['x'] * 100)} = 1",
+    f"return {' .. '.join(['x'] * 200)}",
+    f"local t = {'{' * 130}{'}' * 130}",
+    f"return a{'.b' * 300}",
+    f"local x: any{' | any' * 600}",
+]
+
+
+@pytest.mark.parametrize("source", LONG)
+def test_a_limit_that_is_not_luaus_is_not_said_to_be(luau: RealLuau, source: str) -> None:
+    assert luau.compile(source) is None
+    result = parse(source)
+    problems = check(result.tree, names=result.names)
+    assert problems
+    assert all("(a limit of scriptschema, below Luau's)" in each.message for each in problems)
+
+
 def test_wild_indexes_are_names_everywhere(luau: RealLuau) -> None:
     wild = Names(locals=("a",), types=("T",), customs=("b",), globals=("print",))
     for seed in range(40):

@@ -1,4 +1,4 @@
-"""Applies the limits of Luau's compiler: parts that exceed the limits of a function are removed.
+"""Applies the limits of functions, like Luau's compiler: parts that exceed them are removed.
 
 `Function` counts what a function uses: see `registers.Usage`.
 """
@@ -14,9 +14,9 @@ from scriptschema.messages import ExprBinary
 
 RULES: Final = {
     "locals": "a function can have at most 200 local variables at a time",
-    "registers": "a function can use at most 245 registers",
+    "registers": "a function can use at most 245 registers; Luau's own limit is 255",
     "closures": "a function can create at most 32,767 functions",
-    "size": "a function can contain at most 2,000,000 messages",
+    "size": "a function can contain at most 2,000,000 messages; Luau's own limits are higher",
 }
 
 

@@ -25,8 +25,11 @@ from scriptschema.luau.scope import Scope
 from scriptschema.versions import TODAY
 
 RULES: Final = {
-    "depth": "the tree must not be nested too deeply",
+    "depth": "the tree must not be nested more than 400 levels deep; Luau's own limits are higher",
 }
+
+_OWN_LIMITS: Final = frozenset(["depth", "registers", "size"])
+"""The rules whose limits are below those of Luau's compiler."""
 
 MAX_DEPTH: Final = 100
 """The maximum depth of a tree that protobuf's runtimes accept."""
@@ -219,6 +222,8 @@ class Traversal:
         path = Path()
         for step in reversed(steps):
             path = Path(path, *step)
+        if rule in _OWN_LIMITS:
+            message += " (a limit of scriptschema, below Luau's)"
         self.problems.append(Problem(path, rule, message))
 
     def fit(self, node: Message, path: Place, depth: int) -> None:
