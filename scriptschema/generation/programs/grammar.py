@@ -219,7 +219,7 @@ def _needs(
     `libraries` maps the kinds of its parameters and results to libraries.
     """
     kinds = (*(parameter.kind for parameter in parameters), *results)
-    return {name, name.partition(".")[0], *(libraries.get(kind, kind) for kind in kinds)}
+    return {name, name.partition(".")[0], *(libraries[kind] for kind in kinds if kind in libraries)}
 
 
 def _callable_here(signature: Signature) -> bool:
