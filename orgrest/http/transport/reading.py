@@ -303,7 +303,9 @@ def _is_cut_short(decoder: Any) -> bool:
 def _oddities(response: HttpResponse, headers: Headers) -> Iterator[str]:
     """Yield warnings about the header of a response."""
     if response.spaced:
-        yield "removed whitespace between the name of a header and the colon (RFC 9112, section 5.1)"
+        yield (
+            "removed whitespace between the name of a header and the colon (RFC 9112, section 5.1)"
+        )
     names = {name.lower() for name, _ in headers}
     announced = next(find_headers(headers, "Content-Length"), "0").strip("0")
     if response.status == 204 and (announced or "transfer-encoding" in names):
