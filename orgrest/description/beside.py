@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""A special value instead of a file name: use a description that is found near the document."""
+"""The value to give in place of a file name to use a description in the document's own folder or a
+folder above it."""
 NONE = "no"
 """A special value instead of a file name: do not use any description."""
 _STEMS = ("openapi", "swagger", "api")

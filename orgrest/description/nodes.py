@@ -81,7 +81,7 @@ class Documents:
         return node
 
     def _without(self, node: Node, reference: str, why: str) -> Node:
-        """Return a node without a value for a reference that cannot be resolved.
+        """Return an empty node, in place of the target of a reference that cannot be resolved.
 
         `why` completes a message that begins with the reference.
         """

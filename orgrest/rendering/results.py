@@ -258,7 +258,7 @@ def _read(
     jq_args: str,
     limit: int,
 ) -> _Text:
-    """Return the pretty-printed part of the body, or of jq's output, that is shown."""
+    """Return the part of the body, or of jq's output, to show, pretty-printed."""
     if jq is not None:
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False

@@ -35,7 +35,7 @@ class Index(Generic[MessageT]):
         self.nodes: list[Message] = []
         """The messages in the order of their numbers."""
         self.parents: list[int] = []
-        """The number of each message's parent, which is -1 for the tree itself."""
+        """For each message, the index of its parent in `nodes`, or -1 for the root."""
         self._steps: list[int] = []
         self._by_class: defaultdict[type[Message], list[int]] = defaultdict(list)
         try:

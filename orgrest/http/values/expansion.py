@@ -59,7 +59,7 @@ def expand(parsed: ParsedRequest, context: Context, values: Values | None = None
 
 
 class Expansion:
-    """Completes one request, part by part."""
+    """Replaces the placeholders in one request with their values, part by part."""
 
     def __init__(self, parsed: ParsedRequest, values: Values) -> None:
         self._parsed = parsed

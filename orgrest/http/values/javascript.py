@@ -41,7 +41,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether this is a check, which sends nothing. Values from a run are then `UNKNOWN`."""
+        """Whether requests are checked, not sent. If so, values from a run are `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None."""

@@ -220,7 +220,7 @@ def _global(use: Use) -> Found | None:
 
 
 def _element(use: Use) -> Found | None:
-    """Return a source that has no value yet for JetBrains' `{{$.list..name}}`.
+    """Return a source without a value, for JetBrains' placeholder `{{$.list..name}}`.
 
     When a request iterates over a list, an element of the list replaces this placeholder before the
     request is completed.

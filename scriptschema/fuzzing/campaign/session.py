@@ -58,10 +58,10 @@ _DEATHS: Final = 5
 """The number of workers that may die in a row without stopping the session."""
 
 _SEEDS: Final = 20
-"""The maximum number of seed programs in an order."""
+"""The maximum number of seed programs that a worker runs at a time."""
 
 _PROGRAMS: Final = 20
-"""The number of programs in each order of a reproducible session."""
+"""The number of programs that a worker runs at a time in a reproducible session."""
 
 _MANY: Final = 4
 """If at least this many suspects are waiting, other workers help to reduce them."""

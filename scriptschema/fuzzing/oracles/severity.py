@@ -1,4 +1,4 @@
-"""The severity of a bug, which orders reports and is the threshold of `--fail-on-find`."""
+"""The severity of a bug, by which reports are sorted and which `--fail-on-find` compares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _BY_KIND: Final[Mapping[str, str]] = {
 def severity_of(signature: Signature) -> str:
     """Return the severity of a bug.
 
-    A bug that was seen only once has the severity of its original kind.
+    A bug that could not be reproduced ("seen once") has the severity of what was seen, such as a
+    crash.
     """
     kind = signature.kind
     if kind == outcome.ONCE:
