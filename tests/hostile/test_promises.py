@@ -27,7 +27,7 @@ PROMISES: dict[str, list[str]] = {
         "test_a_list_that_is_wrong_says_where_and_how",
         "test_a_password_manager_is_asked_as_its_manual_says",
     ],
-    "Which program supplies a secret": [
+    "Only you can choose the program that supplies a secret": [
         "test_a_document_cannot_take_a_secret_elsewhere",
         "test_a_script_cannot_take_a_secret_elsewhere",
         "test_a_redirect_elsewhere_takes_nothing_along",
@@ -80,7 +80,7 @@ PROMISES: dict[str, list[str]] = {
         "test_a_kill_between_writing_and_renaming_leaves_the_old_file",
         "test_an_edit_meanwhile_wins_and_the_results_are_beside_it",
     ],
-    "If several runs on a document overlap": [
+    "If several runs on the same document overlap": [
         "test_a_save_waits_for_the_save_of_another_run",
         "test_three_runs_at_once_on_one_document_each_keep_their_result",
     ],
@@ -128,7 +128,7 @@ PROMISES: dict[str, list[str]] = {
         "test_other_lisp_is_not_run_and_says_so_where_it_is_needed",
         CORPUS,
     ],
-    "No Python beside a document": ["test_no_module_beside_a_document_is_run"],
+    "No Python modules beside a document": ["test_no_module_beside_a_document_is_run"],
     "jq programs, in a separate process": [
         "test_a_jq_program_reads_no_file_and_learns_of_none",
         "test_jq_gets_no_argument_that_reads_files",

@@ -69,7 +69,7 @@ def _check(arguments: Arguments, record: Record) -> None:
     """Raise OrgrestError if a result in this form cannot be compared with the record."""
     response = record["exchanges"][-1]["response"] if record["exchanges"] else None
     if response is None:
-        raise OrgrestError("the last request in the history has no response")
+        raise OrgrestError("cannot compare: the last request in the history got no response")
     if len(record["exchanges"]) > 1:
         raise OrgrestError("cannot compare: the result contains the responses to several requests")
     if "file" in arguments.results:
@@ -78,7 +78,8 @@ def _check(arguments: Arguments, record: Record) -> None:
         )
     if "text" not in response["body"]:
         raise OrgrestError(
-            "the body is binary: the result is a file, which you can compare with cmp"
+            "cannot compare: the body is binary, and the result is a link to a file, which you can "
+            "compare with cmp"
         )
     if response["body"]["cut"]:
         raise OrgrestError("cannot compare: only the beginning of the body was saved")

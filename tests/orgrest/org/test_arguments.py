@@ -17,7 +17,7 @@ from orgrest.org.arguments import Arguments, Inherited, of_block
 from orgrest.org.document import OrgDocument
 from orgrest.org.known import GROUPS, KNOWN
 from orgrest.org.lisp import ArgumentError, Number
-from orgrest.rendering import layout
+from orgrest.rendering import layout, results
 
 
 def first(text: str, index: int = 0) -> Arguments:
@@ -305,7 +305,8 @@ def test_every_argument_that_changes_something_is_known() -> None:
     """Editors offer these arguments, and diagnostics accept them."""
     heeded: set[str] = set()
     folder = Path(run.__path__[0])
-    for path in (Path(arguments.__file__), Path(layout.__file__), *folder.rglob("*.py")):
+    modules = (arguments, layout, results)
+    for path in (*(Path(str(module.__file__)) for module in modules), *folder.rglob("*.py")):
         source = path.read_text("utf-8")
         if "arguments" not in source or path.name == "comparison.py":  # keys of records
             continue

@@ -221,7 +221,7 @@ DIGESTS = {
     "no types": "3ae9edf0b61a5f16",
     "sound": "cd217ece0d1c32f5",
     "swarm": "564f8a70faccb747",
-    "large": "79bfb537deaeffce",
+    "large": "55ca2926ac897a8e",
 }
 
 
