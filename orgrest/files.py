@@ -20,6 +20,7 @@ import errno
 import os
 import re
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_PATIENCE = 5.0
+"""How many seconds to wait for a lock, which another program might never release."""
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """The suffixes of request files. Other documents are Org documents."""
 DOCUMENT_SUFFIXES = REQUEST_SUFFIXES | {".org"}
@@ -299,15 +302,14 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     A device or pipe is written to directly, not atomically. Exceptions raised by `pieces`
     propagate.
     """
-    target = path.resolve()
-    if target.exists() and not target.is_file():
+    if path.exists() and not path.is_file():
         try:
-            with target.open("wb") as out:
+            with path.open("wb") as out:
                 out.writelines(pieces)
         except OSError as error:
             raise FileError(f"could not write the file: {error.strerror}", file=str(path)) from None
         return
-    _replace(target, pieces, path)
+    _replace(path.resolve(), pieces, path)
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -351,8 +353,9 @@ def entries(directory: Path, folder: str) -> list[str]:
 def locked(target: Path) -> Iterator[None]:
     """Hold a lock on a file or folder, so that simultaneous runs change it one after the other.
 
-    Nothing is locked if it does not exist, or if the system or its file system has no locks. Saving
-    replaces a locked file, so a run that waited for the lock finds that the file has changed.
+    Nothing is locked if it does not exist, if the system or its file system has no locks, or if
+    another program holds the lock for too long. Saving replaces a locked file, so a run that waited
+    for the lock finds that the file has changed.
     """
     number: int | None = None
     try:
@@ -360,7 +363,13 @@ def locked(target: Path) -> Iterator[None]:
             import fcntl
 
             number = os.open(target, os.O_RDONLY)
-            fcntl.flock(number, fcntl.LOCK_EX)
+            end = time.monotonic() + _PATIENCE
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(0.02)
         yield
     finally:
         if number is not None:

@@ -181,9 +181,13 @@ def store(file: Path, values: _Stored) -> None:
     What other runs have changed in the file in the meantime stays. Raises OrgrestError if the file
     cannot be written or has become invalid.
     """
-    from orgrest.files import locked, write_private
+    from orgrest.files import FileError, locked, write_private
+    from orgrest.model import OrgrestError
 
     with locked(file.resolve().parent):
-        stored = stored_in(file, type(values))
+        try:
+            stored = stored_in(file, type(values))
+        except OrgrestError as error:  # the file was damaged during the run
+            raise FileError(error.reason, file=str(file)) from None
         values.apply_changes(stored)
         write_private(file, stored.written())

@@ -133,6 +133,7 @@ def _chunk(
     if reader.kind != "eof":
         reader.fail("a statement or the end of the source")
     reader.shut()
-    for name, type_ in reader.undecided:
-        set_undeclared(reader, name, type_)
+    for name, undecided in reader.undecided.items():
+        for _, type_ in undecided:
+            set_undeclared(reader, name, type_)
     return block

@@ -431,5 +431,5 @@ def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
             outcomes.add(True)
 
     collect()
-    assert {"cut", "bit", "bytes", "all", "foreign", "nested", "byte"} <= seen
+    assert {"cut", "flipped", "replaced", "repeated", "inserted", "nested", "lengthened"} <= seen
     assert outcomes == {True, False}

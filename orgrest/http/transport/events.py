@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import urllib3
 
 from orgrest import classes
-from orgrest.http.transport.limits import OverdueError
+from orgrest.http.transport.limits import TIME_OVER, OverdueError
 from orgrest.http.transport.wire import EVENTS, show
 from orgrest.model import Response, TransportError
 from orgrest.regular import compiled
@@ -91,6 +91,8 @@ def timed_out(what: str, error: BaseException | None, limits: Limits) -> str:
     The `error` is an OverdueError if the time of the whole exchange was over, rather than the time
     that the server may be silent.
     """
+    if isinstance(error, OverdueError) and limits.cut:
+        return f"stopped reading: {TIME_OVER}"
     if isinstance(error, OverdueError):
         return f"stopped reading after {limits.total:g} s (to read longer, use # @timeout TIME)"
     return f"stopped reading: no {what} arrived in time (to wait longer, use # @timeout TIME)"

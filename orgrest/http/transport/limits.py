@@ -31,7 +31,8 @@ class Limits:
 
     `connect` applies to each connection including TLS, `silence` to pauses between bytes, and
     `total` to the whole exchange. `body` is the number of bytes of the decoded body that are kept.
-    If `public` is set, only connections to public addresses are allowed.
+    If `public` is set, only connections to public addresses are allowed. `cut` is whether `total`
+    is shorter than usual because the run has no more time.
     """
 
     connect: float = CONNECT_TIMEOUT
@@ -39,6 +40,7 @@ class Limits:
     total: float = TOTAL_TIMEOUT
     body: int = BODY_LIMIT
     public: bool = False
+    cut: bool = False
 
     def within(
         self, timeout: float | None, connect: float | None = None, left: float | None = None
@@ -53,10 +55,11 @@ class Limits:
         connect = self.connect if connect is None else connect
         if not all(0 < seconds <= MAX_TIMEOUT for seconds in (connect, silence, total)):
             raise TransportError(f"a timeout must be from 0 to {MAX_TIMEOUT:g} seconds")
+        cut = left is not None and left < total
         if left is not None:
             total = min(total, left)
             silence = min(silence, total)
-        return Limits(min(connect, silence), silence, total, self.body, self.public)
+        return Limits(min(connect, silence), silence, total, self.body, self.public, cut)
 
 
 class OverdueError(TimeoutError):

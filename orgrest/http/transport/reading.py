@@ -205,6 +205,8 @@ class HttpResponse(http.client.HTTPResponse):
             reason = f"unsupported transfer coding in the response: {show(value)}"
             raise TransportError(reason, code=INTERRUPTED)
         self.codings = codings
+        if codings and self.length:  # Content-Length has no effect
+            self.length, self.will_close = None, True
 
 
 def read(
@@ -223,6 +225,7 @@ def read(
     if original.codings:  # urllib3 decodes them like content codings, the last one first
         codings = filter(None, (raw.headers.get("Content-Encoding"), *original.codings))
         raw.headers["Content-Encoding"] = ", ".join(codings)
+        cast("Any", raw).length_remaining = None
     if raw.status in WITHOUT_BODY:
         original.chunked = False  # otherwise, http.client would wait for chunks
     limit, why = limits.body, None

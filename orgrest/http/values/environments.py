@@ -430,7 +430,7 @@ def _referred(text: str, shared: Any) -> str:
 
 
 def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:
-    """Return the variables in a `.env` file. Malformed lines only cause a warning in `notices`."""
+    """Return the variables in a `.env` file. Malformed lines only add a warning to `notices`."""
     from io import StringIO
 
     text = _read(file)
@@ -439,15 +439,17 @@ def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:
     from dotenv.parser import parse_stream
 
     settings = {}
+    malformed = []  # the numbers of these lines
     for binding in parse_stream(StringIO(text)):
         name, value, original = binding.key, binding.value, binding.original
         if name is not None and value is not None:
             settings[name] = Setting(value, file, _SECRET_NAME.search(name) is not None)
         elif name is not None or binding.error:
             above = original.string[: -len(original.string.lstrip())].count("\n")
-            notices.append(
-                f"{file}:{original.line + above}: expected NAME=value, so this line is ignored"
-            )
+            malformed.append(original.line + above)
+    if malformed:
+        more = f" (and {len(malformed) - 1} more such lines)" if len(malformed) > 1 else ""
+        notices.append(f"{file}:{malformed[0]}: expected NAME=value, so this line is ignored{more}")
     return settings
 
 

@@ -125,9 +125,10 @@ class Reader:
         self.in_scope: dict[str, int] = {}  # the number of locals in scope, by name
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
-        self.undecided: list[tuple[str, Type]] = []
-        """Types that consist of a name that is declared somewhere, maybe in another scope. A type
-        can be used before its declaration, so each is left unset until the end of its scope."""
+        self.undecided: dict[str, list[tuple[int, Type]]] = {}
+        """Types that consist of a name that is declared somewhere, maybe in another scope: by name,
+        each with the index of its token. A type can be used before its declaration, so each is left
+        unset until the end of its scope."""
         self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])
@@ -229,7 +230,7 @@ class Reader:
 
     def open(self, *declared: str) -> None:
         """Begin a scope that contains these locals."""
-        self.scopes.append(([], set(), len(self.undecided)))
+        self.scopes.append(([], set(), self.index))
         for name in declared:
             self.declare(name)
 
@@ -238,14 +239,11 @@ class Reader:
         names, types, start = self.scopes.pop()
         for name in names:
             self.in_scope[name] -= 1
-        if types:
-            inside = self.undecided[start:]
-            del self.undecided[start:]
-            for name, type_ in inside:
-                if name in types:
-                    type_.literal = TypeLiteral(name=Typename(index=self.names.type(name)))
-                else:
-                    self.undecided.append((name, type_))
+        for name in types:
+            undecided = self.undecided.get(name, [])
+            while undecided and undecided[-1][0] >= start:
+                _, type_ = undecided.pop()
+                type_.literal = TypeLiteral(name=Typename(index=self.names.type(name)))
 
     def declare(self, name: str) -> Local:
         """Return a new local that is in scope from here on."""

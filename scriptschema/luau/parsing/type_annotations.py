@@ -108,7 +108,7 @@ def _read_named_type(r: Reader) -> Reading:
         return m.Type(literal=literal)
     type_ = m.Type()
     if text in r.aliases:
-        r.undecided.append((text, type_))
+        r.undecided.setdefault(text, []).append((r.index - 1, type_))
     else:
         set_undeclared(r, text, type_)
     return type_

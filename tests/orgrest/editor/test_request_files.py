@@ -177,6 +177,8 @@ def test_renaming_a_request_also_renames_its_response_in_expressions(folder: Pat
         ("base", "exports.base = 1"),
         ("base", "request.variables.get('base')"),
         ("base", "f(...base)"),
+        ("base", """client.log(`{"id": "${base}"}`)"""),
+        ("base", "client.log(`it's ${base}, isn't it`)"),
         ("login", "test('x', () => login.a)"),
         ("login", "test('x', () => loginResponse.statusCode)"),
         ("api-key", "console.log(apiKey)"),

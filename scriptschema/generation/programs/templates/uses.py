@@ -54,7 +54,7 @@ def _uses_of(node: Any, names: Names) -> set[str]:
         case m.ExprIndexName():
             owner = names.owner(node.expr)
             member = names.field(node.index, owner)
-            if owner is not None:
+            if owner in DEFAULT.libraries:
                 used.add(f"{owner}.{member}")
             elif member in DEFAULT.libraries["string"]:  # maybe a method of a string
                 used |= {"string", f"string.{member}"}

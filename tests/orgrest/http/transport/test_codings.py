@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import zlib
-from typing import TYPE_CHECKING
 
 import pytest
 from exchanges import headers_sent
@@ -16,9 +16,6 @@ from orgrest.http.transport.reading import PACKAGES
 from orgrest.http.transport.wire import accept_encoding
 from orgrest.installing import install_command
 from orgrest.model import Request, TransportError
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "x-gzip"])
@@ -70,6 +67,18 @@ def test_transfer_codings_are_undone_before_content_codings(client: Client) -> N
         found = client.send(Request("GET", server.url))
     assert found.body == b"plain"
     assert found.header("Content-Encoding") == "gzip"
+
+
+def test_a_length_beside_a_transfer_coding_does_not_cut_the_body(client: Client) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: gzip\r\n\r\n"
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(head + gzip.compress(b"plain"))
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with RawServer(answer) as server:
+        found = client.send(Request("GET", server.url))
+    assert found.body == b"plain"
 
 
 @pytest.mark.parametrize("coding", ["compress, chunked", "chunked, gzip"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.cookiejar
 import json
+import os
 import stat
 import subprocess
 import time
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, by_path, echo, response
 
+from orgrest import files
 from orgrest.commands.main import main
 from orgrest.http.transport.client import Client
 from orgrest.http.transport.cookies import Cookies
@@ -179,6 +181,35 @@ def test_a_cookie_that_another_run_stored_in_the_meantime_is_not_lost(tmp_path: 
         "both": "1",
         "own": "1",
     }
+
+
+def test_a_lock_that_another_program_holds_does_not_stop_a_run_for_ever(
+    tmp_path: Path, server: RawServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr(files, "_PATIENCE", 0.1)
+    number = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(number, fcntl.LOCK_EX)  # as `flock DIR orgrest ...` does
+    try:
+        assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", tmp_path / "jar") == 0
+    finally:
+        os.close(number)
+    assert "session" in (tmp_path / "jar").read_text()
+
+
+def test_a_file_that_was_damaged_during_the_run_is_reported_and_kept(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "jar"
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        file.write_text("damaged")
+        connection.sendall(response(b"", "Set-Cookie: a=1"))
+
+    with RawServer(answer) as server:
+        assert run(document(tmp_path, f"GET {server.url}/"), "--cookies", file) == 1
+    assert file.read_text() == "damaged"
+    assert str(file) in capfd.readouterr().err
 
 
 CHANGES = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from("12-")), max_size=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import re
 import socket
@@ -583,3 +584,14 @@ def test_no_report_is_lost_because_another_has_the_same_file(
 def test_reports_that_are_not_wanted_can_go_to_the_null_device(run) -> None:
     null = ("--junit", "/dev/null", "--html", "/dev/null")
     assert run("a.http", *null, a_http="GET HOST/json").status == 0
+
+
+def test_a_report_can_be_piped_into_another_program(run) -> None:
+    reading, writing = os.pipe()
+    try:
+        done = run("a.http", "--tap", f"/dev/fd/{writing}", a_http="GET HOST/json")
+        assert done.status == 0
+        assert os.read(reading, 1000).startswith(b"TAP version 13")
+    finally:
+        os.close(reading)
+        os.close(writing)
