@@ -173,22 +173,25 @@ def _talk(
         listener.receive(text)
 
     unsent = sum(bool(message) for _, message in parts)
+    failed: ConnectionClosed | None = None
     try:
-        # Messages that arrived before a send fails are received below, where the error recurs.
-        with contextlib.suppress(ConnectionClosed):
+        try:
             for wait, message in parts:
                 if wait:
                     receive()
                 if message:
                     opened.send(_text(message))
                     unsent -= 1
+        except ConnectionClosed as error:
+            failed = error  # messages that arrived before are received below
         while not listener.is_full:
             receive()
         why = listener.why()
     except TimeoutError as error:
         why = timed_out("message", error, limits)
     except ConnectionClosed as error:
-        why = _closed(error, limits.body)
+        is_known = error.rcvd is not None or error.sent is not None
+        why = _closed(error if is_known else failed or error, limits.body)
     if unsent:
         why = f"{why or 'the server closed the WebSocket'}; messages that were not sent: {unsent}"
     return why

@@ -367,4 +367,7 @@ def test_numbers_are_sent_as_javascript_tools_send_them(tmp_path: Path) -> None:
 def test_every_number_has_the_format_of_javascript(number: float) -> None:
     import quickjs
 
-    assert text_of(number) == quickjs.Context().eval(f"String({number!r})".replace("inf", "1/0"))
+    text = text_of(number)
+    expected = quickjs.Context().eval(f"String({number!r})".replace("inf", "1/0"))
+    # Old releases of QuickJS print more digits of some numbers than are necessary.
+    assert text == expected or (len(text) < len(expected) and float(text) == float(expected))
