@@ -278,7 +278,7 @@ def names_in(tree: ModuleSet, luau: str | None) -> set[str]:
 @pytest.mark.parametrize("luau", [None, "0.677", "0.687", "0.688", "0.701", "0.714", "today"])
 def test_a_program_uses_members_of_its_version_and_of_no_newer_one(luau: str | None) -> None:
     found: set[str] = set()
-    for seed in range(60):
+    for seed in range(120):
         weights = {"idioms": {"library": 300.0}}
         found |= names_in(program(seed=seed, luau=luau, weights=weights), luau)
     version = Version.parse(luau or "0.677")
