@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PATIENCE = 5.0
-"""How many seconds to wait for a lock, which another program might never release."""
+"""How many seconds to wait for a lock, because another program might never release it."""
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """The suffixes of request files. Other documents are Org documents."""
 DOCUMENT_SUFFIXES = REQUEST_SUFFIXES | {".org"}
-"""The suffixes of files that are taken for documents unless the user names them."""
+"""The suffixes of files that are treated as documents, even if no option or argument names them."""
 
 _COOKIE = compiled(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
@@ -350,20 +350,22 @@ def entries(directory: Path, folder: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def locked(target: Path) -> Iterator[None]:
+def locked(target: Path, *, seconds: float | None = None, create: bool = False) -> Iterator[None]:
     """Hold a lock on a file or folder, so that simultaneous runs change it one after the other.
 
-    Nothing is locked if it does not exist, if the system or its file system has no locks, or if
-    another program holds the lock for too long. Saving replaces a locked file, so a run that waited
-    for the lock finds that the file has changed.
+    If `create` is true, a missing file is created, and a symbolic link is not followed. Nothing is
+    locked if the file does not exist, if the system or its file system has no locks, or if another
+    program holds the lock for more than `seconds` (default: `_PATIENCE`). Saving replaces a locked
+    file, so a run that waited for the lock finds that the file has changed.
     """
     number: int | None = None
     try:
         with contextlib.suppress(ImportError, OSError):  # Windows has no fcntl
             import fcntl
 
-            number = os.open(target, os.O_RDONLY)
-            end = time.monotonic() + _PATIENCE
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW if create else os.O_RDONLY
+            number = os.open(target, flags, 0o600)
+            end = time.monotonic() + (_PATIENCE if seconds is None else seconds)
             while time.monotonic() < end:
                 try:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

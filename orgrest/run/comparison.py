@@ -108,7 +108,7 @@ class ShownResponse:
 
 
 def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
-    """Return the differences between a response in a document and a new one in the same form.
+    """Return the differences between a response in a document and a new response, shown alike.
 
     The status is compared if the old response shows it.
     """

@@ -12,20 +12,19 @@ folder, logins are stored in files in that folder, including their tokens, unenc
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orgrest.files import FileError, write_private
+from orgrest.files import FileError, locked, write_private
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 VARIABLE = "ORGREST_LOGINS"
 FORMAT = 1
@@ -33,7 +32,6 @@ _SERVICE = "orgrest login"
 _NAME = compiled(r"[0-9a-f]{32}\.json")
 _LARGEST = 2**20
 _PATIENCE = 60.0  # seconds to wait while another process refreshes a login
-_PAUSE = 0.05
 
 
 class LoginStore:
@@ -103,34 +101,13 @@ class LoginStore:
         except Exception as error:  # keychain modules raise exceptions of any type
             raise OrgrestError(f"the keychain reported an error: {error}") from None
 
-    @contextlib.contextmanager
-    def locked(self, key: str) -> Iterator[None]:
+    def locked(self, key: str) -> AbstractContextManager[None]:
         """Return a context manager during which no other process refreshes the login.
 
         It is entered without a lock on systems without file locks (Windows, some file systems), and
         if another process holds the lock for more than a minute.
         """
-        try:
-            import fcntl
-
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-            number = os.open(self._folder / f"{key}.lock", flags, 0o600)
-        except (ImportError, OSError):
-            yield
-            return
-        try:
-            end = time.monotonic() + _PATIENCE
-            while time.monotonic() < end:
-                try:
-                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    time.sleep(_PAUSE)
-                except OSError:
-                    break
-            yield
-        finally:
-            os.close(number)
+        return locked(self._folder / f"{key}.lock", seconds=_PATIENCE, create=True)
 
     def remove(self, key: str) -> None:
         """Remove a login.

@@ -109,14 +109,14 @@ def run_all(
                 f"{target}: this would be {what_is_written}, which does not have the suffix "
                 f"{target.suffix}: choose another name"
             )
-    require_apart(targets, kept)
+    require_not_replaced(targets, kept)
     if form == "binary" and files.STANDARD in targets:
         refuse_terminal()
     return run_each(list(zip(items, targets, strict=True)), what, run)
 
 
-def require_apart(outputs: Iterable[Path], kept: Iterable[Path]) -> None:
-    """Raise a usage error if an output would replace one of the files `kept`."""
+def require_not_replaced(outputs: Iterable[Path], kept: Iterable[Path]) -> None:
+    """Raise a usage error if one of the `outputs` would replace a file in `kept`."""
     from scriptschema.files import STANDARD
 
     resolved = {path.resolve() for path in kept if path != STANDARD}

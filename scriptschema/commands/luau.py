@@ -16,7 +16,7 @@ from scriptschema.commands import program
 from scriptschema.commands.batch import (
     common_form,
     form_of,
-    require_apart,
+    require_not_replaced,
     require_some,
     run_all,
     run_each,
@@ -301,7 +301,7 @@ def parse_command(
             click.echo(f"{paths[loss.source]}:{loss}", err=True)
 
     names_files = [] if save_names is None else [save_names]
-    require_apart(names_files, kept)
+    require_not_replaced(names_files, kept)
     status = run_all(items, output, form, "parsing", run, [*kept, *names_files])
     if lost and not losses:
         were = "was" if lost == 1 else "were"

@@ -191,7 +191,7 @@ class Client:
             if url.is_websocket or any(EVENTS in value.lower() for value in accepted):
                 from orgrest.http.transport.events import Listener
 
-                sending.listener = Listener(messages, limits.body, on_message)
+                sending.listener = Listener(messages, limits, self.budget, on_message)
                 if timeout is None:
                     silence = min(limits.silence, SILENCE)
                     sending.limits = limits = classes.evolve(limits, silence=silence)

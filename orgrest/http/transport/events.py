@@ -20,7 +20,7 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.transport.limits import Limits
+    from orgrest.http.transport.limits import Budget, Limits
 
 _EVENT_END = compiled(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _DATA = compiled(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
@@ -30,12 +30,13 @@ _DATA = compiled(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
 class Listener:
     """Receives the messages of a stream, counts them, and calls `on_message` for each.
 
-    `most` is the maximum number of messages, and `limit` is the maximum size of the `body` in
-    bytes.
+    `most` is the maximum number of messages. `limits` applies to the exchange, and to the size of
+    the `body`. `budget` is that of the run.
     """
 
     most: int
-    limit: int
+    limits: Limits
+    budget: Budget
     on_message: Callable[[str], None] | None = None
     body: bytearray = classes.field(factory=bytearray)
     count: int = 0
@@ -49,7 +50,7 @@ class Listener:
     @property
     def is_full(self) -> bool:
         """Whether the number of messages or the size of the body has reached its limit."""
-        return self.count >= self.most or len(self.body) > self.limit
+        return self.count >= self.most or len(self.body) > self.limits.body
 
     def why(self) -> str | None:
         """Return a note if reading stopped because of the number of messages, or else None."""
@@ -57,11 +58,11 @@ class Listener:
             return None
         return f"stopped reading after {self.most} messages (to read more, use # @messages N)"
 
-    def read_events(self, raw: urllib3.BaseHTTPResponse, limits: Limits) -> str | None:
+    def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
         """Read server-sent events until the stream ends or a limit is reached.
 
-        Returns a note if one of the `limits` on times or the maximum number of messages was
-        reached, otherwise None. Raises urllib3's errors, except for its read timeout.
+        Returns a note if a time limit or the maximum number of messages was reached, otherwise
+        None. Raises urllib3's errors, except for its read timeout.
         """
         parsed = at = 0  # ends of the text that was parsed, and that was searched for event ends
         try:
@@ -80,22 +81,24 @@ class Listener:
                 at = max(parsed, len(self.body) - 3)
         except urllib3.exceptions.ReadTimeoutError as error:
             raw.close()
-            return timed_out("event", error.__cause__, limits)
+            return self.timed_out("event", error.__cause__)
         raw.close()
         return self.why()
 
+    def timed_out(self, what: str, error: BaseException | None) -> str:
+        """Return a note that reading messages, called `what`, stopped because of a time limit.
 
-def timed_out(what: str, error: BaseException | None, limits: Limits) -> str:
-    """Return a note that reading a stream of messages, called `what`, stopped with a timeout.
-
-    The `error` is an OverdueError if the time of the whole exchange was over, rather than the time
-    that the server may be silent.
-    """
-    if isinstance(error, OverdueError) and limits.cut:
-        return f"stopped reading: {TIME_OVER}"
-    if isinstance(error, OverdueError):
-        return f"stopped reading after {limits.total:g} s (to read longer, use # @timeout TIME)"
-    return f"stopped reading: no {what} arrived in time (to wait longer, use # @timeout TIME)"
+        The `error` is an OverdueError if the time of the whole exchange was over, rather than the
+        time that the server may be silent.
+        """
+        if not isinstance(error, OverdueError):
+            return (
+                f"stopped reading: no {what} arrived in time (to wait longer, use # @timeout TIME)"
+            )
+        if self.budget.is_overtime:
+            return f"stopped reading: {TIME_OVER}"
+        seconds = self.limits.total
+        return f"stopped reading after {seconds:g} s (to read longer, use # @timeout TIME)"
 
 
 def check_events(response: Response) -> None:

@@ -31,8 +31,7 @@ class Limits:
 
     `connect` applies to each connection including TLS, `silence` to pauses between bytes, and
     `total` to the whole exchange. `body` is the number of bytes of the decoded body that are kept.
-    If `public` is set, only connections to public addresses are allowed. `cut` is whether `total`
-    is shorter than usual because the run has no more time.
+    If `public` is set, only connections to public addresses are allowed.
     """
 
     connect: float = CONNECT_TIMEOUT
@@ -40,7 +39,6 @@ class Limits:
     total: float = TOTAL_TIMEOUT
     body: int = BODY_LIMIT
     public: bool = False
-    cut: bool = False
 
     def within(
         self, timeout: float | None, connect: float | None = None, left: float | None = None
@@ -55,11 +53,10 @@ class Limits:
         connect = self.connect if connect is None else connect
         if not all(0 < seconds <= MAX_TIMEOUT for seconds in (connect, silence, total)):
             raise TransportError(f"a timeout must be from 0 to {MAX_TIMEOUT:g} seconds")
-        cut = left is not None and left < total
         if left is not None:
             total = min(total, left)
             silence = min(silence, total)
-        return Limits(min(connect, silence), silence, total, self.body, self.public, cut)
+        return Limits(min(connect, silence), silence, total, self.body, self.public)
 
 
 class OverdueError(TimeoutError):

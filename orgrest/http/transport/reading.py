@@ -222,7 +222,7 @@ def read(
     or incomplete.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
-    if original.codings:  # urllib3 decodes them like content codings, the last one first
+    if original.codings:  # urllib3 decodes them like content codings, in reverse order
         codings = filter(None, (raw.headers.get("Content-Encoding"), *original.codings))
         raw.headers["Content-Encoding"] = ", ".join(codings)
         cast("Any", raw).length_remaining = None
@@ -233,7 +233,7 @@ def read(
     try:
         kind = next(find_headers(headers, "Content-Type"), "")
         if listener is not None and kind.lower().lstrip().startswith(EVENTS):
-            why = listener.read_events(raw, limits)
+            why = listener.read_events(raw)
             body = bytes(listener.body)
         else:
             body = raw.read(limit + 1)

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from orgrest import classes
 from orgrest.http.transport.connections import CANCELLED
-from orgrest.http.transport.events import timed_out
 from orgrest.http.transport.limits import OverdueError
 from orgrest.http.transport.wire import authorized, headers_for, show
 from orgrest.model import INTERRUPTED, Headers, Request, Response, TransportError
@@ -188,7 +187,7 @@ def _talk(
             receive()
         why = listener.why()
     except TimeoutError as error:
-        why = timed_out("message", error, limits)
+        why = listener.timed_out("message", error)
     except ConnectionClosed as error:
         is_known = error.rcvd is not None or error.sent is not None
         why = _closed(error if is_known else failed or error, limits.body)

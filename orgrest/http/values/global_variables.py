@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 from orgrest import classes
@@ -107,6 +106,8 @@ def text_of(value: Any) -> str:
 
 def _number(value: float) -> str:
     """Return a number in the format of JavaScript (ECMAScript, Number::toString)."""
+    from decimal import Decimal
+
     if value == 0:
         return "0"
     if 1e-6 <= abs(value) < 1e21:

@@ -130,8 +130,8 @@ def _regression_test(folder: Path, find: Find) -> str:
 def _quoted(text: str) -> str:
     """Return a line of output as a Luau string literal. Bytes that are already escaped stay so.
 
-    Output does not tell such a byte from the four characters of its escape sequence, which programs
-    rarely print. The characters of any other escape sequence are what the program printed.
+    In output, such a byte cannot be distinguished from the four characters of its escape sequence,
+    which programs rarely print. Any other escape sequence is what the program printed.
     """
     parts = _BYTE.split(text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])

@@ -1,4 +1,4 @@
-"""What a template uses of Luau, so that programs can do without it."""
+"""Finds the libraries, members, globals and syntax that a template uses, to leave some out."""
 
 from __future__ import annotations
 

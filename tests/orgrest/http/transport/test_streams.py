@@ -18,6 +18,7 @@ from websockets.sync.server import ServerConnection, serve
 
 from orgrest.http.parsing import request_file
 from orgrest.http.transport.client import Client, Hop
+from orgrest.http.transport.limits import Budget
 from orgrest.http.transport.websocket import messages
 from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ExpansionError, Request, TransportError
@@ -466,6 +467,18 @@ def test_listening_ends_when_nothing_comes_and_keeps_what_came(tmp_path: Path) -
     assert body(outcome) == got.body == b"data: 1\n\n"
     assert any("stopped reading after 1 s (" in note for note in outcome.notes)
     assert "no event arrived in time" in got.warnings[0]
+
+
+def test_a_stream_that_the_end_of_the_run_stops_is_not_said_to_need_more_time() -> None:
+    accept = (("Accept", "text/event-stream"),)
+    with RawServer(events(b"data: 1\n\n", end=False)) as server:
+        with Client(budget=Budget(seconds=0.3)) as client:
+            got = client.send(Request("GET", server.url, accept))
+        with Client(budget=Budget(seconds=60)) as client:  # more than the request's own limit
+            other = client.send(Request("GET", server.url, accept), timeout=0.3)
+    assert got.body == other.body == b"data: 1\n\n"
+    assert got.warnings == ("stopped reading: the time limit of the run was reached (--max-time)",)
+    assert other.warnings == ("stopped reading after 0.3 s (to read longer, use # @timeout TIME)",)
 
 
 def test_events_without_end_do_not_fill_the_memory() -> None:
