@@ -239,7 +239,7 @@ class Fuzzer:
         if program.parent is not None:
             program.parent.count(ended=ended)
         new = self._is_new(program, runs, numbers, batch) and "corpus" not in program.origin
-        verdict = self.runner.judge.judge(program.sources, runs, scan, program.plain)
+        verdict = self.runner.judge.judge(program.sources, runs, program.plain)
         if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(program.sources, program.plain)
         verdict = verdict or program.claim
@@ -266,8 +266,7 @@ class Fuzzer:
     ) -> None:
         """Judge a rewritten program, and compare its runs with the runs of the original program."""
         data = encoding.encode(program.tree)
-        scan = encoding.scan(ModuleSet, data)
-        verdict = self.runner.judge.judge(program.sources, runs, scan, program.plain)
+        verdict = self.runner.judge.judge(program.sources, runs, program.plain)
         if verdict is None:
             name, program = rewriting.name, rewriting.original
             verdict, runs = self.runner.judge_rewritten(name, program.tree, rewriting.runs, runs)

@@ -8,7 +8,6 @@ from typing import Final
 
 import attrs
 
-from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.judging import Judge
@@ -160,19 +159,15 @@ class Runner:
     ) -> tuple[Verdict | None, list[Run]]:
         """Return the verdict on a program and its rewriting `name`, and the runs of both."""
         named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
-        scan = encoding.scan(ModuleSet, encoding.encode(tree))
-        return self.judge.judge_rewritten(name, render_module_set(tree), scan, runs, named), [
-            *runs,
-            *named,
-        ]
+        verdict = self.judge.judge_rewritten(name, render_module_set(tree), runs, named)
+        return verdict, [*runs, *named]
 
     def judge_all(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
         """Return the verdict of all oracles on a program, written in a style, and its runs."""
         if isinstance(style, str):
             return self.judge.judge_refusal(style, runs)
-        scan = encoding.scan(ModuleSet, encoding.encode(tree))
         plain, sources = render_module_set(tree), written(tree, style)
-        return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
+        return self.judge.judge(sources, runs, plain) or self.judge.judge_text(sources, plain)
 
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.

@@ -22,7 +22,6 @@ from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.luau.library import SIGNATURES
 
 KIND: Final = "difference"
 
@@ -35,13 +34,6 @@ ERRORS: Final = "errors"
 POSITIONS: Final = "positions"
 COMPARED: Final = (OUTPUT, ERRORS, POSITIONS)
 """The levels of comparison. Each level includes the levels before it."""
-
-VARYING: Final = frozenset(
-    f"{signature.library}.{signature.name}".removeprefix(".")
-    for signature in SIGNATURES
-    if "varies" in signature.marks and signature.name != "tostring"
-)
-"""Library members whose results vary between runs or in their last digits."""
 
 _ENDED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
 _LIMITS: Final = (

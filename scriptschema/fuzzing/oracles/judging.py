@@ -7,32 +7,17 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Final
 
 import attrs
 
-from scriptschema.base import walk
-from scriptschema.fuzzing.corpora import features
-from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
+from scriptschema.fuzzing.oracles.determinism import is_determined
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.breaking import is_luau
-from scriptschema.luau.parse import ParseError, parse
-from scriptschema.messages import (
-    Expr,
-    ExprGlobal,
-    ExprIndexExpr,
-    ExprIndexName,
-    ExprLocal,
-    LValue,
-    StatForIn,
-)
-from scriptschema.versions import TODAY, Version
-from scriptschema.wire import Scan
 
 TYPES: Final = "types"
 ACCEPTED: Final = "accepted"
@@ -90,7 +75,7 @@ class Judge:
         self.seconds = seconds
 
     def judge(
-        self, sources: Sources, runs: Sequence[Run], scan: Scan, plain: Sources | None = None
+        self, sources: Sources, runs: Sequence[Run], plain: Sources | None = None
     ) -> Verdict | None:
         """Return the most severe verdict on a program's runs, or None if they do not show a bug.
 
@@ -105,7 +90,8 @@ class Judge:
             verdict = self._own(sources, runs)
         if verdict is None and len(runs) > 1 and "difference" in self.oracles:
             verdict = differential.difference(runs, self.targets, self.compare, self.ulps)
-            if verdict is not None and not _is_determined(plain or sources, scan):
+            one_target = len({*self.targets}) == 1
+            if verdict and not is_determined(plain or sources, one_target=one_target):
                 verdict = None
         if verdict is None and self.checker and "types" in self.oracles:
             verdict = self._types(sources, runs[0])
@@ -133,7 +119,6 @@ class Judge:
         self,
         name: str,
         sources: Sources,
-        scan: Scan,
         runs: Sequence[Run],
         rewritten: Sequence[Run],
     ) -> Verdict | None:
@@ -145,7 +130,7 @@ class Judge:
         if "metamorphic" not in self.oracles:
             return None
         verdict = differential.rewritten_difference(name, runs, rewritten, self.ulps)
-        return verdict if verdict is not None and _is_determined(sources, scan) else None
+        return verdict if verdict is not None and is_determined(sources) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
         """Return the round-trip oracles' verdict or None, without running a target.
@@ -225,59 +210,6 @@ def _is_slow(runs: Sequence[Run]) -> bool:
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
     return any(each.seconds - each.starting > limit / _SLOW for each in ended)
-
-
-def _is_determined(sources: Sources, scan: Scan) -> bool:
-    """Return whether a program's output is the same in every correct implementation of Luau.
-
-    The output may vary if the program uses library members that vary (`os.clock`), or weak tables,
-    whose contents depend on garbage collection. It may also vary if a table constructor contains
-    nil and the length of a table matters, because any border of a table with holes is a valid
-    length (Lua 5.1 manual, section 2.5.5). The same is true if a loop adds keys to the table that
-    it iterates over (section 5.1, `next`).
-    """
-    named = {*library_names(scan)}
-    if not named.isdisjoint(differential.VARYING) or "__mode" in sources.program:
-        return False
-    nil, length = _holes(scan.luau)
-    if nil in scan.parts and (
-        length in scan.parts or any(name in _BORDER or name.startswith("table.") for name in named)
-    ):
-        return False
-    try:
-        tree = parse(sources.program, luau=TODAY).tree
-    except ParseError:  # a bug in scriptschema, which the round-trip oracle reports
-        return True
-    return not any(isinstance(node, StatForIn) and _adds_keys(node) for node, _ in walk(tree))
-
-
-def _adds_keys(loop: StatForIn) -> bool:
-    """Return whether a loop assigns to its table at a key other than the current key."""
-    tables: list[Any] = [value.alternative for value in loop.values]
-    tables += [arg.alternative for value in loop.values if value.call for arg in value.call.args]
-    tables = [table for table in tables if isinstance(table, ExprLocal | ExprGlobal)]
-    for target, _ in walk(loop.body):
-        if isinstance(target, LValue) and isinstance(target.alternative, _ITEMS):
-            index = target.alternative.index
-            is_own = isinstance(index, Expr) and index.local and index.local.var == loop.vars[0]
-            if target.alternative.expr.alternative in tables and not is_own:
-                return True
-    return False
-
-
-_ITEMS: Final = (ExprIndexExpr, ExprIndexName)
-
-
-@cache
-def _holes(luau: Version | None) -> tuple[int, int]:
-    """Return the numbers of two features: nil in a table constructor, and the operator `#`."""
-    names = features.names(luau)
-    return names.index("TableItem.value: ExprConstantNil"), names.index("ExprUnary.Op.Len")
-
-
-_BORDER: Final = frozenset(["ipairs", "unpack"])
-"""Globals whose results depend on a table's length, in addition to the functions of the library
-`table`."""
 
 
 def is_clear(signature: Signature) -> bool:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from command import run_here
 
-from scriptschema import wire
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.oracles.judging import Judge
@@ -23,7 +22,6 @@ from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.targets.persistent import PersistentTarget
 from scriptschema.luau.parse import parse
-from scriptschema.messages import ModuleSet
 
 SOURCE = Path(__file__).with_name("sanitized.c")
 
@@ -56,8 +54,7 @@ def run(target: Description, source: str) -> Run:
 
 
 def judged(run: Run) -> Verdict:
-    scan = wire.scan(ModuleSet, wire.encode(parse("print(1)").tree))
-    verdict = Judge(("broken",), [0]).judge(Sources(None, ""), [run], scan)
+    verdict = Judge(("broken",), [0]).judge(Sources(None, ""), [run])
     assert verdict is not None
     return verdict
 

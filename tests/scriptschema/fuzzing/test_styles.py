@@ -26,7 +26,6 @@ from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed, probe
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
-from scriptschema.messages import ModuleSet
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('spelled.py')}"
 TARGET = Description("persistent", SERVICE, variants=("-O0", "-O2"), seconds=5)
@@ -145,7 +144,6 @@ def test_what_luau_does_not_determine_is_no_bug_however_it_is_written() -> None:
     tree = parse('setmetatable({}, {["__mode"] = "k"}) print(1)').tree
     judge = Judge(["difference"], [0, 0])
     runs = [Run(name, Outcome("ok", output=name)) for name in ("one", "two")]
-    scan = wire.scan(ModuleSet, wire.encode(tree))
     plain = render_module_set(tree)
     hidden = [
         sources
@@ -154,7 +152,7 @@ def test_what_luau_does_not_determine_is_no_bug_however_it_is_written() -> None:
     ]
     assert hidden
     for sources in hidden:
-        assert judge.judge(sources, runs, scan, plain) is None
+        assert judge.judge(sources, runs, plain) is None
 
 
 def test_the_round_trip_is_checked_in_styles() -> None:

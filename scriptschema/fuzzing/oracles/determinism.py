@@ -1,0 +1,146 @@
+"""Whether a program prints the same in every correct run, so that its runs can be compared.
+
+The output may vary if the program
+
+- uses the result of a library member that varies, such as `os.clock()`. Only the type of the result
+  is certain: `print(type(os.clock()))` prints the same each time;
+- has weak tables, whose contents depend on garbage collection;
+- needs the length of a table with holes: any border is a valid length (Lua 5.1 manual, section
+  2.5.5). `ipairs` is not affected, because it ends at the first nil;
+- adds keys to a table in a loop over this table (section 5.1, `next`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from scriptschema.base import Message, walk
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.parse import ParseError, parse
+from scriptschema.messages import (
+    Expr,
+    ExprCall,
+    ExprGlobal,
+    ExprIndexExpr,
+    ExprIndexName,
+    ExprLocal,
+    ExprTable,
+    ExprUnary,
+    LValue,
+    StatCall,
+    StatForIn,
+)
+from scriptschema.versions import TODAY
+
+_VARYING: Final = frozenset(
+    f"{signature.library}.{signature.name}".removeprefix(".")
+    for signature in SIGNATURES
+    if "varies" in signature.marks and signature.name != "tostring"
+)
+_BY_TARGET: Final = frozenset(["_VERSION", "coroutine.isyieldable", "vector.magnitude"])
+"""Varying members whose results are the same in all runs on one target."""
+_BY_LEVEL: Final = frozenset(["debug.info"])
+"""Varying members whose results do not always have the same type: inlining removes functions from
+the call stack."""
+_LENGTH: Final = frozenset(
+    ["unpack", *(f"table.{name}" for name in ("concat", "foreachi", "getn", "insert"))]
+    + [f"table.{name}" for name in ("remove", "sort", "unpack")]
+)
+"""Globals and library members that need the length of a table."""
+_ITEMS: Final = (ExprIndexExpr, ExprIndexName)
+
+
+def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
+    """Return whether a program prints the same in every correct implementation of Luau.
+
+    If `one_target` is true, the question is whether it prints the same in all runs on one target.
+    """
+    texts = [text for text in (sources.module, sources.program) if text is not None]
+    if any("__mode" in text for text in texts):
+        return False
+    try:
+        trees = [parse(text, luau=TODAY).tree for text in texts]
+    except ParseError:  # a bug in scriptschema, which the round-trip oracle reports
+        return True
+    nodes = [node for tree in trees for node, _ in walk(tree)]
+    varying = _VARYING - _BY_TARGET if one_target else _VARYING
+    harmless = {id(member) for node in nodes for member in _harmless(node)}
+    members = [(name, node) for node in nodes if (name := _name(node))]
+    if any(name in varying and id(node) not in harmless for name, node in members):
+        return False
+    if any(isinstance(node, ExprTable) and _has_hole(node) for node in nodes) and (
+        any(name in _LENGTH for name, _ in members)
+        or any(isinstance(node, ExprUnary) and node.op == ExprUnary.Op.Len for node in nodes)
+    ):
+        return False
+    return not any(isinstance(node, StatForIn) and _adds_keys(node) for node in nodes)
+
+
+def _name(node: Any) -> str:
+    """Return the name of a global or library member such as `math.floor`, or an empty string."""
+    if isinstance(node, ExprGlobal):
+        return DEFAULT.global_(node.name)
+    if isinstance(node, ExprIndexName) and node.expr.which == "global_":
+        owner = DEFAULT.owner(node.expr)
+        return f"{owner}.{DEFAULT.field(node.index, owner)}"
+    return ""
+
+
+def _harmless(node: Message) -> Iterator[Message]:
+    """Yield the varying members that `node` calls or passes to `pcall`, and whose results it hides.
+
+    A statement drops the results of its call, and `type` hides all but their type. `os.time` and
+    `os.date` do not vary if they are given a time.
+    """
+    if isinstance(node, StatCall):
+        yield from (member for member, _ in _calls(node.expr))
+    if isinstance(node, ExprCall):
+        if _name(node.func.alternative) in ("type", "typeof") and node.args:
+            yield from (m for m in _called(node.args[0]) if _name(m) not in _BY_LEVEL)
+        for member, args in _calls(node):
+            if len(args) > {"os.time": 0, "os.date": 1}.get(_name(member), len(args)):
+                yield member
+
+
+def _called(expr: Expr) -> Iterator[Message]:
+    """Yield the functions that an expression calls, in parentheses and through `pcall`, too."""
+    value: Any = expr.alternative
+    while value is not None and expr.group is not None:
+        expr = expr.group.expr
+        value = expr.alternative
+    if isinstance(value, ExprCall):
+        yield from (member for member, _ in _calls(value))
+
+
+def _calls(call: ExprCall) -> Iterator[tuple[Message, list[Expr]]]:
+    """Yield the function that is called, and the function that `pcall` calls, with arguments."""
+    function: Any = call.func.alternative
+    yield function, call.args
+    if _name(function) == "pcall" and call.args:
+        passed: Any = call.args[0].alternative
+        yield passed, call.args[1:]
+
+
+def _has_hole(table: ExprTable) -> bool:
+    """Return whether a constructor has a nil before another item without a name."""
+    items = [item for item in table.items if item.which != "key_name"]
+    while items and items[-1].which is None and items[-1].value.nil is not None:
+        items.pop()  # the length does not depend on it
+    return any(item.value.nil is not None for item in items)
+
+
+def _adds_keys(loop: StatForIn) -> bool:
+    """Return whether a loop assigns to its table at a key other than the current key."""
+    tables: list[Any] = [value.alternative for value in loop.values]
+    tables += [arg.alternative for value in loop.values if value.call for arg in value.call.args]
+    tables = [table for table in tables if isinstance(table, ExprLocal | ExprGlobal)]
+    for target, _ in walk(loop.body):
+        if isinstance(target, LValue) and isinstance(target.alternative, _ITEMS):
+            index = target.alternative.index
+            is_own = isinstance(index, Expr) and index.local and index.local.var == loop.vars[0]
+            if target.alternative.expr.alternative in tables and not is_own:
+                return True
+    return False
