@@ -6,9 +6,9 @@
 
 Each name is loaded when it is first used, so `import scriptschema` takes almost no time.
 
-`messages` cannot import modules from higher layers, but some of them must be set up as soon as the
-messages exist. This package calls them back at that point: see `when_complete`. For example, it
-loads `wire`, so that `bytes(message)` works without an explicit import of `wire`.
+Some modules must be set up as soon as the messages exist, but they belong to higher layers, so
+`messages` cannot import them. This package calls them back at that point: see `when_complete`. For
+example, it loads `wire`, so that `bytes(message)` works without an explicit import of `wire`.
 """
 
 from __future__ import annotations

@@ -42,17 +42,17 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 Int32 = NewType("Int32", int)
-"""The annotation of int32 values in message signatures, which tools can distinguish from any
+"""The annotation of int32 fields in message signatures. Tools can tell it apart from a plain
 `int`."""
 
 
 class Int64(int):
-    """The annotation of an int64 field. Other integer fields are int32. Values are plain `int`."""
+    """The annotation of int64 fields. Their values are plain `int`. Other integers are int32."""
 
 
 @attrs.frozen
 class Since:
-    """The annotation of an extension field: the first version of Luau that accepts its syntax."""
+    """Annotates an extension field with the first version of Luau that accepts its syntax."""
 
     text: str
 
@@ -85,7 +85,7 @@ MISSING: Final = _Missing()
 class _Short(Repr):
     """Formats any value for an error message.
 
-    Python refuses to print very long integers, so only their number of bits is shown.
+    Python refuses to print very long integers, so only the number of their bits is shown.
     """
 
     def repr_int(self, x: int, level: int) -> str:
@@ -99,15 +99,16 @@ short.maxstring = short.maxother = 60
 
 @attrs.frozen
 class FieldInfo:
-    """A field of a message: a row of the schema's tables.
+    """A field of a message, as the schema declares it.
 
-    `name` is the attribute's name. `schema_name` is the spelling in the schema. The two differ if
+    `name` is the attribute's name, and `schema_name` the spelling in the schema. The two differ if
     that spelling is a Python keyword or `self`: the attribute is then called `else_` or `self_`,
     for example. `type` is a message class (`is_message`), an IntEnum, `int` (for int32), `Int64`,
     `bool`, `float` (for double) or `str`. If the field is an alternative of a oneof, `oneof` is the
-    name of that oneof. `since` is the version of Luau that introduced the field. It is None for
-    fields of the original schema, and for fields of an extension message that were introduced in
-    the same version as the field that leads to the message.
+    name of that oneof.
+
+    `since` is the version of Luau that introduced the field. It is None for fields of the original
+    schema. It is also None for a field of an extension message that is not newer than the message.
     """
 
     message: str
@@ -203,7 +204,7 @@ class Path:
         self.index = index
 
     def steps(self) -> list[tuple[str, int | None]]:
-        """Return the steps from the root: a field's name, and an index if it is repeated."""
+        """Return the steps from the root: field names, with an index for repeated fields."""
         steps = []
         path = self
         while path.parent is not None:
@@ -248,8 +249,8 @@ class Which(Generic[WhichT_co]):
 class _MessageType(ABCMeta):
     """The metaclass of the messages: it makes `isinstance` fast and creates some attributes lazily.
 
-    The base class is abstract, which makes `isinstance` slow. This metaclass uses the checks of
-    `type` instead, which are five times as fast.
+    The messages' base class is abstract, which makes `isinstance` slow. This metaclass uses the
+    checks of `type` instead, which are five times as fast.
     """
 
     __instancecheck__ = type.__instancecheck__

@@ -38,10 +38,10 @@ UTF-8."""
 
 
 class Choices(Protocol):
-    """The decisions that a generator needs.
+    """The interface of all sources of choices.
 
     `fills` is false for a source that Hypothesis shrinks or that can run out. With such a source,
-    the requested size is only a limit, and the same choices yield the same tree in any context.
+    the requested size is only a limit, and the same choices always yield the same tree.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Reading and writing trees: the three formats, recognizing a file's format, atomic writes.
+"""Reads and writes trees in three formats, recognizes a file's format, and writes files atomically.
 
 All commands use this module. A file is written completely or not at all: its content is first
 written to a hidden temporary file in the same folder, which is then renamed. Folders may come from
@@ -110,7 +110,7 @@ def read(
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
 ) -> tuple[MessageT, list[Omission]]:
-    """Return the message in a file in the upstream schema, and the parts that were left out."""
+    """Read a message in the upstream schema, and return it with the parts that were left out."""
     from scriptschema.interop import upstream
 
     form = form or format_of(path)

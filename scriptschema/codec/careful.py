@@ -67,7 +67,7 @@ skipped."""
 def decode_carefully(
     cls: type[MessageT], data: bytes, max_depth: int, schema: Schema, *, refuse_unknown: bool
 ) -> MessageT:
-    """Return the decoded message, exactly like `wire.decode`. Raises DecodeError."""
+    """Decode a message, with exactly the same result as `wire.decode`. Raises DecodeError."""
     root: MessageT = _empty(cls)
     reader = _Reader(root, data, max_depth, schema, refuse_unknown)
     reader.read()

@@ -215,16 +215,16 @@ _TAGS: Final = _SHORT + 1
 
 Prefixes: TypeAlias = tuple[Any, ...]
 """The bytes to write before the content of a message: its tag and length. If the message is inside
-a choice, these follow the choice's own tag and length. The items of the tuple are the prefix for
-each content size below `_SHORT`, then the length of such a prefix (item `_LENGTH`), then the tags,
-the inner one first (item `_TAGS`)."""
+a choice, the tag and length of the choice come first. The tuple contains the prefix for each
+content size below `_SHORT`, then the length of such a prefix (at index `_LENGTH`), then a tuple of
+the tags, the innermost first (at index `_TAGS`)."""
 
 NO_PREFIX: Final[Prefixes] = (*[b""] * _SHORT, 0, ())
 """The prefixes of the outermost message, which has no tag and no length."""
 
 
 def _values(field: FieldInfo) -> tuple[bytes, ...]:
-    """Return the encodings of the numbers from 0 to 127 as values of the field, tag included."""
+    """Return the encodings of the field, tag included, with each value from 0 to 127."""
     return tuple(map(tag_bytes(field).__add__, _BYTES))
 
 
@@ -243,7 +243,7 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of `size` bytes, however long. Return the total size."""
+    """Write the prefix of a message of any `size`, and return the total size, both in bytes."""
     for tag in prefixes[_TAGS]:
         if size < 128:
             prefix = tag + _BYTES[size]

@@ -69,7 +69,7 @@ def choice_tag(field: FieldInfo) -> int:
 
 
 class Reader:
-    """Generates the lines that read a message from `b[p:e]`, unless the message is a choice.
+    """Generates the lines that read a message other than a choice from `b[p:e]`.
 
     The lines expect the fields in tag order, without a loop over tags. If they read beyond `e`, `p`
     ends up beyond `e` as well, never at `e`, so that the input is recognized as unusual.
@@ -104,7 +104,7 @@ class Reader:
         raise NotImplementedError
 
     def around_items(self, field: FieldInfo, loop: list[str]) -> list[str]:
-        """Return `loop`, which reads a field's items, with the lines to run before and after it."""
+        """Return `loop`, which reads a field's items, with any lines needed before and after."""
         raise NotImplementedError
 
     def absent(self, field: FieldInfo) -> list[str]:

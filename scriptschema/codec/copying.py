@@ -35,7 +35,6 @@ def shallow_copy(message: MessageT) -> MessageT:
 
 @cache
 def _shallow_copiers() -> dict[type[Message], Callable[[Any], Any]]:
-    """Return the compiled shallow-copy function of each message."""
     return compile_each("shallow_copy", "old", _lines_of_shallow_copy, {}, schema(TODAY))
 
 
@@ -47,7 +46,7 @@ def _lines_of_shallow_copy(cls: type[Message]) -> list[str]:
 
 @cache
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
-    """Return the deep-copy function of each message, which calls the functions of its children."""
+    """Return the deep-copy function of each message. It calls those of the fields' classes."""
     scope: dict[str, Any] = {}
     newest = schema(TODAY)
     functions = compile_each("copy", "old", _lines, scope, newest)

@@ -40,7 +40,7 @@ class DecodeError(WireError):
 
 
 def clipped(text: str) -> str:
-    """Return `text`, a path or a reason. If it is very long, its middle is left out."""
+    """Return a path or a reason as it is, or without its middle if it is very long."""
     return text if len(text) <= 200 else f"{text[:95]} ... {text[-95:]}"
 
 

@@ -41,7 +41,7 @@ _CONSTANT: Final = "val"
 
 @attrs.frozen
 class Part:
-    """An element that a tree may contain, with the schema names that statistics count for it.
+    """An element that a tree may contain, with the schema names under which statistics count it.
 
     `feature` is the name shown to users, or None if the element only describes the shape of a tree.
     """
@@ -73,8 +73,8 @@ class Scan:
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
     """Return the scan of a canonical encoding, as `wire.encode` writes it.
 
-    Raises Unusual, IndexError or KeyError if the data is not canonical, or if the nesting exceeds
-    `max_depth` levels or comes close to this limit.
+    Raises Unusual, IndexError or KeyError if the data is not canonical, or if the tree's depth
+    exceeds or nearly reaches `max_depth` levels.
     """
     scan, root = _compiled(schema)[0][cls]
     part_numbers = [] if root is None else [root]
@@ -136,9 +136,9 @@ def _label(field: FieldInfo) -> str:
 class _Scanner(Reader):
     """Generates the source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans a message X.
 
-    `d` is the number of levels that may still follow. The generated code calls `deep(d)` for each
-    message that may be a leaf of the tree. `choices` and `values` are the lookup tables for
-    alternatives and for enum values.
+    `d` is the number of levels that are still allowed below the message. The generated code calls
+    `deep(d)` for each message that may be a leaf of the tree. `choices` and `values` are the lookup
+    tables for alternatives and for enum values.
     """
 
     def __init__(self, schema: Schema) -> None:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
-    """Return the files to read as trees: in a folder, only files with the suffix of a format.
+    """Return the input files to read as trees, and report the number of files that are skipped.
 
-    If `form` names a format, all files are returned. The number of skipped files is reported.
+    If `form` names a format, no file is skipped. Otherwise, only files with the suffix of a format
+    are read from folders. Files that the user named are always read.
     """
     from scriptschema import files
 
@@ -39,16 +40,16 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
 
 
 def form_of(name: str | None) -> Format | None:
-    """Return the format called `name`, or None if there is no such format."""
+    """Return `name` if it is the name of a format, otherwise None."""
     from scriptschema import files
 
     return next((form for form in files.FORMATS if form == name), None)
 
 
 def written_form(items: Sequence[Input], output: str | None, to: str | None) -> Format | None:
-    """Return the format `to`, or else that of the suffix of `output`, or None if neither is known.
+    """Return the format to write: `to`, or else the format for the suffix of `output`.
 
-    The suffix of a folder does not count.
+    The result is None if neither gives a format. The suffix of a folder does not count.
     """
     from scriptschema import files
 
@@ -84,9 +85,10 @@ def run_all(
     """Call `run` with each input and its output path, and return the exit status.
 
     `form` is the format to write, or `.luau` for sources. `what` is the label of the progress bar.
-    `kept` are files that are not to be replaced. Raises a usage error if the outputs cannot be
-    written to `output`, for example because it has the suffix of another format, and FileError if
-    there are no inputs.
+    `kept` are files that must not be replaced.
+
+    Raises FileError if there are no inputs. Raises a usage error if the outputs cannot be written
+    to `output`, for example because it has the suffix of another format.
     """
     from scriptschema import files
     from scriptschema.luau import sources

@@ -356,7 +356,7 @@ def _workers(
 ) -> AbstractContextManager[Workers | None]:
     """Return a context manager for the workers: the cluster at `address`, or AFL++'s instances.
 
-    By default, the context manager yields None.
+    Without a cluster or AFL++, the context manager yields None.
     """
     from contextlib import nullcontext
 

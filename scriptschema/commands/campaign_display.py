@@ -61,13 +61,13 @@ def _kinds(event: dict[str, Any]) -> str:
 
 
 def _with_compiled(event: dict[str, Any], name: str) -> str:
-    """Return a count as text, including how much of it is from programs that are only compiled."""
+    """Return a count as text, and in parentheses the part from programs that are only compiled."""
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 
 
 def unreadable(event: dict[str, Any]) -> str:
-    """Return a line about a crash or hang input that is not Luau."""
+    """Return a line about an input of AFL++ (a crash or a hang) that is not Luau."""
     return f"not judged, because it is not Luau that scriptschema can parse: {event['path']}"
 
 

@@ -64,7 +64,7 @@ _OPTIONS = {
     "crash": "--crash",
     "error": "--error",
 }
-"""The command-line option for each field of a target that an option can set."""
+"""For each field of a target that can be set on the command line, the option that sets it."""
 
 
 def config_of(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGEST = 1_000_000
-"""The maximum number of nodes of a generated tree. Such a tree takes about ten seconds."""
+"""The maximum number of nodes of a generated tree. Generating such a tree takes about ten
+seconds."""
 
 FORMATS = click.Choice(["binary", "text", "json"])
 

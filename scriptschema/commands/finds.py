@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FIND = INPUT_FOLDER
 LINES = 20
-"""The maximum number of lines that are shown of each output of a run."""
+"""The maximum number of lines that `reproduce` shows of each output."""
 
 
 @program.command("reproduce")

@@ -236,7 +236,7 @@ def _place(target: Path, tree: ModuleSet) -> Path:
 
 
 def _serialized(target: Path, tree: ModuleSet) -> bytes:
-    """Return the content of `target`, which is not a source. Raises FileError."""
+    """Return the tree in the format of `target`, which is not a source. Raises FileError."""
     from scriptschema import files
     from scriptschema.versions import TODAY
 

@@ -244,7 +244,7 @@ def generate(
 
 
 def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
-    """Write a stream to a file, completely or not at all, or to standard output, tree by tree."""
+    """Write a stream to a file (completely or not at all) or, tree by tree, to standard output."""
     from scriptschema import files
     from scriptschema.generation.bulk import interrupts_later
 

@@ -1,6 +1,6 @@
-"""The style of the command line: commands imported on demand, options in sections, errors.
+"""Click classes for the command line: lazily imported commands, help in sections, uniform errors.
 
-`orgrest` has a separate module of the same style, because the two programs share no code.
+`orgrest` has a similar module, because the two programs share no code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Context(click.Context):
-    """A click context that formats help for narrow terminals, too."""
+    """A click context that formats help for narrow terminals as well."""
 
     def make_formatter(self) -> click.HelpFormatter:
         """Return a formatter for help. Click's own formatter uses at least 50 columns."""
@@ -153,7 +153,7 @@ command = partial(click.command, cls=Command)
 
 
 def section(title: str) -> Callable[..., Callable[[_Command], _Command]]:
-    """Return a decorator like `click.option`, which adds an option to a section of the help."""
+    """Return a decorator like `click.option` that adds an option to a section of the help."""
     return partial(click.option, cls=Option, section=title)
 
 

@@ -36,8 +36,8 @@ trust_option = click.option(
 def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Iterator[Campaign]:
     """Open the campaign at `path`, and yield it once its commands are trusted.
 
-    The user is not asked if `trust` is true, or if `config` is given, because it comes from the
-    user. Raises the errors of `Campaign` and `require_trust`.
+    The user is not asked if `trust` is true. Commands in `config` are trusted as well, because they
+    come from the user. Raises the errors of `Campaign` and `require_trust`.
     """
     from scriptschema.fuzzing.campaign.folder import Campaign
 

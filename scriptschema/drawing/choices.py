@@ -42,8 +42,8 @@ _SIMPLEST_FIRST: Final = bytes(
 class DrawnChoices(BytesChoices):
     """Choices from chunks of bytes that Hypothesis draws; see `choices.Choices`.
 
-    A chunk is read from both ends, and its unread bytes end at `end`. The bytes at the back decide
-    whether lists continue, so that the other choices stay the same when a list gets shorter.
+    A chunk is read from both ends; `end` is the end of its unread part. The bytes at the back
+    decide whether lists continue, so that the other choices stay the same when a list gets shorter.
     """
 
     def __init__(self, draw: DrawFn) -> None:

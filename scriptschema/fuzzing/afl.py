@@ -8,13 +8,13 @@ With `AFL_CUSTOM_MUTATOR_ONLY=1`, all mutants are programs. The file `scriptsche
 instance's folder, `OUT/NAME/`, contains the statistics of each operator. It is updated every minute
 and at the end. The name of a queue entry contains the operators that created the entry and, after
 `@`, the style in which the entry is written. `SCRIPTSCHEMA_STYLE=plain` turns styles off.
-`SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. Without it,
+`SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. If it is not set,
 mutants use only the schema.
 
 AFL++ 4.04c and later calls the functions of this module, as its docs/custom_mutators.md describes.
 An error in a function would end the campaign, so no function raises an exception for any input.
-The functions must return a bytearray, but `describe` must return bytes, because 4.04c does not
-check the type.
+Data must be returned as a bytearray, except by `describe`, which must return bytes. AFL++ 4.04c
+does not check this.
 
 Queue entries are trimmed as trees. AFL++ requests one candidate at a time, and reports whether the
 candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits that
@@ -143,7 +143,7 @@ def post_trim(success: bool) -> int:
 
 
 def introspection() -> bytearray:
-    """Return the last mutant's operators, which AFL++ builds with INTROSPECTION write to a log."""
+    """Return the last mutant's operators, which AFL++ logs if it was built with INTROSPECTION."""
     return bytearray(describe(255))
 
 
@@ -185,9 +185,9 @@ class Trimmer:
         self._advance()
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
-        """Yield (rank, edited tree) pairs. A low rank means that the edit removes much.
+        """Yield (rank, edited tree) pairs, lowest rank first. A low rank means a large removal.
 
-        If there was a candidate before, the ranks start from its rank.
+        Edits with a lower rank than the last candidate are left out.
         """
         edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
         if self._rank is not None:

@@ -2,10 +2,10 @@
 
     atheris.Setup(sys.argv, test, custom_mutator=custom_mutator, custom_crossover=custom_crossover)
 
-libFuzzer, which Atheris runs, starts with inputs of a few bytes, which is too small for programs.
-So pass `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is an example.
-`SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. Without it,
-mutants use only the schema.
+Atheris runs libFuzzer, which starts with inputs of a few bytes: too small for programs. So pass
+`-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is an example. `SCRIPTSCHEMA_LUAU`
+is the target's version of Luau, such as `0.711`, or `today`. If it is not set, mutants use only the
+schema.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 __all__ = ["custom_crossover", "custom_mutator"]
 
 _EMPTY: Final = b"\n"
-"""The smallest program that the engine accepts: it refuses empty inputs."""
+"""The smallest program that libFuzzer accepts, because it refuses empty inputs."""
 
 _mutator = SourceMutator(luau=version_asked())
 _crossover = SourceMutator(luau=version_asked())

@@ -10,7 +10,7 @@ The folder of a campaign (`folder.Campaign`):
         program.luau      the original program; program.pb is its tree
         reduced.luau      the smallest program with the same verdict, once known; and reduced.pb
         members/NAME/     other programs that probably show the bug, stored like finds
-        requests.jsonl    the last requests to the broken process, if the bug was not reduced
+        requests.jsonl    the last requests to the process that failed, if the bug was not reduced
     statistics.jsonl      a line every few seconds with the work since the last line:
                           `statistics.Interval`
     log.txt               a log with timestamps, for people

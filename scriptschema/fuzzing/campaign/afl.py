@@ -57,8 +57,8 @@ _MEASURED: Final = 10
 
 _SOON: Final = 10.0
 _TRIES: Final = 3
-"""The number of consecutive exits, each within `_SOON` seconds of the start, after which an
-instance counts as not working."""
+"""If an instance exits this many times in succession, each time within `_SOON` seconds of its
+start, it counts as not working."""
 
 _ENDING: Final = 10.0
 """The time in seconds that instances have to write their statistics before they are killed."""
@@ -303,7 +303,7 @@ def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
 
 
 _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HANG, "queue": ""})
-"""The outcome that AFL++ claims for the inputs in each of its folders, empty if none."""
+"""The outcome that AFL++ reports for the inputs in each of its folders (empty for `queue`)."""
 
 
 class Inputs(ProgramSource):

@@ -3,9 +3,10 @@
     with Cluster("tcp://scheduler:8786") as cluster:      or local:4
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-Each order to a worker is a Dask task that fuzzes for ten seconds, so that the overhead is
-negligible, and at most ten seconds of work are lost if a machine fails. A task contains the latest
-trees of the other workers, and returns the trees that it kept. Suspects are reported immediately.
+Each order to a worker is a Dask task that fuzzes for ten seconds. This keeps the overhead
+negligible, and at most ten seconds of work are lost if a machine fails. The session sends the
+latest trees of other workers with each task, and a task returns the trees that it kept. Suspects
+are reported immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
@@ -137,7 +138,7 @@ class Cluster:
 
 
 class RemoteWorker:
-    """A worker of a session (`AnyWorker`) whose orders are Dask tasks."""
+    """A worker of a session (`AnyWorker`) that executes its orders as Dask tasks."""
 
     def __init__(self, client: Any, key: str, config: Config, folder: Path, seed: int) -> None:
         self.seed = seed
@@ -209,7 +210,7 @@ class RemoteWorker:
         return received
 
     def stop(self) -> None:
-        """Cancel the task if it has not begun. A running task is completed."""
+        """Cancel the task if it has not begun. A task that is running continues to its end."""
         with contextlib.suppress(Exception):
             if self._future is not None:
                 self._future.cancel()
@@ -229,9 +230,9 @@ class RemoteWorker:
 
 @attrs.define
 class _Idle:
-    """A fuzzer that can be used by the next task.
+    """An idle fuzzer, which the next task can use.
 
-    `names` are the names of its trees, and `timer` closes it if no task uses it.
+    `names` are the names of its trees. `timer` closes the fuzzer if no task uses it.
     """
 
     fuzzer: Fuzzer
@@ -266,7 +267,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
-    """Fuzz as ordered, and return the results that have not been sent yet.
+    """Execute an order to fuzz, and return the results that have not been sent yet.
 
     Suspects are sent to the session immediately, together with all results so far.
     """
@@ -318,7 +319,6 @@ def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
 
 
 def _close_idle(key: str) -> None:
-    """Close the idle fuzzers of a campaign."""
     with _lock:
         fuzzers = _idle.pop(key, [])
     for idle in fuzzers:

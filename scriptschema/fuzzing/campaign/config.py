@@ -24,9 +24,9 @@ FORMAT: Final = 1
 ORACLES: Final = (
     *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "accepted", "types"),
 )
-"""`broken` finds crashes, sanitizer reports, failed assertions and internal errors. `metamorphic`
-finds differences between a program and an equivalent rewriting of it (`fuzzing.rewriting`).
-`accepted` finds sources that a target runs although they are not Luau."""
+"""The names of the oracles. `broken` finds crashes, sanitizer reports, failed assertions and
+internal errors. `metamorphic` finds differences between a program and an equivalent rewriting of it
+(`fuzzing.rewriting`). `accepted` finds sources that a target runs although they are not Luau."""
 
 DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 
@@ -48,20 +48,22 @@ class Config:
 
     `engine` is the source of mutants: `own` is the campaign's workers, `afl` is AFL++ (see `afl`).
     `source` is the source of new programs: `program` is the program generator, `repaired` repairs
-    random trees. `size` is the intended number of nodes. Three fields are shares of the programs:
-    `mutants` is the share of mutants of other programs, `broken` the share of sources that are not
-    Luau (`luau.breaking`), and `compiled` the share of programs that are compiled but not run
-    (`fuzzing.uncalled`).
+    random trees. `size` is the intended number of nodes. `style` is `random` if programs are
+    written in styles (see `luau.render.render`), otherwise `plain`.
+
+    Three fields are shares of the programs: `mutants` is the share of mutants of other programs,
+    `broken` the share of sources that are not Luau (`luau.breaking`), and `compiled` the share of
+    programs that are compiled but not run (`fuzzing.uncalled`).
 
     `checker` and `printer` are commands (see `oracles`), `judge` is a user's function
     (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`
-    define what counts as a difference (see `oracles.differential`). Programs avoid the names in
-    `without` (libraries, members, globals) and, unless `only` is empty, all libraries that are not
-    in `only`. `probed` are the properties that the targets had when the campaign was last started.
-    Unlike the other fields, they may change. `luau` is the version of Luau that programs are
-    written for. If it is empty, they are for the newest version that all targets fully support.
-    `style` is `random` if programs are written in styles (see `luau.render.render`), otherwise
-    `plain`.
+    define what counts as a difference (see `oracles.differential`).
+
+    Programs avoid the names in `without` (libraries, members, globals) and, unless `only` is empty,
+    all libraries that are not in `only`. `luau` is the version of Luau that programs are written
+    for. If it is empty, they are for the newest version that all targets fully support. `probed`
+    are the properties that the targets had when the campaign was last started. Unlike the other
+    fields, they may change.
     """
 
     targets: tuple[Description, ...]

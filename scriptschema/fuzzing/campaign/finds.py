@@ -77,12 +77,13 @@ class Find:
 
     `is_smallest` is true if the reduction was completed. Otherwise a later run continues it.
     `count` is the number of programs that showed the bug. `first_seen` and `last_seen` are times
-    (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found. `origin`
-    describes how the program was generated: the worker's seed, the number of the program, and the
-    operator and corpus file of a mutant. `command` reproduces the find on the targets of `config`,
-    the campaign's configuration. `versions` maps this package, Python and the targets to their
-    versions. `bisection` is the result of the last bisection, or empty. `only_compiled` is true if
-    the program is only compiled and runs nothing.
+    (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found. `bisection`
+    is the result of the last bisection, or empty.
+
+    `origin` describes how the program was generated: the worker's seed, the number of the program,
+    and the operator and corpus file of a mutant. `only_compiled` is true if the program is only
+    compiled and runs nothing. `config` is the campaign's configuration, and `command` reproduces
+    the find on its targets. `versions` maps this package, Python and the targets to their versions.
     """
 
     name: str
@@ -151,7 +152,7 @@ class Suspect:
     style: Spelling = None
 
     def seen_once(self) -> Suspect:
-        """Return a copy of the suspect whose signature says that the bug was not reproduced."""
+        """Return a copy of the suspect with a signature that marks the bug as not reproduced."""
         signature = Signature(outcome.ONCE, str(self.verdict.signature))
         return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
 
@@ -160,9 +161,10 @@ class Suspect:
 class Reduced:
     """The smallest program found by a reduction.
 
-    `data` is its encoded tree. `nodes` is its size: the number of nodes of the tree, or of words if
-    the program is a source that is not Luau. `tests` is the number of programs that the reduction
-    tried. `is_smallest` is false if the reduction ended early or is not reliable.
+    `data` is its encoded tree. `nodes` is its size: the number of nodes of the tree or, if the
+    program is a source that is not Luau, the number of words. `tests` is the number of programs
+    that the reduction tried. `is_smallest` is false if the reduction ended early or is not
+    reliable.
     """
 
     data: bytes
@@ -253,7 +255,7 @@ def requests_of(folder: Path) -> tuple[str, ...]:
 
 
 def suspect_of(find: Find, folder: Path) -> Suspect:
-    """Return the suspect for the smallest known program of a find in `folder`.
+    """Return a suspect with the smallest known program of the find in `folder`.
 
     Raises FileError.
     """
@@ -343,9 +345,9 @@ def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) ->
 
 
 FindHandler = Callable[[str, Find], None]
-"""Called with an event and a find. The event is `find` for a new find, `reduced` after its
-reduction, or `retracted` for a duplicate, a known bug, or a hang or a lack of memory that cannot be
-reproduced."""
+"""A function that is called with an event and a find. The event is `find` for a new find, `reduced`
+after its reduction, or `retracted` if it turns out to be a duplicate, a known bug, or a hang or a
+lack of memory that cannot be reproduced."""
 
 
 class FindStore:
@@ -382,7 +384,7 @@ class FindStore:
         return self.path / FOLDER / find.name
 
     def find_of(self, suspect: Suspect, verdict: Verdict, *, apart: bool) -> Find:
-        """Return a find for a suspect's program without adding it.
+        """Create a find for a suspect's program, without adding it to the store.
 
         If `apart` is true, the find's name depends not only on the signature but also on the
         program.
@@ -437,7 +439,7 @@ class FindStore:
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:
-        """Add `count` to the number of programs that showed a find, unless the find was dropped."""
+        """Add `count` to the number of programs that showed a bug, unless its find was dropped."""
         if find.name in self.by_name:
             find.count += count
             find.last_seen = now()

@@ -59,11 +59,11 @@ class Batch:
     """The results of a fuzzer's work since the last batch.
 
     `interval` contains counts. `kept` are encoded trees to keep. `suspects` are programs that may
-    show bugs. `again` counts the verdicts that were not reported as suspects, by signature.
-    `messages` are the kinds of error messages that programs ended with. `covered` are the coverage
-    counters that were new to the fuzzer, as (target number, counter number) pairs. `inputs` are the
-    names of another engine's inputs that were judged, and `unreadable` the names of its inputs that
-    are not Luau.
+    show bugs. `again` has, by signature, the number of verdicts that were not reported as
+    suspects. `messages` are the kinds of error messages that programs ended with. `covered` are the
+    coverage counters that were new to the fuzzer, as (target number, counter number) pairs.
+    `inputs` are the names of another engine's inputs that were judged, and `unreadable` the names
+    of those that are not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -117,8 +117,8 @@ class Fuzzer:
         self.runner = Runner(config)
         self._novelty = Novelty(self.runner.judge.targets)
         self._novelty_compiled = Novelty(self.runner.judge.targets)
-        """The novelty of programs that are only compiled, without counters, which are all in
-        `_novelty`."""
+        """Like `_novelty`, for programs that are only compiled. Their coverage counters are
+        recorded in `_novelty`."""
         for data in corpus:
             self.add(encoding.encode(repair(encoding.decode(ModuleSet, data))))
 
@@ -150,9 +150,11 @@ class Fuzzer:
     ) -> Batch:
         """Fuzz until the time limit or the program limit is reached, and return the results.
 
-        If `at_once` is true, stop at the first suspect. Verdicts whose signature is in `enough` are
-        only counted. If `enough` lists constructs (sets of language features) for the signature,
-        this applies only to programs that use all features of at least one of the constructs.
+        If `at_once` is true, stop at the first suspect.
+
+        Verdicts whose signature is in `enough` are only counted. But if `enough` lists constructs
+        (sets of language features) for a signature, a program is still reported unless it uses all
+        features of one of these constructs.
         """
         batch = Batch()
         self._handed.clear()
@@ -218,7 +220,7 @@ class Fuzzer:
     ) -> None:
         """Count and judge a program, and keep it if it shows new behaviour.
 
-        Meanwhile, the program `following` runs.
+        The program `following` runs at the same time.
         """
         self._looked += 1
         if program.rewriting is not None:
@@ -313,7 +315,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect if a second run confirms it. If there are enough like it, just count it.
+        """Report a suspect if a second run confirms it, but only count it if there are enough.
 
         Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
         them.
@@ -357,7 +359,7 @@ class Fuzzer:
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the last requests to the first process that crashed or failed, or () if all worked."""
+    """Return the last requests to the first process that crashed or failed, or () if none did."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
 
 

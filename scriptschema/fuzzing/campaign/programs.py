@@ -157,7 +157,7 @@ class Restriction:
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return a list of the names in `SYNTAX` that each part of the schema uses, by part number."""
+    """Return, by part number, the names in `SYNTAX` that each part of the schema uses."""
     table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
@@ -171,9 +171,9 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 class MadeProgram:
     """A program that was generated, with its origin.
 
-    `mutant` and `parent` are given for a mutant, and `rewriting` for a rewriting. `style` is the
-    style of its `sources`, or None if they have no style. `claim` is a verdict that another engine
-    claims for the program.
+    `mutant` and `parent` are set for a mutant, and `rewriting` for a rewriting. `style` is the
+    style of its `sources`, or None if they have no style. `claim` is the verdict that another
+    engine reported for the program, if any.
     """
 
     tree: ModuleSet
@@ -353,8 +353,9 @@ class ProgramSource:
             generator.mutator.useful(program.mutant)
 
     def next(self) -> MadeProgram | None:
-        """Return a program that all targets support, or None if no engine input is waiting.
+        """Return a program that all targets support.
 
+        The result is None only if programs come from another engine and no input of it is waiting.
         `Config.broken` is the share of sources that are not Luau.
         """
         if self._back:
@@ -379,7 +380,7 @@ class ProgramSource:
         self._back.append(program)
 
     def stripped(self, program: MadeProgram) -> MadeProgram:
-        """Return a program without the statements that use features that a target lacks."""
+        """Return a program without the statements that use features missing in a target."""
         if program.only_compiled:
             tree = uncalled(self._restriction.strip(body_of(program.tree)))
         else:
@@ -387,7 +388,7 @@ class ProgramSource:
         return MadeProgram(tree, program.origin, program.style)
 
     def unreadable(self) -> list[str]:
-        """Return the names of the inputs since the last call that could not be parsed."""
+        """Return the names of the inputs read since the last call that could not be parsed."""
         return []
 
     def rewritten(self, program: MadeProgram, runs: list[Run]) -> MadeProgram | None:

@@ -48,7 +48,7 @@ class _OutOfTimeError(Exception):
 class _Test:
     """A test of whether a program, written in the style `style`, shows the bug of a suspect.
 
-    If `runs` is false, because the suspect runs nothing, programs that run something fail the test.
+    `runs` is false if the suspect runs nothing: then programs that run something fail the test.
     `quick` is a runner for only the target and variant that show the bug. If it is None, all
     targets and variants are run.
     """
@@ -194,7 +194,7 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
-    """Return a string shortened by removing parts, for which `shows` is still true.
+    """Return `text` without the parts that can be removed while `shows` remains true.
 
     Lines are removed first, then words, until no single word can be removed. `shows` is called with
     each candidate, and may stop the search by raising an exception.

@@ -1,4 +1,4 @@
-"""Reproduces finds: runs their programs, or replays the last requests to the broken process.
+"""Reproduces finds: runs their programs, or replays the last requests to the process that failed.
 
 `bisect` determines which of several builds is the first to show a bug.
 """
@@ -62,7 +62,8 @@ def replay(
 ) -> Iterator[Replayed]:
     """Run a find's program until the bug is reproduced, and yield the result of each run.
 
-    If requests are stored, they are replayed instead. Raises FileError, TargetError and JudgeError.
+    If requests are stored, they are replayed instead. The number of runs is limited. Raises
+    FileError, TargetError and JudgeError.
     """
     requests = finds.requests_of(folder)
     for _ in range(SEQUENCES if requests else PROGRAMS):

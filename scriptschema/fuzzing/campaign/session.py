@@ -58,10 +58,10 @@ _DEATHS: Final = 5
 """The number of workers that may die in a row without stopping the session."""
 
 _SEEDS: Final = 20
-"""The maximum number of seed programs that a worker runs at a time."""
+"""The maximum number of seed programs in each batch of work for a worker."""
 
 _PROGRAMS: Final = 20
-"""The number of programs that a worker runs at a time in a reproducible session."""
+"""The number of programs in each batch of work in a reproducible session."""
 
 _MANY: Final = 4
 """If at least this many suspects are waiting, other workers help to reduce them."""
@@ -208,9 +208,9 @@ class Session:
     """A session, as described in the module's docstring.
 
     `seconds` and `programs` are limits. `on_event` is called with each event. `finishing` is the
-    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus,
-    and those that are new there are run first. Raises FileError, and TargetError or JudgeError if a
-    target or the judge does not work.
+    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus;
+    those that are new to the corpus are run first. Raises FileError, and TargetError or JudgeError
+    if a target or the judge does not work.
     """
 
     def __init__(
@@ -308,7 +308,7 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """Return the time limit for a reduction, which lets it finish before the session ends."""
+        """Return the time limit for a reduction, low enough to finish before the session ends."""
         if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)
@@ -317,7 +317,7 @@ class Session:
         return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
 
     def _await_all(self) -> None:
-        """Give orders and receive answers until the session is complete."""
+        """Give orders to workers, and process their answers, until the session is complete."""
         shown = time.monotonic()
         over: float | None = None
         while True:

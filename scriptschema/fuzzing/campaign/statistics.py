@@ -3,7 +3,7 @@
 Each line counts the work since the previous line, so the sum of all lines is the total:
 
     total(read(folder))                       an Interval with the totals
-    for each in read(folder): each.seconds    the time that the campaign had run at its end
+    for each in read(folder): each.seconds    how long the campaign had run by the end of `each`
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ construct or signature differs from that of its find becomes a member of the fin
 examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
-consecutive reductions of a signature lead only to existing finds, its suspects are requested more
-and more rarely: in every second order, every fourth order, and so on.
+consecutive reductions of a signature lead only to existing finds, workers are asked for its suspects
+more and more rarely: every second time that they get work, every fourth time, and so on.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _MOST_WAITING: Final = 4
 _RAREST: Final = 64
 
 _TRIES: Final = 2
-"""The number of times per run of the campaign that a reduction is attempted if its worker dies."""
+"""The maximum number of attempts to reduce a suspect, in each run of the campaign, if the worker
+dies each time."""
 
 
 @attrs.define(eq=False)
@@ -69,8 +70,9 @@ class _Job:
 class _Group:
     """The finds and suspects that share a signature, regardless of their constructs.
 
-    `first` is a find that is not reduced yet, paired with the construct of its program. While this
-    reduction is pending, `held` contains the reductions of other suspects.
+    `first` is a find that is not reduced yet, paired with the construct of its program.
+    `is_pending` is true while its reduction is pending. During that time, the results of other
+    reductions are kept in `held`.
     """
 
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
@@ -132,7 +134,7 @@ class Triage:
                 job.is_old = True
 
     def suspect(self, suspect: Suspect) -> None:
-        """Add a suspect, which is stored on disk or only counted before this method returns."""
+        """Add a suspect. It is stored on disk, or only counted, before this method returns."""
         pattern = self.known.match(suspect.verdict.signature)
         if pattern is not None:
             self.seen_known[pattern] += 1
@@ -155,8 +157,8 @@ class Triage:
         """Return the signatures that need no further suspects for now, with constructs.
 
         Verdicts with these signatures should only be counted. But if constructs are listed for a
-        signature, programs that do not use all features of any of these constructs should still be
-        reported as suspects.
+        signature, a program should still be reported as a suspect unless it uses all features of
+        one of these constructs.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -201,7 +203,7 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Record the reduction of a suspect from `next`, or None if it was not reproduced."""
+        """Record the result of reducing a suspect from `next`: None if it was not reproduced."""
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
@@ -298,7 +300,7 @@ class Triage:
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Record the reduction of a find, or None if the find was not reproduced."""
+        """Record the result of reducing a find: None if it was not reproduced."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:
@@ -328,7 +330,7 @@ class Triage:
     def _of_cause(
         self, bare: Signature, construct: frozenset[str], *, is_smallest: bool
     ) -> Find | None:
-        """Return the find with the same cause as a program, if any. Its signature may differ.
+        """Return the find that has the same cause as a program, or None. Its signature may differ.
 
         `bare` is the program's signature without the construct.
         """
@@ -338,7 +340,7 @@ class Triage:
     def _known(
         self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
-        """Return the find whose bug a reduced program shows, or None. `other_than` is ignored."""
+        """Return the find other than `other_than` whose bug a reduced program shows, or None."""
         for construct, find in group.finds.items():
             if find is other_than:
                 continue

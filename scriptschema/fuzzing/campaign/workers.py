@@ -41,8 +41,8 @@ campaign's folder."""
 class Order:
     """An order to fuzz for a limited time or number of programs.
 
-    `trees` are the trees that other workers kept. `enough` lists the signatures that need no
-    further suspects. `seeds` are trees of the corpus to run first.
+    `trees` are the trees that other workers kept since the last order. `enough` lists the
+    signatures that need no further suspects. `seeds` are trees of the corpus to run first.
     """
 
     seconds: float
