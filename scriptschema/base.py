@@ -42,7 +42,7 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 Int32 = NewType("Int32", int)
-"""The annotation of int32 fields in message signatures. Tools can tell it apart from a plain
+"""The annotation of int32 fields in message signatures. Tools can distinguish it from a plain
 `int`."""
 
 

@@ -49,9 +49,9 @@ class CommandTest:
     test trees simultaneously. `stop` ends all running commands and the processes that they have
     started.
 
-    A test raises CommandError if the command cannot be run, or if the limit ends it before it has
-    succeeded once. The constructor raises CommandError for a command that is empty, cannot be
-    parsed, or has an unknown placeholder.
+    A test raises CommandError if the command cannot be run, or if it reaches the time limit before
+    it has succeeded once. The constructor raises CommandError for a command that is empty, cannot
+    be parsed, or has an unknown placeholder.
     """
 
     def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:

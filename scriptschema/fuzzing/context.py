@@ -25,7 +25,7 @@ _RESULTS: Final = {
     if signature.parameters is not None and signature.results and not signature.marks
 }
 _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
-"""Kinds of parameters for which every value of the kind is valid."""
+"""Kinds of parameters that accept every value of their kind."""
 
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
@@ -66,7 +66,7 @@ class Context:
     condition: bool = False
 
     def enter(self, node: Any, name: str, position: int | None) -> None:
-        """Update the context for the field `name` of `node`, or for the field's item `position`."""
+        """Update the context for field `name` of `node`, or for the field's item at `position`."""
         match node:
             case m.StatBlock():
                 for statement in node.body[:position]:

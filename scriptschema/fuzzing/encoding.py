@@ -1,4 +1,4 @@
-"""Encodes a campaign's trees in the schema of the newest Luau, independent of the targets.
+"""Encodes a campaign's trees in the schema of the newest Luau, regardless of the targets' versions.
 
 A tree without extension fields has the same bytes in all versions of the schema.
 """

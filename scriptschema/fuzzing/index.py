@@ -1,7 +1,7 @@
 """The index of a tree: its messages by class, with the size and position of each message.
 
-It is created in a single walk and used many times: by the mutator, for all mutants of a tree and
-for donors of parts, and by the reducer, for all candidates derived from a tree.
+An index is created in a single walk and used many times. The mutator uses it for all mutants of a
+tree and for trees that donate parts. The reducer uses it for all candidates derived from a tree.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Index(Generic[MessageT]):
         return numbers
 
     def depth(self, number: int) -> int:
-        """Return the number of a message's ancestors, which is 0 for the tree itself."""
+        """Return the number of a message's ancestors, which is 0 for the root."""
         depth = 0
         while number > 0:
             number = self.parents[number]
@@ -212,7 +212,7 @@ class Index(Generic[MessageT]):
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:
-    """Return the child messages of a message with their steps, in the order of `walk`."""
+    """Return a message's children and their steps, in the order of `walk`."""
     children: list[tuple[Message, int]] = []
     for step, (slot, repeated) in reversed([*enumerate(node._child_slots)]):
         child = getattr(node, slot)
@@ -233,7 +233,7 @@ def _recording(cls: type[Message], step: object) -> list[str]:
 def _lines(cls: type[Message]) -> list[str]:
     """Return the body of a function that records a message and its descendants.
 
-    The parameters of the function are the message, the number of its parent, the step from the
+    The parameters of the function are the message, the index of its parent, the step from the
     parent to the message, and the lists to fill.
     """
     lines = ["number = len(nodes)"]

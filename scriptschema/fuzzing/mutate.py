@@ -40,7 +40,7 @@ counting again. Luau allows 200 locals and 245 registers in a function, and inse
 most the difference."""
 
 _LARGE: Final = MAX_CLOSURES - 200
-"""The size below which trees cannot reach the limits that require a repair of the whole tree."""
+"""Trees with fewer messages cannot reach the limits that require a repair of the whole tree."""
 
 _ATTEMPTS: Final = 40
 """The maximum number of attempts, each with an operator and a message."""
@@ -252,8 +252,8 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
     The locals and registers that all variables and expressions need are added up and compared with
     the limits for a function, because no single function can need more than this sum. Constants,
-    type functions, and `continue` in a `repeat` loop restrict the use of variables, so the result
-    is false for trees that contain any of these.
+    type functions, and `continue` in a `repeat` loop restrict how variables may be used, so the
+    result is false for trees that contain any of these.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -272,7 +272,7 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
 
 _LEAVES_NO_LOOP: Final = frozenset([m.ExprFunction, m.StatFor, m.StatForIn, m.StatWhile])
-"""Messages that a `continue` statement inside them cannot leave."""
+"""Messages that no `continue` statement inside them can jump out of."""
 
 
 def repaired(
@@ -280,11 +280,13 @@ def repaired(
 ) -> tuple[MessageT, int | None] | None:
     """Return the repaired mutant, and the number of the block in which it differs from the index.
 
-    `mutant` must differ from the tree of `index`, which must be valid, only in the message
-    `number`. The mutant is changed in place, except for the parts that it shares with the tree of
-    `index`. It must have at most MAX_CLOSURES messages and at most MAX_DEPTH levels. The returned
-    number is None if the whole tree was repaired. In that case, nothing is shared. Returns None if
-    the repaired mutant is equal to the tree of the index.
+    The number is None if the whole tree was repaired. The result is None if the repaired mutant
+    equals the tree of `index`.
+
+    `mutant` must differ from the tree of `index` only in the message `number`, and that tree must
+    be valid. The mutant must have at most MAX_CLOSURES messages and at most MAX_DEPTH levels. It is
+    changed in place, except for the parts that it shares with the tree of `index`. If the whole
+    tree was repaired, nothing is shared.
     """
     block = _block(index, number)
     problems = None if block is None else _repair_in(index, mutant, block)

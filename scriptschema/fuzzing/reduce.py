@@ -128,7 +128,7 @@ class Reducer(Generic[MessageT]):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether `best` has passed the test, which is not yet known of the original tree."""
+        """Whether `best` has passed the test. The original tree may not have been tested yet."""
         return self._tried.get(self._best.source, False)
 
     @property
@@ -184,7 +184,7 @@ class Reducer(Generic[MessageT]):
     ) -> Any:
         """Apply the first edit that gives an interesting tree, and return the edit's rank.
 
-        If no edit does, return None.
+        Return None if there is no such edit.
         """
         waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
@@ -240,7 +240,7 @@ class Reducer(Generic[MessageT]):
         return bool(self.interesting(tree))
 
     def _retest(self) -> bool:
-        """Test the best tree again and return the answer, recording whether it has changed."""
+        """Test the best tree again, return the answer, and record whether it has changed."""
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (

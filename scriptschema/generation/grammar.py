@@ -113,12 +113,15 @@ Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
 class Step:
     """A step in generating a message: one of its fields, or its oneof (`alternatives`).
 
-    `growing` has the alternatives that can hold a tree of any size, and `ends` has the other
-    alternatives. One of the two may be empty. `lengths` has the running sums of the weights of list
-    lengths. `longer` has the same sums with doubled odds that each item is followed by another.
-    `draw` returns the value of a field, or is None if the field holds a message. `tables` is a
-    cache that the builders fill on demand, since with `swarm`, each tree has its own grammar and
-    needs few of the tables.
+    `growing` has the alternatives that can contain a tree of any size, and `ends` has the others.
+    One of the two may be empty. `draw` returns the value of a field, or is None if the field
+    contains a message.
+
+    `lengths` has the running sums of the weights of list lengths. `longer` has the corresponding
+    sums if the odds that an item is followed by another are doubled.
+
+    `tables` is a cache that the builders fill on demand. It is not filled in advance because, with
+    `swarm`, each tree has its own grammar and needs few of the tables.
     """
 
     slot: str
@@ -141,8 +144,8 @@ class Grammar:
     """A weighted grammar: how to build each message, and its minimum cost.
 
     For each class, `costs` has the number of nodes of its smallest tree, and `heights` has the
-    number of levels below the root of its flattest tree. Raises WeightsError if a class does not
-    have a finite tree.
+    smallest possible number of levels below the root. Raises WeightsError if a class does not have
+    a finite tree.
     """
 
     def __init__(self, weights: Mapping[str, Mapping[str, float]], known: Schema) -> None:
@@ -189,7 +192,7 @@ class Grammar:
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
         """Return the ways to complete a `cls`, each as the list of messages that it requires.
 
-        There is one way for each alternative, or a single one if no alternative is necessary.
+        There is one way for each alternative, or a single way if no alternative is necessary.
         """
         required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
@@ -249,8 +252,8 @@ def _least(
 ) -> dict[type[Message], int]:
     """Return the smallest possible value of each message.
 
-    `ways` has the alternative lists of parts that a message can consist of, and `combine` computes
-    the message's value from the values of the parts.
+    Each item of `ways` lists the ways to build a message, each as a list of the parts that it
+    needs. `combine` computes the message's value from the values of these parts.
     """
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True
@@ -268,7 +271,7 @@ def _least(
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
     """Return the step for a field outside a oneof. `cost` and `height` are those of its type.
 
-    Grammars share these steps, since with `swarm` each tree has its own grammar.
+    Grammars share these steps, because with `swarm` each tree has its own grammar.
     """
     field = cls.ALL_FIELDS[name]
     return Step(
@@ -353,7 +356,7 @@ def _grows(field: FieldInfo) -> bool:
 
 
 def _bounded() -> set[type]:
-    """Return the messages of limited size: without lists of messages or parts of unlimited size."""
+    """Return the messages of limited size: those without lists of messages or unlimited parts."""
     bounded: set[type] = set()
     while True:
         more = {

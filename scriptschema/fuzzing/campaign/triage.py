@@ -14,8 +14,8 @@ construct or signature differs from that of its find becomes a member of the fin
 examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
-consecutive reductions of a signature lead only to existing finds, workers are asked for its suspects
-more and more rarely: every second time that they get work, every fourth time, and so on.
+consecutive reductions of a signature lead only to existing finds, workers are asked less and less
+often for its suspects: every second time that they get work, every fourth time, and so on.
 """
 
 from __future__ import annotations

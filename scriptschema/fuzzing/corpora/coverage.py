@@ -29,8 +29,8 @@ LIMIT: Final = 64 << 20
 class CommandCoverage:
     """A judge of trees (see `distill`) that runs the command once for each tree.
 
-    `report` is called with an error for each tree for which the command took too long or printed
-    nothing. Such a tree has no features.
+    If the command takes too long for a tree, or prints nothing, `report` is called with an error,
+    and the tree has no features.
     """
 
     def __init__(

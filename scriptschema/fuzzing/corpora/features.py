@@ -1,9 +1,12 @@
 """The features and the shape of a tree, which decide whether it is kept in a corpus.
 
-A tree's features are the bits of an integer. A feature is one of the following: a message in a
-field, where messages that merely hold one of several alternatives are skipped (`ExprBinary.left:
-ExprConstantNumber`); an alternative, optional field or list that is present; a value of an enum; a
-flag that is set; or a global or library member by its built-in name (`math.floor`).
+A tree's features are the bits of an integer. A feature is one of the following:
+
+- a message in a field, such as `ExprBinary.left: ExprConstantNumber` (a message that only consists
+  of alternatives does not count, but the alternative in it does);
+- an alternative, optional field or list that is present;
+- a value of an enum, or a flag that is set;
+- a global or library member by its built-in name (`math.floor`).
 
 Two trees have the same shape if they are equal up to names and constants. The built-in names of
 globals and library members are part of the shape, because they are features.

@@ -245,9 +245,9 @@ class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
     They are added to the corpus even if they show nothing new, and run before other programs.
-    `incomplete` is the number of sources that the schema cannot represent completely. `without`
-    are the names of the programs that required a module, and `repaired` those of the other programs
-    that repair changed.
+    `incomplete` is the number of sources that the schema cannot represent completely. `without` has
+    the names of the programs whose module was left out. `repaired` has the names of the other
+    programs that had to be repaired.
     """
 
     programs: list[bytes]

@@ -1,4 +1,4 @@
-"""The Mutation that is passed to mutation operators, with which they inspect and change a tree.
+"""The Mutation that is passed to mutation operators, which use it to inspect and change a tree.
 
 An operator (see `operators`) is called with the Mutation and the number of a message in the tree.
 It inspects the index of the tree and then calls `put`, `change_body` or `change` once. These
@@ -36,9 +36,10 @@ class Mutation:
 
     `index` is the index of the tree. If `programs` is true, the mutant should still run. `donors`
     are indexes of other trees to copy parts from. `room` is the maximum number of messages to add,
-    and `max_depth` is the maximum number of levels in the mutant. `result` is the mutant, or None
-    if nothing has been changed yet. The mutant must be repaired unless `safe` is true. `number` is
-    the number of the changed message.
+    and `max_depth` is the maximum number of levels in the mutant.
+
+    `result` is the mutant, or None if nothing has been changed yet. `number` is the number of the
+    changed message. Unless `safe` is true, the mutant must be repaired.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Mutation:
     # The context of a message
 
     def levels(self, number: int) -> int:
-        """Return the maximum number of levels below the root of a message's replacement."""
+        """Return how many levels a replacement for a message may have below its root."""
         return self.max_depth - self.index.depth(number) - 1
 
     def context(self, number: int) -> Context:
@@ -114,7 +115,7 @@ class Mutation:
             return None
 
     def type(self, number: int) -> m.Type | None:
-        """Return a random type, or None if it would not be valid in every position."""
+        """Return a random type, or None if that type is not valid in every position."""
         new: m.Type | None = self.generated(m.Type, number)
         if new is not None and new.which == "omitted":  # valid only for a variable
             return None

@@ -220,8 +220,7 @@ def show(mut: Mutation, number: int) -> bool:
 def recurse(mut: Mutation, number: int) -> bool:
     """Nest copies of a part inside one another, 2, 4 or 8 levels deep.
 
-    The part is one around message `number`. In each copy, this message is replaced with the next
-    copy.
+    The part contains message `number`. In each copy, that message is replaced with the next copy.
     """
     inner: Any = mut.index.nodes[number]
     if mut.programs and not isinstance(inner, m.Expr):

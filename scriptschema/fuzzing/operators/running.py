@@ -1,4 +1,4 @@
-"""Rules for mutations after which a program still runs: which parts can be replaced, and how.
+"""Rules for mutations that keep programs running: which parts can be replaced, and how.
 
 If an operator respects these rules, most programs still run to completion after the mutation.
 """

@@ -61,8 +61,8 @@ class Causes:
         """Return the name of the find that has the same cause as a program, or None.
 
         The program is described by its signature and construct. `is_smallest` is true if the
-        program is completely reduced. If it is not, the operations of the program must include all
-        those of the find, or vice versa.
+        program is completely reduced. Otherwise, its operations must include all those of the find,
+        or vice versa.
         """
         if signature.kind not in _KINDS:
             return None

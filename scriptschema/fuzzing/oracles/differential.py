@@ -1,12 +1,15 @@
 """The differential oracle: a deterministic program behaves the same on all targets and variants.
 
 The oracle compares the normalised output (see `normalisation`) and how the program ends. At the
-level `output`, programs may only differ in the message and position of an error. The level `errors`
-also compares the message. The level `positions` also compares the position, but only between
-variants of one target. A difference only in messages has its own kind, as does a difference only in
-positions. Each of these two kinds counts as a single bug per campaign. Programs are not compared if
-they use library members whose results vary (`os.clock`), or if they exceed the limit of time,
-memory, output or stack depth (which depends on the optimization level).
+level `output`, the message and the position of an error are ignored. The level `errors` also
+compares the message. The level `positions` also compares the position, but only between variants of
+one target.
+
+A difference only in messages has its own kind, as does a difference only in positions. Each of
+these two kinds counts as a single bug per campaign.
+
+Programs are not compared if they use library members whose results vary (`os.clock`), or if they
+exceed the limit of time, memory, output or stack depth (which depends on the optimization level).
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ KIND: Final = "difference"
 
 MESSAGE: Final = "message"
 POSITION: Final = "position"
-"""`MESSAGE` is a difference only in error messages, and `POSITION` only in their positions."""
+"""The kind of a difference only in the positions of errors. `MESSAGE` is the kind of a difference
+only in error messages."""
 
 OUTPUT: Final = "output"
 ERRORS: Final = "errors"

@@ -32,8 +32,8 @@ _TYPE_ERROR: Final = re.compile(
 )
 _FRAMES: Final = 3
 _SLOW: Final = 10
-"""A hang is not reported if another run of the program takes more than 1/`_SLOW` of the time limit:
-the program is just slow."""
+"""If another run of the program takes more than 1/`_SLOW` of the time limit, a hang is not
+reported: the program is just slow."""
 
 Function = Callable[[str, Sequence[Run]], object]
 
@@ -163,9 +163,9 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some runs, or a single run, hang or run out of memory.
+        """Return a verdict if some runs, but not all, hang or run out of memory.
 
-        The result is None if several runs all do so.
+        If there is only one run, it is enough that this run does.
         """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:

@@ -15,7 +15,10 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 
 
 class KnownBugs:
-    """The patterns in a file. An empty path means no patterns. Raises FileError if unreadable."""
+    """The patterns in a file. An empty path means no patterns.
+
+    Raises FileError if the file cannot be read.
+    """
 
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []

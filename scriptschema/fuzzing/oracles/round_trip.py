@@ -48,7 +48,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
 
 
 def _as_any_printer(result: ParseResult) -> Sources:
-    """Return a tree's sources in a form without differences that printers may introduce.
+    """Return a tree's sources in a form that hides the differences that printers may introduce.
 
     Calls get parentheses (`f("x")`), and properties of table types get brackets (`["x"]: T`).
     """
@@ -63,8 +63,8 @@ def _as_any_printer(result: ParseResult) -> Sources:
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
     """Return a verdict if a pretty-printing command changes the program, otherwise None.
 
-    The command contains `{file}` or reads standard input. A source that the command cannot print is
-    not a bug.
+    The command contains `{file}` or reads standard input. It is not a bug if the command cannot
+    print a source.
     """
     printed = output_of(command, sources.program, seconds, megabytes)
     if printed is None:

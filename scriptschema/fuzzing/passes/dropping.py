@@ -34,7 +34,7 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return the message numbers of each list's items, by the list's (message number, slot)."""
+    """Return the numbers of each list's items. The keys are a list's (message number, slot)."""
     numbers: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):
         slot, position = index.step(number)

@@ -105,14 +105,15 @@ def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Messa
 
 @attrs.frozen
 class _Called:
-    """The function that is defined inside a call, and the arguments, as message numbers."""
+    """The function defined inside a call, and the call's arguments, as message numbers."""
 
     function: int
     arguments: Sequence[int]
 
 
 _CATCHING: Final = {"pcall": 1, "xpcall": 2}
-"""Globals that call their first argument, with the number of leading arguments not passed on."""
+"""Globals that call their first argument. The number is how many leading arguments are not passed
+on."""
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
@@ -214,7 +215,7 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
 
 
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Replace the parameters in a part of a function with the arguments, or nil if missing."""
+    """Replace the parameters in a part of a function with the arguments, or with nil if missing."""
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
@@ -231,7 +232,7 @@ def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr])
 
 
 def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:
-    """Replace a call with `values`, which the function returns."""
+    """Replace a call with `values`, the values that the function returns."""
     holder = index.parents[call]
     node: Any = at(edited, index.path(holder))
     if node.__class__ is m.ExprPrefix:

@@ -54,7 +54,7 @@ def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
 def _nearest(
     index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of an `outer` message and an `inner` message below it, for each pair.
+    """Yield the numbers of each pair of an `outer` message and an `inner` message below it.
 
     `outer` and `inner` are tuples of classes. None of these classes occurs between the two
     messages.
@@ -104,7 +104,10 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _first_value(loop: Any) -> m.Expr | None:
-    """Return the initial value of a loop's last used variable, or None if it is not in the loop."""
+    """Return a loop variable's value in the first iteration, or None if the loop does not show it.
+
+    A `for ... in` loop shows it only if it iterates over a table constructor.
+    """
     if isinstance(loop, m.StatFor):
         return loop.from_
     table: Any = loop.values[0].alternative if loop.values[0].which == "table" else None
@@ -143,8 +146,8 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a statement with a print of one of its expressions.
 
     The rest of the block is removed. Printing a value where it is computed shows a bug closer to
-    its origin. In a small tree, another edit also removes everything after the statements, loops
-    and functions around it.
+    its origin. In a small tree, another edit also removes everything after the enclosing
+    statements, loops and functions.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
@@ -167,8 +170,8 @@ _PRINT: Final = 6
 def _blocks_around(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
     """Return the blocks around a statement, the innermost first.
 
-    For each block, the tuple contains its number, the position in it of the statement or of the
-    part around the statement, and the number of messages after that position.
+    Each tuple contains the number of a block, the position of the item in the block that is or
+    contains the statement, and the number of messages after that item.
     """
     blocks = []
     while number > 0:
@@ -240,7 +243,7 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
     m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
-"""For each class, the number of messages in its simplest parts, and functions that create these
+"""For each class, the number of messages in its simplest parts, and functions that create those
 parts."""
 
 

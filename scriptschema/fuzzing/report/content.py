@@ -202,7 +202,7 @@ _VALUE: Final = re.compile(
 
 
 def gather(folder: Path) -> Content:
-    """Return the content of the campaign in `folder`, which may be running.
+    """Return the content of the campaign in `folder`. The campaign may still be running.
 
     Unreadable finds are left out and reported in `problems`. Raises FileError if the folder does
     not contain a campaign.

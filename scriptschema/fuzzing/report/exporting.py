@@ -72,7 +72,7 @@ def _issue(folder: Path, find: Find) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a string as a single line. The result of a user's judge function may have several."""
+    """Return a string as a single line. A user's judge function may return several lines."""
     return " ".join(visible(text).split())
 
 
@@ -128,10 +128,10 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a line of output as a Luau string literal. Bytes that are already escaped stay so.
+    """Return a line of output as a Luau string literal. Escaped bytes in it stay escaped.
 
-    In output, such a byte cannot be distinguished from the four characters of its escape sequence,
-    which programs rarely print. Any other escape sequence is what the program printed.
+    In output, an escaped byte looks the same as the four characters of its escape sequence, but
+    programs rarely print such characters. Any other escape sequence is what the program printed.
     """
     parts = _BYTE.split(text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])

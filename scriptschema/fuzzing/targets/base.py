@@ -15,7 +15,8 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""The form of a tree's source: None for no style, a style's seed number, or another source."""
+"""How to write a tree: without a style (None), in a style (its seed number), or as the given
+source."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:
@@ -37,8 +38,8 @@ class Target(Protocol):
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
         """Start a program, with a time limit in seconds for each variant.
 
-        If `until_broken` is true and a variant breaks the target, the outcomes of later variants
-        may be `outcome.NOT_RUN`.
+        If `until_broken` is true, and the outcome of a variant is in `outcome.BROKEN`, the outcomes
+        of later variants may be `outcome.NOT_RUN`.
         """
 
     def collect(self) -> list[Outcome]:

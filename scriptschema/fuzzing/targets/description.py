@@ -43,10 +43,11 @@ class Description:
     """The description of a target, as explained in the module's docstring.
 
     Each program runs with all `variants`, which replace `{variant}` in the command or are sent with
-    each program. `folder` is the folder where the npm package luau-web is installed. `crash` and
-    `error` are regular expressions for a command's output: a match of `crash` makes the run a
-    crash, and a match of `error` makes it an error of the program. Otherwise, the exit status and
-    the output decide.
+    each program. `folder` is the folder where the npm package luau-web is installed.
+
+    `crash` and `error` are regular expressions for a command's output: a match of `crash` makes the
+    run a crash, and a match of `error` makes it an error of the program. Without a match, the exit
+    status and the output decide.
     """
 
     kind: str

@@ -85,7 +85,7 @@ def sweep() -> None:
 
 
 def end_marked(mine: str) -> int:
-    """End processes marked with `mine` or whose owner no longer exists. Return their number."""
+    """End processes with the mark `mine` or without a living owner, and return their number."""
     ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()

@@ -11,7 +11,7 @@ OK: Final = "ok"
 ERROR: Final = "error"
 """The program ended with a Luau error."""
 REJECTED: Final = "rejected"
-"""The program was not compiled."""
+"""The target refused to compile the program."""
 FLOOD: Final = "flood"
 """The program exceeded the output limit."""
 HANG: Final = "hang"
@@ -27,7 +27,7 @@ ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 """Outcomes that a correct implementation can have."""
 
 FAILED: Final = frozenset([ERROR, REJECTED])
-"""Outcomes with which a target reports that a program is wrong."""
+"""The outcomes by which a target reports that a program is wrong."""
 
 SILENT: Final = "nothing on standard error"
 """The message of an `INTERNAL` error if the process did not write one."""
@@ -38,7 +38,8 @@ BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 LIMITS: Final = frozenset([HANG, MEMORY])
 
 NOT_RUN: Final = "not run"
-"""The program was not run, because an earlier variant broke the target and decides the verdict."""
+"""The program was not run, because the outcome of an earlier variant is a bug and decides the
+verdict."""
 
 ONCE: Final = "seen once"
 """Not an outcome, but a kind of verdict: a `BROKEN` outcome that could not be reproduced."""
@@ -55,15 +56,17 @@ class Outcome:
 
     `kind` is one of `KINDS`, or `NOT_RUN`. `output` is the program's output. Bytes in it that are
     not UTF-8 are written as `\xNN`. `error` is the error message, or the problem that was detected.
-    `status` is the exit status, negative for a signal. `frames` are the functions of the stack in a
-    report, innermost first. For undefined behaviour, the position in the source comes before them.
-    `report` is the kept part of standard error, if it is relevant. `seconds` is the duration of the
-    run. `starting` is the part of this time in which the target's process was starting.
+    `status` is the exit status, negative for a signal. `report` is the kept part of standard error,
+    if it is relevant. `frames` are the functions of the stack in a report, innermost first. For
+    undefined behaviour, the position in the source comes before them.
 
-    For targets whose processes run many programs, `requests` are the latest requests to a process
-    that broke, including the request for this run. `coverage` has the numbers of the coverage
-    counters in the target's code that the run reached, or is None if the target does not report
-    coverage. Counters that an earlier run of the same process reached may be missing.
+    `seconds` is the duration of the run. `starting` is the part of this time in which the target's
+    process was starting. For targets whose processes run many programs, `requests` are the latest
+    requests to a process that crashed or failed, including the request for this run.
+
+    `coverage` has the numbers of the coverage counters in the target's code that the run reached,
+    or is None if the target does not report coverage. Counters that an earlier run of the same
+    process reached may be missing.
     """
 
     kind: str

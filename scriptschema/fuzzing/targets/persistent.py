@@ -10,18 +10,22 @@ and several requests may be sent before the first answer:
 
     {"id": 7, "kind": "ok", "output": "1\n", "error": ""}
 
-`module` is the source that the program requires as `./module0`, or null. `variant` is one of the
-target's variants. `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was
-not compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also
-contain `frames` (a list of functions), `report` (a string) and `coverage`: the build's counters
-that the program reached, as a list of numbers or as the bits of a bitmap in base64 (counter 0 is
-the lowest bit of the first byte). Counters that an earlier program reached may be left out.
-Programs that reach new counters are mutated further. The service should end a program that exceeds
-`milliseconds` or `megabytes` with the kind `hang` or `memory`. Otherwise the service is killed a
-little later. A service that crashes is restarted. Its exit status and the end of its standard error
-become the outcome of the current program. A service may also exit with status 0 between two
-programs. If a process broke, the outcome includes its latest 100 requests. Lines on standard output
-other than JSON objects with an `id` are ignored.
+In a request, `module` is the source that the program requires as `./module0`, or null. `variant` is
+one of the target's variants.
+
+In an answer, `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was not
+compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also contain
+`frames` (a list of functions), `report` (a string) and `coverage`: the build's counters that the
+program reached, as a list of numbers or as the bits of a bitmap in base64 (counter 0 is the lowest
+bit of the first byte). Counters that an earlier program reached may be left out. Programs that
+reach new counters are mutated further. Lines on standard output other than JSON objects with an
+`id` are ignored.
+
+The service should end a program that exceeds `milliseconds` or `megabytes` with the kind `hang` or
+`memory`. Otherwise the service is killed a little later. A service that crashes is restarted. Its
+exit status and the end of its standard error become the outcome of the current program. If a
+process crashed or failed, the outcome includes its latest 100 requests. A service may also exit
+with status 0 between two programs.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -71,7 +75,8 @@ _AHEAD: Final = 1 << 15
 """The number of bytes that can be written to a pipe even if the service reads nothing."""
 
 REQUESTS: Final = 100
-"""The maximum number of requests kept for the outcome of a broken process: the latest ones."""
+"""The number of latest requests that are kept for the outcome of a process that crashed or
+failed."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
 _ERRORS: Final = 1 << 20

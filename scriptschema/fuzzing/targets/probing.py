@@ -47,7 +47,7 @@ NEWER: Final = (
 """Programs with newer syntax, each with the Luau version that introduced the syntax."""
 
 SPELLINGS: Final = "spellings"
-"""The name in `Probed.missing` of the syntax that programs in a style need."""
+"""The name by which `Probed.missing` lists the syntax that programs in a style need."""
 
 _PROBES: Final = {
     **SYNTAX,
@@ -69,7 +69,7 @@ class Probed:
     lacks, except features of versions after `luau`. `runs` is true if the target runs programs
     instead of only reading them. `luau` is the newest version of Luau that it fully supports (see
     `versions.Version`), or None if only the schema is known to be supported. `fails` has an error
-    for each feature in `RIGHT` of which all programs fail.
+    for each feature in `RIGHT` whose programs all fail.
     """
 
     target: str
@@ -141,8 +141,9 @@ def probe(description: Description) -> Probed:
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
     """Return the newest version of Luau that a target supports completely.
 
-    `missing` are the names that the target lacks, and `syntax` are the versions that introduced
-    syntax that the target lacks. The result is None if that version is older than the schema.
+    `missing` are the names that the target lacks. `syntax` are the versions that introduced the
+    syntax that it lacks. The result is None if the target supports only versions older than the
+    schema.
     """
     left_out = {name for name in DEFAULT.libraries if name in missing}  # missing as a whole
     lacks = [
@@ -194,7 +195,7 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
 
 
 def _worst(target: Target, description: Description, source: str) -> Outcome:
-    """Run a program and return the first outcome that is not normal, or any if all are normal."""
+    """Run a program, and return the first outcome that is not normal, or else the first of all."""
     target.submit(Sources(None, source), max(description.seconds, 10))
     outcomes = target.collect()
     return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])
@@ -215,7 +216,7 @@ def _missing_syntax(target: Target, description: Description) -> list[str]:
 
 
 def _failing(target: Target, description: Description) -> dict[str, str]:
-    """Return an error for each feature in `RIGHT` of which all programs fail."""
+    """Return an error for each feature in `RIGHT` whose programs all fail."""
     whole = "\n".join(f"do {source} end" for sources in RIGHT.values() for source in sources)
     if _worst(target, description, whole).kind in _FINE:
         return {}

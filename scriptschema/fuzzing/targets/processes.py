@@ -93,7 +93,7 @@ SANITIZERS: Final[Mapping[str, dict[str, int]]] = {
     "ASAN_OPTIONS": _SIGNALS,
     "UBSAN_OPTIONS": {"print_stacktrace": 1, **_SIGNALS},
 }
-"""The sanitizers' options by environment variable, with which each report includes a stack trace.
+"""The options, by environment variable, that make sanitizers include a stack trace in each report.
 The user's own options follow these and take precedence."""
 
 _SANITIZED: Final[dict[str, bool]] = {}

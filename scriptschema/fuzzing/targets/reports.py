@@ -97,7 +97,7 @@ def has_begun(errors: str) -> bool:
 
 
 def failure_of(status: int, errors: str) -> Failed | None:
-    """Return how a wrong program failed, or None if it did not fail or if the target broke."""
+    """Return how a wrong program failed, or None if the process did not report a failure."""
     exception = uncaught(bounded(errors))
     if exception is None and outcome_of(status, "", errors, 0).kind not in outcome.FAILED:
         return None
