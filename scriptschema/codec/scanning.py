@@ -85,7 +85,7 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Sche
 
 
 class _Parts:
-    """Numbers the parts in the order in which the scanners use them when they are compiled."""
+    """Numbers the parts in the order in which they are needed while the scanners are compiled."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
@@ -102,7 +102,7 @@ class _Parts:
     ) -> int:
         """Return the number of the part for a message in the field `owner`, or for the root.
 
-        A choice and the message that it holds are one part.
+        A choice and the message in it are one part.
         """
         messages = [cls.__name__]
         alternatives = []

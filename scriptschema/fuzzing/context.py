@@ -45,8 +45,8 @@ _ENTERED: Final = frozenset(
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
 _SELF: Final = DEFAULT.locals.index("self")
 _SMALL: Final = 100
-"""Constants up to this value are of kind `integer`, as they may be counts or positions. Larger ones
-are of kind `number`."""
+"""Constants up to this value are of kind `integer`, because they may be counts or positions. Larger
+constants are of kind `number`."""
 
 
 @attrs.define

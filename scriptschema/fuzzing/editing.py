@@ -134,7 +134,7 @@ def _field(node: Message, name: str, index: int | None, path: Path | str) -> Fie
 
 
 def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
-    """Return the message that holds the message at `path`, and the last step of the path."""
+    """Return the parent of the message at `path`, and the last step of the path."""
     steps = _steps(path)
     if not steps:
         raise EditError("the root of a tree is not in a list or field")

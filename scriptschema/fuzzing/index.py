@@ -21,7 +21,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 _SLOTS: Final = 16
 """An upper bound for the number of message slots of any message. A step is an integer, `slot +
-_SLOTS * index`, because a list of integers is created faster than one of tuples."""
+_SLOTS * index`, because a list of integers is created faster than a list of tuples."""
 
 
 class Index(Generic[MessageT]):
@@ -132,7 +132,7 @@ class Index(Generic[MessageT]):
         return numbers
 
     def slot(self, number: int) -> tuple[str, int | None]:
-        """Return the parent's slot that holds a message, and its index if the slot is a list."""
+        """Return the parent's slot that contains a message and, for a list, the message's index."""
         index, position = divmod(self._steps[number], _SLOTS)
         slot, repeated = self.nodes[self.parents[number]]._child_slots[position]
         return slot, index if repeated else None

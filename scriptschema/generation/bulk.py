@@ -39,13 +39,17 @@ Kind = Literal["tree", "repaired", "program", "broken"]
 class Recipe:
     """Generates a file for each seed number: a tree or program, in a given format.
 
-    `kind` is `tree` (a random tree), `repaired` (a random tree repaired to a program that Luau
-    compiles), `program` (a program that runs, with the other `options` of
-    `generation.programs.program`), or `broken` (the source of such a program, changed so that it is
-    not valid Luau). For all kinds but `tree`, the message is ModuleSet. `form` is the file format.
-    The format `luau`, the source, is required for `broken` and not possible for `tree`. `style` is
-    the seed number of the style of all sources, or `random` for a different style in each source.
-    `luau` is the Luau version that the trees and programs are for, or None for the original schema.
+    `kind` is one of the following:
+
+    - `tree`: a random tree;
+    - `repaired`: a random tree repaired to a program that Luau compiles;
+    - `program`: a program that runs, with the other `options` of `generation.programs.program`;
+    - `broken`: the source of such a program, changed so that it is not valid Luau.
+
+    For all kinds but `tree`, the message is ModuleSet. `form` is the file format. The format
+    `luau`, the source, is required for `broken` and not possible for `tree`. `style` is the seed
+    number of the style of all sources, or `random` for a different style in each source. `luau` is
+    the Luau version that the trees and programs are for, or None for the original schema.
     """
 
     message: str

@@ -145,7 +145,7 @@ class AflEngine:
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:
-        """Return AFL++'s statistics, in the form that `counts` describes."""
+        """Return AFL++'s statistics, as `counts` returns them."""
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:

@@ -163,7 +163,7 @@ class Runner:
         return verdict, [*runs, *named]
 
     def judge_all(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
-        """Return the verdict of all oracles on a program, written in a style, and its runs."""
+        """Return the combined verdict of all oracles on a program in a style, given its runs."""
         if isinstance(style, str):
             return self.judge.judge_refusal(style, runs)
         plain, sources = render_module_set(tree), written(tree, style)
@@ -172,11 +172,12 @@ class Runner:
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.
 
-        A broken run is one with an outcome in `BROKEN`, such as a crash. The result is None if no
-        run is broken, or if there is only one variant. The broken run alone decides the verdict,
-        and waiting for the sanitizer's reports of other runs would take a long time. The last
-        broken run is used because variants that optimize more usually come last, and show the bug
-        even without attributes such as `@native`.
+        A broken run is one with an outcome in `BROKEN`, such as a crash. It alone decides the
+        verdict, and waiting for the sanitizer's reports of other runs would take a long time. Of
+        several broken runs, the last is used, because variants that optimize more usually come
+        last, and show the bug even without attributes such as `@native`.
+
+        The result is None if no run is broken, or if there is only one variant.
         """
         variants = [(each, variant) for each in self.config.targets for variant in each.variants]
         for (description, variant), run in reversed([*zip(variants, runs, strict=False)]):
