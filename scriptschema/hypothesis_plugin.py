@@ -1,8 +1,9 @@
 """Lets `st.from_type(messages.Expr)` and `st.builds` find our strategies without any import.
 
-Hypothesis calls `register` when it is imported (entry point `hypothesis`). `register` only
-registers a callback, which is called when the messages are complete. The order of the two imports
-therefore does not matter, and a program that uses only one of the packages does not load the other.
+When Hypothesis is imported, it calls `register` (entry point `hypothesis`). `register` only
+registers a callback, which is called once all message classes are defined. Therefore the order of
+the two imports does not matter, and a program that uses only one of the packages does not load the
+other.
 
 Source: the Hypothesis manual, "Extension entry points".
 """

@@ -1058,7 +1058,7 @@ class StatTypeFunction(Message):
 
 @message
 class StatClass(Message):
-    """A class: `class name members end`, with `open` before it and `extends` after the name.
+    """A class: `class name members end`. `open` may precede it, and `extends` may follow the name.
 
     `extends` is a variable, or a field of a variable.
 
@@ -1098,7 +1098,7 @@ class ClassProp(Message):
 
 @message
 class ClassMethod(Message):
-    """A method of a class: `function name(args) body end`, after `public` if `access` is set.
+    """A method of a class: `function name(args) body end`, preceded by `public` if `access` is set.
 
     Source: Luau's parser, `parseClassStat`
     """
@@ -1128,8 +1128,8 @@ class TypeOmitted(Message):
 class TypePack(Message):
     """Any number of types: `...variadic`, `generic...` or, in parentheses, a list of types.
 
-    If a function has no results, an empty list in `rettail` means that this is written explicitly,
-    as in `(): ()`.
+    If a function has no results, an empty list in `rettail` means that the source says so
+    explicitly, as in `(): ()`.
 
     Source: https://luau.org/grammar
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 FIRST_WORD = f"{__name__}.first"
-"""The key in a context's `meta` that tells whether the word being completed is the first.
+"""The key in a context's `meta` that says whether the word being completed is the first.
 
 Only the first word can be a command.
 """

@@ -178,8 +178,8 @@ def stored_in(file: Path, kind: type[_Stored]) -> _Stored:
 def store(file: Path, values: _Stored) -> None:
     """Store what this run has changed in its cookies or global variables.
 
-    What other runs have changed in the file in the meantime stays. Raises OrgrestError if the file
-    cannot be written or has become invalid.
+    Changes that other runs have made to the file in the meantime are kept. Raises OrgrestError if
+    the file cannot be written or has become invalid.
     """
     from orgrest.files import FileError, locked, write_private
     from orgrest.model import OrgrestError

@@ -35,7 +35,6 @@ class _Handler(BaseHTTPRequestHandler):
         return "orgrest-demo"
 
     def do_GET(self) -> None:
-        """Respond to a GET request."""
         path = urlsplit(self.path)
         if path.path == "/login":
             self._answer(200, "text/plain", TOKEN)

@@ -29,7 +29,6 @@ class _Formats(click.Choice[str]):
 
     @cached_property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # never assigned
-        """The names of the formats."""
         return tuple(_writers())
 
 

@@ -257,7 +257,7 @@ def _is_called(record: Record, name: str) -> bool:
 
 
 def _stored_and_new(name: str, path: Path, record: Record) -> tuple[ShownResponse, ShownResponse]:
-    """Return the result of the block called `name`, and the same with the response in a record.
+    """Return two versions of the result of a block: the stored one, and one made from a record.
 
     Raises OrgrestError if they cannot be compared.
     """

@@ -136,8 +136,8 @@ def _write(whole: Collection, output: Path | None) -> Written:
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
     """Return a collection's environments, preceded by one for its own variables if needed.
 
-    The additional environment contains the collection's own values of the variables in `elsewhere`,
-    so that the other environments can override them.
+    The additional environment contains the collection's own values for the variables in
+    `elsewhere`, so that the other environments can override them.
     """
     from orgrest.convert.environments import shared
 

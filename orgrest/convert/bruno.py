@@ -35,7 +35,7 @@ from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.model import explained
 
 TOP: Final = "bruno.json"
-"""The name of the file in a collection's top folder."""
+"""The name of the file that makes a folder the top folder of a collection."""
 LARGEST: Final = 4 * 2**20
 """The maximum size of a file, in bytes."""
 _OPEN_COLLECTION: Final = (
@@ -180,7 +180,6 @@ class _Reader(Reader):
         self._left = _MOST_FILES
 
     def collection(self) -> Collection:
-        """Return the whole collection with its environments."""
         try:
             top = json.loads(self._read(self._folder / TOP))
         except (ValueError, RecursionError):
@@ -293,7 +292,7 @@ class _Reader(Reader):
         return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return the position, file name and request of a file. An error becomes a note."""
+        """Return the position, file name and request of a file. An error is recorded as a note."""
         try:
             fields = self._blocks(path)
         except Exception as error:

@@ -45,12 +45,15 @@ class Command:
     """A curl command that is being parsed.
 
     `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
-    lower-case names of headers that curl must not add. If `globs` is true, curl expands patterns in
-    the URL, and requests several URLs. If `dots` is true, the dot segments in the URL's path are
-    sent; otherwise, curl removes them. `read` contains the files from which cookies are read, and
-    `written` contains the files to which they are written. The file "" means that cookies are only
-    kept in memory. Markers for variables begin with `mark` and end with z, or with e if the value
-    is to be encoded.
+    lower-case names of headers that curl must not add.
+
+    If `globs` is true, curl expands patterns in the URL, and requests several URLs. If `dots` is
+    true, the dot segments in the URL's path are sent; otherwise, curl removes them.
+
+    `read` contains the files from which cookies are read, and `written` contains the files to which
+    they are written. The file "" means that cookies are only kept in memory.
+
+    Markers for variables begin with `mark` and end with z, or with e if the value is to be encoded.
     """
 
     mark: str
@@ -98,7 +101,8 @@ class Command:
     def _without_dots(self, url: str) -> str:
         """Return a URL without the dot segments in its path (RFC 3986, section 5.2.4).
 
-        If a variable makes that impossible, the URL is returned unchanged, and this is recorded.
+        If a variable makes their removal impossible, the URL is returned unchanged, and the
+        difference is recorded.
         """
         head, path, rest = cast("re.Match[str]", _PATH.match(url)).groups()
         segments = path.split("/")

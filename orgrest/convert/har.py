@@ -114,7 +114,7 @@ def _has_cookie(request: Request) -> bool:
 
 
 def _without_jar(request: Request) -> Request:
-    """Return a request that does not use the cookie jar if it was recorded without a cookie.
+    """Return a request, without use of the cookie jar if no cookie was recorded for it.
 
     This is only for recordings that contain cookies. Browsers often leave all cookies out of a
     recording, and its requests then need the cookies of the jar.
@@ -228,7 +228,7 @@ def write(export: Export, *, beside: str | None) -> Written:
 
 
 def to_request(request: model.Request) -> dict[str, Any]:
-    """Return a completed request as the JSON object that represents it in a HAR file.
+    """Return a request, with its variables filled in, as a JSON object for a HAR file.
 
     The object's `comment` lists the parts that a HAR file cannot represent.
     """

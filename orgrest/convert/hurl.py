@@ -53,8 +53,8 @@ _SUBJECTS: Final = {
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
 _COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
-"""The subjects that replace these queries if `count` follows them. After other queries, `count` is
-kept."""
+"""The subject that replaces each of these queries, together with a `count` after it. After any
+other query, `count` is kept."""
 _PREDICATES: Final = (
     "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",
@@ -163,7 +163,7 @@ class _Reader(Reader):
         entry.fields.part({}, f"{self._name}:{self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
-        """Read a line of a body, or all lines of a body in backquotes."""
+        """Read a line of a body. If the body is in triple backquotes, read all of its lines."""
         body = entry.expected if entry.answered else entry.body
         body.append(raw)
         if raw.strip().startswith("```") and raw.strip().count("```") == 1:
@@ -387,7 +387,7 @@ class _Reader(Reader):
     def _expected(self, entry: _Entry, text: str) -> None:
         """Add assertions for the expected body of the response.
 
-        If assertions cannot express the body, that is reported.
+        A body that assertions cannot express is reported.
         """
         if not text:
             return

@@ -285,7 +285,6 @@ class _Version5(_Reader):
     """Reads version 5: a tree of folders and requests."""
 
     def collection(self) -> Collection:
-        """Return the content of the export."""
         whole = self._whole
         whole.ignore("type", "name", "meta", "cookieJar", "schema_version", "certificates")
         base = whole.object("environments")
@@ -313,7 +312,6 @@ class _Version4(_Reader):
     """Reads version 4: a list of resources, each of which names its parent."""
 
     def collection(self) -> Collection:
-        """Return the content of the export."""
         whole = self._whole
         whole.ignore("_type", "__export_format", "__export_date", "__export_source")
         by_parent: dict[str, list[Fields]] = {}

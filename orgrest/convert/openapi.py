@@ -341,7 +341,7 @@ class _Reader:
                 yield from _styled(str(key), item, style, explode=explode)
 
     def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
-        """Yield the parts of a multipart form, with values from `value`."""
+        """Yield the parts of a multipart form. Their contents come from `value`."""
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         for key, item in value.items() if isinstance(value, dict) else ():
             kind = self._resolved((properties or {}).get(key))
@@ -387,7 +387,6 @@ class _Reader:
 
 
 def _preferred(kinds: list[str]) -> str:
-    """Return the preferred media type: see `_PREFERRED`."""
     return next(
         media_type for form in _PREFERRED for media_type in kinds if re.match(form, media_type)
     )

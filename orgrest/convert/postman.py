@@ -117,7 +117,6 @@ class _Reader(Reader):
     """Reads one collection."""
 
     def collection(self, whole: Fields) -> Collection:
-        """Return the collection `whole` with its folders and requests."""
         info = whole.object("info")
         info.ignore(*_IDS, "schema", "version")
         title, description = info.text("name"), _description(info)

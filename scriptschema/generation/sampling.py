@@ -3,10 +3,12 @@
 With such choices, equal sequences should give equal subtrees at any place in a tree. A part can
 then be left out, or can replace the enclosing part, without changing the rest. To this end, no part
 depends on the number of nodes that another part has used. Instead, each place has a hint: the
-number of nodes to aim for, which is divided among fields and items beforehand. The larger the hint,
-the more often lists have items and messages hold other messages. If a part has these with a small
-hint, it also has them with any larger hint. The choices 0 and 1 mean no and yes for every hint, so
-a shrunk tree can be moved. A message makes the same number of choices for lists of any length.
+number of nodes to aim for, which is divided among fields and items beforehand.
+
+The larger the hint, the more often lists have items and messages hold other messages. A choice that
+adds items or messages for a small hint also adds them for any larger hint. The choices 0 and 1 mean
+no and yes for every hint, so a shrunk tree can be moved. A message makes the same number of choices
+for lists of any length.
 
 A part depends on earlier parts only in a tree that reaches the requested size. Such a tree then
 leaves out everything that would need more nodes.
@@ -112,7 +114,7 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Return a message for a place that could also hold a small part or nothing."""
+        """Return a message that is built where a small part, or nothing, would also be possible."""
         return self.build(cls, hint, depth)
 
     def items(self, step: Step, hint: int, depth: int) -> list[Any]:

@@ -34,7 +34,8 @@ MAX_DEPTH: Final = 100
 """The maximum depth of messages that protobuf's C++ and upb runtimes can read."""
 
 DEEPEST: Final = 200
-"""The maximum depth of any tree, even if more is requested, since each level is a nested call."""
+"""The maximum depth of any tree, even if more is requested, since each level needs a nested call.
+"""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -82,9 +83,9 @@ def generate(
     The choices come from `seed` or `choices`. The same seed number gives the same tree on every
     machine. Without either argument, each call returns a different tree.
 
-    `size` is the target number of nodes (messages) and is at least 1. With a source of choices that
-    does not fill the tree (bytes, Hypothesis), `size` is the limit, except for nodes that a message
-    requires. No tree has more than `max_depth` levels below its root, or more than `DEEPEST`.
+    `size` is the target number of nodes (messages) and is at least 1. If the source of choices does
+    not fill the tree (bytes, Hypothesis), `size` is a limit that only required nodes may exceed. No
+    tree has more than `max_depth` levels below its root, or more than `DEEPEST`.
 
     `weights` changes `weights.WEIGHTS`. It maps messages to the weights of their alternatives, or
     is the path of a TOML file with a table for each message. `swarm` disables a random subset of
@@ -223,8 +224,8 @@ def _table(
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
     """Return the alternatives that fit `budget` and `depth`, and running sums of their weights.
 
-    Alternatives that cannot hold a tree of any size are less likely for a budget of at least 4
-    nodes, and excluded for at least 12 nodes unless there are no others.
+    Alternatives that cannot grow to any size are less likely for a budget of at least 4 nodes, and
+    are excluded for at least 12 nodes unless there are no others.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

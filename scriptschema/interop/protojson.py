@@ -106,7 +106,7 @@ def from_json(
 
 
 class _Refused(Exception):  # noqa: N818  # becomes a FormatError
-    """The reader rejects a value. The message includes the path of fields."""
+    """Raised if the reader rejects a value. The message includes the path of fields."""
 
 
 class _Object(list[tuple[str, Any]]):
@@ -144,7 +144,6 @@ class _Reader:
         self.drop = drop
 
     def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
-        """Return the message that a JSON object describes."""
         if depth > wire.MAX_DEPTH:
             _refuse(path, f"messages are nested more than {wire.MAX_DEPTH} levels deep")
         if not isinstance(data, _Object):

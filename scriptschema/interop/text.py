@@ -105,8 +105,8 @@ _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\"\\]")
 """The bytes that need an escape in a string literal in double quotes."""
 
 _PIECE: Final = 4096
-"""The maximum length of a string literal for protobuf's parser, which needs half a kilobyte of
-memory for each escape of a literal. It joins literals that follow each other."""
+"""The maximum length of the string literals that protobuf's parser gets. The parser needs half a
+kilobyte of memory for each escape in a literal, and joins adjacent literals."""
 
 _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True))
 

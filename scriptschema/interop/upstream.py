@@ -250,7 +250,6 @@ class _FromUpstream:
         self.omissions.append(Omission(str(path), what))
 
     def read(self, cls: type[Message], message: Any, path: Path) -> Any:
-        """Return `message` converted to a message of class `cls`."""
         special = _FROM.get(cls)
         values = special(self, message, path) if special else self.fields(cls, message, path)
         return cls(**values)

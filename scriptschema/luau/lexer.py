@@ -80,12 +80,14 @@ class Source:
 class Tokens:
     """The tokens of a source, and its comments.
 
-    `kinds`, `texts` and `starts` are parallel lists with one entry per token. The kind of a keyword
-    or a symbol is its text. The other kinds are `name`, `number`, `string`, `whole` (an
-    interpolated string without expressions), `first`, `middle` or `last` (the pieces of an
-    interpolated string with expressions), `error` and `eof`. Each of these lists ends with three
-    `eof` tokens, so that the parser can look two tokens ahead. `comments` has the start and text of
-    each comment. `problem` describes what is wrong with the `error` token, if there is one.
+    `kinds`, `texts` and `starts` are parallel lists with one entry per token. Each ends with three
+    `eof` tokens, so that the parser can look two tokens ahead. The kind of a keyword or a symbol is
+    its text. The other kinds are `name`, `number`, `string`, `whole` (an interpolated string
+    without expressions), `first`, `middle` or `last` (the pieces of an interpolated string with
+    expressions), `error` and `eof`.
+
+    `comments` has the start and text of each comment. `problem` describes what is wrong with the
+    `error` token, if there is one.
     """
 
     kinds: list[str]

@@ -120,7 +120,7 @@ def integer_text(value: int) -> str:
 
 
 def number_expression(value: float) -> Expr:
-    """Return an expression of int32 constants with exactly this value, a positive number."""
+    """Return an expression of int32 constants with exactly this value, which must be positive."""
     if value == math.inf:
         return _binary(ExprBinary.Op.Div, _whole(1), _whole(0))
     places = 1

@@ -143,11 +143,13 @@ def repair_statements(
     """Repair statements of a block in place. Return the problems that `check` would have reported.
 
     The result is the same as that of `repair_in_place` for the whole tree, but only these
-    statements are visited. If the declared names have changed, the statements after them are
-    visited too. `way` is the list of messages from the root of the tree to the block. These
-    messages must not be shared. `statements` are the positions in the block of the statements that
-    replaced `before`. Before the replacement, the tree must have been valid, with at most
-    MAX_CLOSURES messages and a depth of at most MAX_DEPTH.
+    statements are visited. If they no longer declare the same names, all statements after them in
+    the block are visited, too.
+
+    `way` is the list of messages from the root of the tree to the block. These messages must not be
+    shared. `statements` are the positions in the block of the statements that replaced `before`.
+    Before the replacement, the tree must have been valid, with at most MAX_CLOSURES messages and a
+    depth of at most MAX_DEPTH.
 
     Returns None if the whole tree has to be repaired. In that case, parts of it may already have
     been repaired.

@@ -90,8 +90,7 @@ def source_files_of(
 def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
     """Return a program as one source that runs without another file.
 
-    If the program has a module, the source contains it as a function `require`. `options` are those
-    of `render`.
+    A module becomes a function `require` in this source. `options` are those of `render`.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:

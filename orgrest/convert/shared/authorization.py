@@ -29,7 +29,7 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]], names: Names
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials added, replacing an existing header.
+        """Return a URL and headers with these credentials added. They replace an existing header.
 
         `names` contains the names of the source's variables.
         """
@@ -44,7 +44,7 @@ class Authorization:
 
 
 def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return the credentials of this kind, and a note about untranslated parts (or "").
+    """Return credentials of the kind `kind`, and a note about untranslated parts (or "").
 
     The keys of `parameters` are Postman's names. The values may contain references to variables.
     """

@@ -1,4 +1,4 @@
-"""Completes the requests of a document for an export, as in a dry run."""
+"""Fills in the variables of a document's requests for an export, as in a dry run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BLANK: Final = re.compile(r"<[^<>]+>")
 
 @classes.frozen
 class _Item:
-    """A request and its completed form, or the reason why it cannot be completed."""
+    """A parsed request, and the request to export or the reason why it cannot be exported."""
 
     place: str
     name: str
@@ -55,9 +55,9 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return the completed requests, the failures of other blocks, and all secrets.
+        """Return the requests as they would be sent, the failures of other blocks, and all secrets.
 
-        A request's key consists of its place and its number among the requests at that place. If
+        A request's key consists of its place and its index among the requests at that place. If
         `complete` is false, each value that is only known during a run is replaced with a name in
         angle brackets. Raises EvaluationError if a chosen name or line does not exist.
         """
@@ -107,11 +107,11 @@ class _Document:
 
 
 def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
-    """Return the requests that the settings select in a document.
+    """Return the requests of a document that the settings select.
 
     `file` is the document's name. If `plain` is true, the document is a request file. References to
-    variables remain where their values can be inserted later. Raises OrgrestError if a chosen name
-    or line does not exist.
+    variables are kept where the exported format can insert values later. Raises OrgrestError if a
+    chosen name or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
@@ -166,7 +166,7 @@ def _merged(
 ) -> kept.Merged:
     """Return an item's request, in which references to variables remain where possible.
 
-    `again` is the request completed with markers instead of values. `table` contains the markers by
+    `again` is the request with its variables replaced by markers. `table` contains the markers by
     name, and `own` contains the values of the request's variables.
     """
     if again is not None:
@@ -191,7 +191,7 @@ def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
 
 
 def _better(exact: _Item | None, shown: _Item) -> _Item:
-    """Return `exact` if it was completed, or else `shown`, which has names in angle brackets."""
+    """Return `exact` if it has a request, else `shown`, which has names in angle brackets."""
     if exact is not None and exact.request is not None:
         return exact
     reason = "it requires the response to another request" if exact is None else exact.reason
@@ -199,7 +199,7 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """Yield the variables with known values, for a request that cannot be completed."""
+    """Yield the variables with known values, for a request that needs unknown ones."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:
@@ -215,7 +215,7 @@ def _own(item: _Item) -> dict[str, str | None]:
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
-    """Return the variables that requests may refer to, each with its first known value.
+    """Return the variables that exported requests may refer to, each with its first known value.
 
     References to expressions are kept only if their value is secret or unknown.
     """

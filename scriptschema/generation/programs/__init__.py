@@ -1,8 +1,8 @@
 """Generates programs that run. Code is chosen by kind and scope, so it is valid without repair.
 
     program(seed=7)                                    a ModuleSet
-    expression("number", scope, choices, size=8)       an expression for a place in another program
-    statements(scope, choices, size=20)                statements for a place in another program
+    expression("number", scope, choices, size=8)       an expression for an existing program
+    statements(scope, choices, size=20)                statements for an existing program
 
 Expressions are requested by kind, so that operators and library members get operands that they can
 use. Variables are chosen from a scope, which stores their kinds. Statements come from a table of
@@ -53,7 +53,7 @@ WRONG_IF_COMPILED: Final = 0.3
 MakerT = TypeVar("MakerT", bound=Maker)
 
 STEPS: Final = 5_000
-"""The maximum number of statements that a program of ordinary size executes, or lines it prints."""
+"""The maximum number of statements executed, or of lines printed, by a program of ordinary size."""
 
 _MODULE_SIZE: Final = 60
 """The minimum size of programs that may have a module."""
@@ -63,7 +63,7 @@ _LARGEST_MODULE: Final = 4000
 
 _COMBINING_SIZE: Final = 100
 _COMBINED: Final = 0.5
-"""The share of a program's nodes for combinations, if its size is at least `_COMBINING_SIZE`."""
+"""The share of nodes to use for combinations, in programs of at least `_COMBINING_SIZE` nodes."""
 
 _LARGE_SIZE: Final = 100
 """The minimum size of programs that may begin with an additional, large idiom."""
@@ -107,18 +107,19 @@ def program(
     fewer than 10 nodes or levels may be empty.
 
     `wrong`, from 0 to 1, is the share of operands and arguments that are wrong on purpose. Most of
-    these errors are caught. The default is 0.05, or 0 with sound types. If `deterministic` is true,
-    the program prints the same output in every run and at every optimization level. `types` selects
-    the annotations: `none` adds no annotations, `random` adds arbitrary types, and `sound` adds
-    types that agree with the values, so that most of these programs have no error in Luau's strict
-    mode.
+    the resulting errors are caught. The default is 0.05, or 0 with sound types. If `deterministic`
+    is true, the program prints the same output in every run and at every optimization level.
+
+    `types` selects the annotations: `none` adds no annotations, `random` adds arbitrary types, and
+    `sound` adds types that agree with the values, so that most of these programs have no error in
+    Luau's strict mode.
 
     `weights` changes the frequency of each idiom and each library. It is a mapping with the tables
-    `idioms` and `libraries`, which map names to weights, or the path of a TOML file with these
-    tables. A weight of 0 leaves an idiom or a library out, with everything that uses the library. A
-    program still declares the variables that its idioms need, and prints numbers where nothing else
-    fits. A weight of 0 for `globals` only means that they are not called at random. `swarm` does
-    not choose about half of the idioms in this program, nor call members of half of the libraries.
+    `idioms` and `libraries`, or the path of a TOML file with these tables. Both tables map names to
+    weights. A weight of 0 leaves out an idiom, or a library and everything that uses it. A program
+    still declares the variables that its idioms need, and prints numbers where nothing else fits. A
+    weight of 0 for `globals` only means that globals are not called at random. If `swarm` is true,
+    this program uses only about half of the idioms, and the members of about half of the libraries.
 
     `luau` is the Luau version to run the program with, as in `versions.Version.parse`. The program
     then also uses features of that version. By default it uses only the original schema, which all
@@ -129,7 +130,7 @@ def program(
 
     If `runs` is false, the program is only for compilers and must not be executed. It then also has
     endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls of
-    builtins held in locals. The default of `wrong` is then 0.3.
+    builtins stored in locals. The default of `wrong` is then 0.3.
 
     Raises WeightsError for invalid weights. For other invalid options, raises ValueError with a
     message that gives the valid values.
@@ -201,8 +202,8 @@ def make_program(
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
     """Return whether to end a program with exports.
 
-    This is random if the Luau version has exports, the program does not return values, and there is
-    enough room.
+    The answer is random if the Luau version has exports, the program does not return values, and
+    there is enough room. Otherwise it is no.
     """
     if not maker.grammar.exports or not maker.chance(_EXPORTING):
         return False
@@ -269,7 +270,7 @@ def grammar_of(
 ) -> Grammar:
     """Return the grammar for these options. The options and errors are as in `program`.
 
-    `without` has what programs must not use: libraries, members such as `math.pi`, globals, and
+    `without` lists what programs must not use: libraries, members such as `math.pi`, globals, and
     syntax as in `templates.uses`.
     """
     typed, luau = types == "sound", luau and Version.parse(luau)

@@ -52,7 +52,7 @@ class RandomTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return generics and types for a function. Each of the four lists may be empty."""
+        """Return generics, generic packs, parameter types and result types, each possibly empty."""
         generics: list[m.Typename] = []
         packs: list[m.Typename] = []
         if maker.chance(40):
@@ -104,7 +104,7 @@ class SoundTypes(Annotations):
         return [], [], types, [sound(maker, kind or "any") for kind in results]
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return an alias for a random type, or for a kind's type, which later code can use."""
+        """Return an alias for a random type or a kind's type. Later code can use the alias."""
         if maker.below(3) == 2:
             return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
         kind = _KINDS[maker.below(len(_KINDS))]
@@ -149,7 +149,7 @@ _INFERRED: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "buffer", "vector", "thread", "object"]
 )
 """The kinds that a type checker infers from a value. Tables are not included, because a checker
-infers only the keys that they have at first."""
+infers only the keys that a table has when it is created."""
 
 
 def is_known(kind: Said) -> bool:
@@ -158,7 +158,7 @@ def is_known(kind: Said) -> bool:
 
 
 def sound(maker: Maker, kind: str | Callable[[], m.Type]) -> m.Type:
-    """Return the type of a kind, or the type that a template declares."""
+    """Return the type of a kind's values or, if `kind` is a function, the type it returns."""
     if callable(kind):
         return kind()
     maker.made += 3

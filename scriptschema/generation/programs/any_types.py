@@ -57,9 +57,7 @@ def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename]
 
 
 _Maker: TypeAlias = Callable[[Maker, int, int], m.Type | None]
-"""A function that returns a type or None.
-
-It takes a maker, a size and the number of available levels.
+"""A function that returns a type or None, given a maker, a size and the number of available levels.
 """
 
 
@@ -182,5 +180,5 @@ _TABLES: Final = {
     typed: {True: _weighed(*leaves), False: _weighed(*leaves, *_COMPOUND)}
     for typed, leaves in ((False, _LEAVES), (True, _KNOWN))
 }
-"""The types to choose from. The keys are whether types must be sound, and whether the type must be
+"""The types to choose from, by two flags: whether the type must be sound, and whether it must be
 small."""

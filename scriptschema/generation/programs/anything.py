@@ -10,8 +10,8 @@
     end
 
 Each block uses few variables, constants and kinds of code. Each variable is used repeatedly: as a
-number, a function, a table or a loop bound. So compilers see values of known types in places that
-need other types, equal constants, and code that never runs.
+number, a function, a table or a loop bound. Compilers therefore see equal constants, code that
+never runs, and values of known types in places that need other types.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ LEAST: Final = 30
 """The approximate number of nodes of the smallest block."""
 
 _MORE: Final = 240
-"""The maximum number of nodes beyond `LEAST`."""
+"""The maximum number of nodes that a block has beyond `LEAST`."""
 
 _LINE: Final = 24
 _BODY: Final = 60
-"""The approximate maximum number of nodes of a statement with a body. For statements without a
-body, it is `_LINE`."""
+"""The approximate maximum number of nodes of a statement with a body. `_LINE` is the maximum for a
+statement without a body."""
 
 _DEEP: Final = 7
 """If fewer levels than this are left, expressions are only variables and constants."""
@@ -153,7 +153,6 @@ class _Code:
         return nodes.block(body)
 
     def declare(self, count: int) -> list[m.Local]:
-        """Declare `count` variables and return them."""
         indexes = [self.maker.scope.declare() for _ in range(count)]
         self.locals += indexes
         return [*map(nodes.declared, indexes)]
@@ -181,7 +180,7 @@ class _Code:
         return nodes.call_statement(self.call(size, room - 1))
 
     def simple_call(self, like: m.Stat, room: int) -> m.Stat:
-        """Return a call of the same function as in the call `like`, with simple arguments."""
+        """Return a call, with simple arguments, of the function that the call `like` calls."""
         function: Any = like.alternative
         below = self.maker.below
         arguments = [self.expression(below(6), room) for _ in range(below(4))]
@@ -266,7 +265,6 @@ class _Code:
         return self.locals[-1 - self.maker.below(min(len(self.locals), self.reach))]
 
     def expression(self, size: int, room: int) -> m.Expr:
-        """Return a random expression of about `size` nodes."""
         maker = self.maker
         if size < 3 or room < _DEEP:
             return self.leaf()

@@ -30,7 +30,7 @@ def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
 
 
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return a printable expression for a result: tables themselves would print as addresses."""
+    """Return what to print for a result: its value or, if that may vary, its content or type."""
     results = operation.results
     if "varies" not in operation.marks:
         if PRINTABLE.issuperset(results):

@@ -17,7 +17,7 @@ from scriptschema.messages import Expr, ExprPrefix
 Argument = Callable[[Maker, int, int], list[Expr]]
 """A function that returns the arguments for one parameter, usually a single one.
 
-It takes a maker, a size and the number of available levels.
+Its own arguments are a maker, a size and the number of available levels.
 """
 
 _FORMATS: Final[Sequence[tuple[str, Parameter]]] = tuple(
@@ -78,7 +78,7 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
     )
 )
 _FIXED: Final = len(_PACKS) - 3
-"""The length of formats before this index in `_PACKS` does not depend on the packed values."""
+"""The number of formats at the start of `_PACKS` that pack every value into the same length."""
 
 _EDGES: Final = 80
 """The number of numeric arguments, out of 256, that are large or negative (see `edge`)."""

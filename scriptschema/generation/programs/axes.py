@@ -31,13 +31,13 @@ Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
 @attrs.frozen(eq=False)
 class Source:
-    """A place that an operand can come from, at a cost of `nodes` additional nodes.
+    """A place that an operand can come from. Using it requires `nodes` additional nodes.
 
     `is_constant` is true if the operand must be written as a constant, `is_variable` if it can be
     assigned to, and `renews` if its value is created again each time the code runs. `in_function`,
     `in_loop` and `in_vararg` are true if the operand must be in a function, in a loop, or in a
-    function with `...`, respectively. `annotated` is true if it needs an annotation, and `untyped`
-    if a type checker rejects it.
+    function with `...`, respectively. `annotated` is true if the operand needs an annotation, and
+    `untyped` if a type checker rejects it.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Surroundings:
 
     `is_function` is true if the place is in a function, whose errors can be caught. `may_loop` is
     true if a loop may enclose the operation. `may_vary` is true if the function may have `...`, and
-    `may_hold` if it may contain other functions. `attribute` is true if the Luau version must have
-    attributes.
+    `may_hold` if it may contain other functions. `attribute` is true if the place requires a Luau
+    version with attributes.
     """
 
     name: str
@@ -160,7 +160,7 @@ OPEN: Final = frozenset(["any", "value", "scalar", "optional"])
 """The kinds of parameters that accept most values."""
 
 _SEVERAL: Final = frozenset(["format", "pack", "packed"])
-"""The kinds of parameters that can take several arguments."""
+"""The kinds of parameters that stand for several arguments."""
 
 
 def is_operand(parameter: Parameter) -> bool:
@@ -224,7 +224,7 @@ class Position:
     """The position of an operand: its parameter, and its possible sources and classes of values.
 
     Values in `harmless` classes do not make the operation fail, but values in `fragile` classes
-    may. `safe` has the sources and the harmless classes.
+    may. `safe` combines the sources and the harmless classes.
     """
 
     name: str

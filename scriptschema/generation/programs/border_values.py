@@ -15,7 +15,7 @@ from scriptschema.luau.library import Parameter
 from scriptschema.luau.parse import parse
 
 Value = tuple[m.Expr, int]
-"""An expression, with its length or its integer value, or with 0 if this is unknown."""
+"""An expression, and its length or integer value (0 if unknown)."""
 
 _FORMATS: Final = (
     *("%d", "%5d|", "%-8.3d|", "%+.0d", "%010d", "% i", "%x", "%#.4X", "%o", "%u", "%c"),
@@ -33,7 +33,7 @@ _LONG: Final = "The quick brown fox jumps over the lazy dog. "
 
 
 def number(maker: Maker, parameter: Parameter, value: str, length: int, before: int) -> Value:
-    """Return an expression for a number in the class `value`, with the number, or 0 if unknown.
+    """Return an expression for a number in the class `value`, and the number itself (0 if unknown).
 
     `length` and `before` are as in `Parameter.limits`.
     """

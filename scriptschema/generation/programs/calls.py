@@ -126,7 +126,8 @@ def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
     """Return a statement that calls a member and prints its results.
 
-    If they vary between runs, or would print as addresses, only the first result's type is printed.
+    If the results vary between runs, or would print as addresses, the statement only prints the
+    type of the first result.
     """
     results = signature.results
     # In the worst case it is print(type((f(...)))).

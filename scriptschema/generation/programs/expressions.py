@@ -428,7 +428,10 @@ def read(variable: Variable) -> Expr:
 
 
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that returns a read of a variable in scope of this kind, or None."""
+    """Return a function that builds an expression for the value of a variable of this kind.
+
+    The function returns None if no variable of this kind is in scope.
+    """
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
         variable = maker.some(kind)
@@ -450,9 +453,10 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
 
 
 def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that returns a call of a program's function with results of this kind.
+    """Return a function that builds a call of a program's function with results of this kind.
 
-    It returns None if there is no such function in scope, or if a call would cost too much.
+    The function returns None if there is no such function in scope, or if a call would cost too
+    much.
     """
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:

@@ -51,7 +51,7 @@ DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
     *("thread", "optional", "int64"),
 )
-"""The kinds for which there is an idiom of the same name that declares a variable of the kind."""
+"""The kinds that have an idiom of the same name, which declares a variable of that kind."""
 
 _LIBRARY_OF_OPERAND: Final = {
     **LIBRARY_OF_KIND,
@@ -65,13 +65,13 @@ _LEFT_OUT: Final = {"combination": 8, "anything as anything": 8}
 
 @cache
 def idiom_of(name: str, typed: bool = False) -> Template:
-    """Return an idiom's template. If `typed`, a type checker accepts the statements it builds."""
+    """Return an idiom's template. If `typed`, a type checker accepts the resulting statements."""
     return templates.statements(IDIOMS[name][1], typed=typed, newer=name in SPANS)
 
 
 @cache
 def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of an expression from a cache. See `templates.expression`."""
+    """Return the template of an expression, from a cache. See `templates.expression`."""
     return templates.expression(text, typed=typed, newer=newer)
 
 
@@ -214,7 +214,7 @@ def _needs(
     results: Sequence[str],
     libraries: Mapping[str, str] = LIBRARY_OF_KIND,
 ) -> set[str]:
-    """Return a member and the libraries that it or a call of it needs.
+    """Return the names of a member and of the libraries that the member, or a call of it, needs.
 
     `libraries` maps the kinds of its parameters and results to libraries.
     """
@@ -283,7 +283,7 @@ def _expressions(
 ) -> Sequence[Table]:
     """Return the tables of a kind's expressions for each size from 0 to `LARGEST`.
 
-    If `calls` is true, they include library calls. They use nothing in `without`.
+    If `calls` is true, the expressions include library calls. They use nothing in `without`.
     """
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)

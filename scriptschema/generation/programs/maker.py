@@ -139,11 +139,14 @@ class Template:
 
     `fixed` is the number of nodes that the template always has. `weight` is the total weight of its
     holes, which share the other nodes. `heavy` is the minimum number of nodes in those holes that
-    need many. `levels` is the depth of the deepest hole. `needs` has the kinds of variables that
-    must be in scope, and `declares` is the number of variables that it declares. `vararg`, `loop`
-    and `returns` are true if the template must be in a function with `...`, in a loop, or in a
-    function with results of known kinds, respectively. `repeats` is true if it loops or defines a
-    function. `compile` returns a function that builds the nodes.
+    need many. `levels` is the depth of the deepest hole.
+
+    `needs` has the kinds of variables that must be in scope, and `declares` is the number of
+    variables that the template declares. `vararg`, `loop` and `returns` are true if the template
+    must be in a function with `...`, in a loop, or in a function with results of known kinds,
+    respectively. `repeats` is true if the template loops or defines a function.
+
+    `compile` returns a function that builds the nodes.
     """
 
     text: str
@@ -199,7 +202,7 @@ class Idiom:
 
     @property
     def spend(self) -> int:
-        """Return the maximum number of nodes in all holes together, except in wide statements."""
+        """Return the maximum number of nodes in all holes. Wide statements may exceed it."""
         return 6 + 7 * min(self.template.weight, 12)
 
 
@@ -208,20 +211,24 @@ class Tables:
 
     `wrong` is the number of operands and arguments, out of 256, that are wrong on purpose where
     errors are caught. `wrong_unguarded` is the same number for places where errors are not caught.
-    `ends` is the probability, out of 256, that a block ends before its next statement. `typed` is
-    true if a type checker accepts the results. `constants`, `attributes` and `exports` are true if
-    the Luau version has these features. Exports also require the idiom that uses them. `modules` is
-    true if a program may have a module.
+    `ends` is the probability, out of 256, that a block ends before its next statement.
+
+    `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
+    are true if the Luau version has these features. Exports also require the idiom that uses them.
+    `modules` is true if a program may have a module. `combines` is true if a share of each program
+    is reserved for combinations.
 
     `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
     `simplest` has a producer of each kind's simplest expression, which works in any scope.
     `callbacks` has producers of functions that library members call, by result and number of
     parameters. `calls` has the library members that return a kind, and all members for "".
+
     `operations` has the operations to combine with operands in `places`. `fragile` has the
     operations that may fail with some of their values. Both include running sums of the numbers of
-    uses that the operations need. `combines` is true if a share of each program is reserved for
-    combinations. `large` has large idioms, with which a program may begin. `declarations` has, for
-    each kind, an idiom that declares a variable of this kind. `simplest_idiom` fits in any scope.
+    uses that the operations need.
+
+    `large` has large idioms, with which a program may begin. `declarations` has, for each kind, an
+    idiom that declares a variable of this kind. `simplest_idiom` fits in any scope.
     """
 
     wrong: int
@@ -255,7 +262,7 @@ class Tables:
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
         """Return the idioms that fit at this place, and the running sums of their weights.
 
-        If `wide`, only idioms with a block or similar holes are included, if there are any.
+        If `wide` is true and any of the idioms have a block or similar holes, return only those.
         """
         function = maker.scope.function
         # If choices do not fill the tree, use one table, so that choices mean the same everywhere.
@@ -375,7 +382,7 @@ class Maker:
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         """Return an expression of a kind.
 
-        If `risky`, which is for operands and arguments, it is occasionally of another kind.
+        `risky` is for operands and arguments: the expression is then occasionally of another kind.
         """
         if risky and self.wrong():
             kind = self.any_kind()
@@ -389,7 +396,10 @@ class Maker:
         return result
 
     def some(self, kind: str) -> Variable | None:
-        """Return a random variable of a kind in scope, or None. The last is the simplest choice."""
+        """Return a random variable of a kind, or None if none is in scope.
+
+        The variable declared last is the simplest choice.
+        """
         variables = self.scope.by_kind.get(kind)
         if not variables:
             return None
@@ -427,7 +437,7 @@ class Maker:
     def large(self, size: int, room: int) -> list[Stat]:
         """Return the statements of a large idiom, or an empty list.
 
-        Large idioms have more constants, lines or the like than fit in one byte.
+        Large idioms have too many constants, lines or the like to be counted in one byte.
         """
         idioms, cumulative = self.grammar.large
         if not idioms:

@@ -44,7 +44,7 @@ def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
 
 
 def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
-    """Return a statement that does `target //= value`, since the schema lacks that operator."""
+    """Return a statement equivalent to `target //= value`, since the schema lacks that operator."""
     how = "`x = x // y`"
     before: list[m.Stat] = []
     node: Any = target.alternative

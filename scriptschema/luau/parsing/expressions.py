@@ -69,7 +69,7 @@ def read_expressions(r: Reader) -> Reading:
 
 
 def _read_leaf(r: Reader) -> m.Expr | None:
-    """Return the expression at the current token if it is only this token, else None."""
+    """Return the expression at the current token if it consists of this token alone, else None."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
         return None
@@ -273,7 +273,6 @@ def _read_instantiation(r: Reader, function: Any) -> Reading:
 
 
 def _read_table(r: Reader) -> Reading:
-    """Read a table."""
     opening = r.index
     r.advance()
     items = []
@@ -318,7 +317,6 @@ def _read_conditional(r: Reader) -> Reading:
 
 
 def _read_interpolated(r: Reader) -> Reading:
-    """Read an interpolated string."""
     parts: list[m.Expr] = []
     text: list[str] = []  # the pieces of the next part
     while True:

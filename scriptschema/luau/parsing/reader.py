@@ -126,9 +126,9 @@ class Reader:
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.undecided: dict[str, list[tuple[int, Type]]] = {}
-        """Types that consist of a name that is declared somewhere, maybe in another scope: by name,
-        each with the index of its token. A type can be used before its declaration, so each is left
-        unset until the end of its scope."""
+        """Types written as a name that the source declares somewhere, maybe in another scope. The
+        keys are these names, and each type comes with the index of its token. Since a type can be
+        used before its declaration, a type remains unset until a scope with its name ends."""
         self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])
@@ -252,7 +252,7 @@ class Reader:
         return Local(name=self.names.local(name))
 
     def declare_type(self, name: str) -> None:
-        """Bring a type alias or a type function into scope, also before its declaration."""
+        """Bring a type alias or a type function into scope, even before its declaration."""
         self.scopes[-1][1].add(name)
 
     def variable(self, name: str) -> ExprLocal | ExprGlobal:

@@ -296,7 +296,7 @@ def _visit_binary(
 def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:
     """Remove the group around the left operand of a `<` if the operand ends in a type.
 
-    The parentheses are then printed without the group, too. The operand must already be repaired.
+    Even without the group, the parentheses are printed. The operand must already be repaired.
     """
     group = node.left.group
     if group is not None and takes_less(group.expr):
@@ -360,8 +360,8 @@ def _visit_interpolation(
 
 
 _IN_HOLDER: Final = (visit_local, visit_global, _visit_varargs)
-"""Handlers that are called with the message that holds theirs (Expr, ExprPrefix or LValue), because
-they may have to change its alternative."""
+"""Handlers that are called with the Expr, ExprPrefix or LValue around the message that they handle,
+because they may have to change its alternative."""
 
 _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprLocal: visit_local,

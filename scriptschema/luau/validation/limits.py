@@ -30,7 +30,7 @@ def shorten(v: Traversal, node: Message, name: str, room: int, path: Place, rule
 
 
 def may_hold_closure(v: Traversal, path: Place) -> bool:
-    """Count another closure. If the limit forbids it, record a problem and return False."""
+    """Count another closure, or record a problem and return False if the limit forbids it."""
     if v.scope.function.takes_another_closure():
         return True
     v.note(path, "closures", f"the function creates more than {MAX_CLOSURES} functions")

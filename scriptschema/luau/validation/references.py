@@ -18,7 +18,7 @@ RULES: Final = {
 
 
 def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """Check and repair an ExprLocal in its Expr, ExprPrefix or LValue `node`."""
+    """Check and repair the ExprLocal in `node`, which is an Expr, ExprPrefix or LValue."""
     variable = node.alternative.var
     name = v.names.local(variable.name)
     binding = v.scope.locals.get(name)
@@ -49,7 +49,7 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
 
 
 def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
-    """Check and repair an ExprGlobal in its Expr, ExprPrefix or LValue `node`."""
+    """Check and repair the ExprGlobal in `node`, which is an Expr, ExprPrefix or LValue."""
     inner = node.alternative
     visit_name(v, inner.name, (path, "name", None))
     name = v.names.global_(inner.name)

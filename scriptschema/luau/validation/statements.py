@@ -49,7 +49,7 @@ RULES: Final = {
 }
 
 _JUMPS: Final = frozenset(["break_", "continue_", "return_"])
-"""The statements that can only come last in their block."""
+"""The statements that must come last in their block."""
 
 _DECLARE: Final = {
     "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
@@ -147,7 +147,7 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
 
 
 def _do_without_locals(v: Traversal, node: m.Stat, path: Place) -> None:
-    """Replace a declaration by a statement without locals, if the function has too many locals."""
+    """Replace a declaration with a statement without locals, to respect the limit of locals."""
     v.note(path, "locals", "the function already has the maximum number of local variables")
     inner: Any = node.alternative
     match inner:
@@ -340,7 +340,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Set `node` to the alternative of `other`, or unset `node` if it cannot hold that message."""
+    """Set `node` to the alternative of `other`, or unset `node` if it cannot have that one."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

@@ -35,13 +35,13 @@ MAX_DEPTH: Final = 100
 """The maximum depth of a tree that protobuf's runtimes accept."""
 
 DEEPEST: Final = 400
-"""The depth to which a tree is limited if it exceeds `MAX_DEPTH`, far below Luau's own limit of
+"""The depth to which trees deeper than `MAX_DEPTH` are limited. It is far below Luau's own limit of
 1,000."""
 
 Place: TypeAlias = tuple[Any, ...]
-"""The position of a message: the place of the message around it, then the last step of its path, as
-in the arguments of `Path`. The root's place is empty. A place is converted to a Path only when a
-problem is recorded."""
+"""The position of a message: the place of the message around it, followed by the last step of the
+path, as two arguments of `Path`. The root's place is empty. A place is converted to a Path only
+when a problem is recorded."""
 
 Visit: TypeAlias = Callable[..., None]
 """A handler. Its arguments are the Traversal, a message, its path, its depth, and other arguments
@@ -79,7 +79,6 @@ class Problem:
 
 
 def _heights() -> dict[type[Message], int]:
-    """Return the minimum height of a valid message of each kind."""
     heights = dict.fromkeys(m.schema(TODAY).messages.values(), 1)
     changed = True
     while changed:
@@ -132,7 +131,7 @@ def _depth(tree: Message) -> int:
 def filler() -> m.ExprConstantNumber:
     """Return a replacement for a missing expression: 0, since nil would stop programs earlier.
 
-    The number is 0 rather than 1 because a minus before 1 would have to be part of the constant.
+    It is not 1, because a minus before 1 would have to be part of the constant.
     """
     return m.ExprConstantNumber(val=0)
 

@@ -88,7 +88,7 @@ class Compiler:
     def one_of(self, parts: Sequence[Part]) -> Build:
         """Return a function that builds one of the parts.
 
-        Nodes that this part does not use are available to other holes.
+        Nodes that the chosen part does not use are available to other holes.
         """
         total = sum(weight for _, _, weight, _ in parts)
         self.template.heavy += sum(fixed + heavy for _, fixed, _, heavy in parts) // len(parts)

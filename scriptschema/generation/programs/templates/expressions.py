@@ -21,7 +21,7 @@ _FRESH: Final = 1 << 20
 """The first number for FRESH. Smaller numbers need no entry in a function's constant table."""
 
 _CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
-"""Members after which a function's errors are caught. For `coroutine.create`, it is
+"""Members that catch the errors of the functions passed to them. For `coroutine.create`, it is
 `coroutine.resume` that catches them."""
 
 _NOT_RISKY: Final = frozenset(
@@ -130,7 +130,7 @@ def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
 
 @handles(m.ExprUnary)
 def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
-    """Compile a unary operation. A minus before a positive integer constant makes it negative."""
+    """Compile a unary operation. After a minus, positive integer constants become negative."""
     make, op = MAKE[m.ExprUnary], node.op
     compiler.template.fixed += 1
     inner = operand(compiler, node.expr, level + 1)

@@ -54,7 +54,7 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
 
 @handles(m.ExprFunction)
 def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
-    """Compile a function. Its body cannot use `...`, loops or results of enclosing functions."""
+    """Compile a function. Its body cannot use `...`, loops or results of outer functions."""
     template = compiler.template
     template.fixed += 1
     template.repeats = True
@@ -177,7 +177,7 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
 
 
 def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
-    """Return the branches of an `if ONE_OF`, of which each use of the template gets one."""
+    """Return the branches of an `if ONE_OF`. Each use of the template gets one of them."""
     parts = []
     if not (compiler.typed and compiler.custom_global(node.cond) == "UNTYPED"):
         parts.append(compiler.part(lambda: stats(compiler, node.then.body, level)))
@@ -212,7 +212,7 @@ def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
 
 @handles(m.StatLocal)
 def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
-    """Compile a declaration of local variables, which are not yet in scope in their values."""
+    """Compile a declaration of local variables. They are not in scope in their own values."""
     compiler.template.fixed += 1
     write = compiler.write
     lines: list[str] = []
