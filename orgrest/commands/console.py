@@ -122,7 +122,8 @@ def _identity(path: Path) -> object:
 def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
     """Raise OrgrestError for a name that is not an environment in any of the folders.
 
-    If an environment file is broken, no error is raised, since it may define the environment.
+    If an environment file is broken, no error is raised, since that file may define the
+    environment.
     """
     from orgrest.model import OrgrestError
 

@@ -257,7 +257,7 @@ def _is_called(record: Record, name: str) -> bool:
 
 
 def _stored_and_new(name: str, path: Path, record: Record) -> tuple[ShownResponse, ShownResponse]:
-    """Return two versions of the result of a block: the stored one, and one made from a record.
+    """Return two results of a block: the stored one, and one created from a record.
 
     Raises OrgrestError if they cannot be compared.
     """

@@ -160,7 +160,7 @@ def settings_of(command: str, options: Mapping[str, Any], inputs: Inputs) -> Set
 
 
 def client_of(command: str, options: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
-    """Return a factory for clients and the budget of a run, from the options of a command."""
+    """Return a factory for clients, and the budget of a run, from the options of a command."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 

@@ -1,7 +1,8 @@
 """The ways to handle the results for a file: save, print, compare or check them.
 
-`MODES` maps the option that selects a mode to a class. Its method `keep` receives every outcome.
-Its method `end` is called when the run ends, even if it was interrupted.
+`MODES` maps each option that selects a mode to the class for the mode. The method `keep` of this
+class receives every outcome. Its method `end` is called when the run ends, even if the run was
+interrupted.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Loop:
 
 
 class Function(Usage):
-    """A function whose body is being read, with its outer function and innermost loop.
+    """A function around the current position, with its outer function and innermost loop.
 
     `module` is true if it is the main function of the module. A main function does not have an
     `outer`. `depth` is the number of functions that enclose it.

@@ -17,7 +17,7 @@ class Authorization:
     """The credentials of a request: a header, or a parameter of the URL if `query` is true.
 
     An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
-    The caller must choose a prefix, put it before the names of `variables`, and append it to
+    For these, the caller must choose a prefix, put it before each of their names, and append it to
     `value`.
     """
 

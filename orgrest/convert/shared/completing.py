@@ -55,7 +55,7 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return the requests as they would be sent, the failures of other blocks, and all secrets.
+        """Return the requests with variables filled in, other blocks' failures, and all secrets.
 
         A request's key consists of its place and its index among the requests at that place. If
         `complete` is false, each value that is only known during a run is replaced with a name in

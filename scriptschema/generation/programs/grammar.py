@@ -83,7 +83,7 @@ def exports(typed: bool = False) -> Template:
 
 @cache
 def module(typed: bool = False, exports: bool = False) -> Template:
-    """Return the template of the module. If `exports`, the module exports its values."""
+    """Return the template of a program's module. If `exports`, the module exports its values."""
     return templates.statements(MODULE_EXPORTS if exports else MODULE, typed=typed, newer=exports)
 
 

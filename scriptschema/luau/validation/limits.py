@@ -1,4 +1,4 @@
-"""Applies the limits of functions, like Luau's compiler: parts that exceed them are removed.
+"""Applies the limits of Luau's compiler for functions: parts that exceed them are removed.
 
 `Function` counts what a function uses: see `registers.Usage`.
 """

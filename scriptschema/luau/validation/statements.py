@@ -62,7 +62,7 @@ def _visit_block(
 ) -> None:
     """Check and repair the statements in a new scope. Then run the tasks in `after` in that scope.
 
-    `loop` is the repeat loop whose body the block is, if any.
+    If the block is the body of a repeat loop, `loop` is that loop.
     """
     v.scope.open(loop)
     body = node.body

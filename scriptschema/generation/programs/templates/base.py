@@ -305,7 +305,7 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
-    """Compile the use of a variable. The declaring message compiles its declaration."""
+    """Compile the use of a variable. The message that declares it compiles the declaration."""
     compiler.template.fixed += 1
     name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
     return compiler.write.node(Local, [name])
