@@ -81,8 +81,8 @@ class Watched:
 def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
     """Evaluate after each change until Ctrl-C, and return the status of the last run.
 
-    Each time, `once` evaluates and returns the exit status. It adds the files that it reads to the
-    `Watched` object that `named` creates.
+    For each run, `named` creates a `Watched` object. `once` evaluates, adds the files that it reads
+    to this object, and returns the exit status.
     """
     while True:
         watched = named()

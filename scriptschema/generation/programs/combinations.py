@@ -343,8 +343,8 @@ class _Frame:
     ) -> _Operand:
         """Return an operand for a position, preferring rare sources in `able` and rare values.
 
-        `at` is two numbers that describe the operands to the left: the length of the first operand,
-        and the value of the nearest number.
+        `at` is a pair of numbers that describe the operands to the left: the length of the first
+        operand, and the value of the nearest number.
         """
         maker = self.maker
         counts = maker.counts

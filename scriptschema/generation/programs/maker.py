@@ -451,8 +451,8 @@ class Maker:
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         """Return the next statements of a block, or None if the block ends.
 
-        Whether the block ends is chosen before each statement, so that leaving a statement out is a
-        small change.
+        Before each statement, a choice decides whether the block ends. Leaving a statement out is
+        therefore a small change.
         """
         return self.statement(size, room) if self.below(256) >= self.grammar.ends else None
 
