@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""The value to give in place of a file name to use a description in the document's own folder or a
-folder above it."""
+"""A special value instead of a file name: find a description.
+
+The document's folder and the folders above it are searched.
+"""
 NONE = "no"
 """A special value instead of a file name: do not use any description."""
 _STEMS = ("openapi", "swagger", "api")

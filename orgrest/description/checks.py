@@ -1,6 +1,6 @@
 """Compares an exchange with its OpenAPI description: finds problems, and values to validate.
 
-The values are later validated by JSON Schema in a separate process (see `schemas`), because
+The values are validated later, by JSON Schema in a separate process (see `schemas`), because
 matching the patterns of a description can take exponential time. Values that cannot be checked are
 always reported.
 """
@@ -54,7 +54,7 @@ class Part:
 
 @classes.define
 class Findings:
-    """The problems found so far, the values to validate, and why other values are not checked."""
+    """The problems found so far, the values to validate, and reasons why others are not checked."""
 
     problems: list[str] = classes.field(factory=list)
     parts: list[Part] = classes.field(factory=list)
@@ -156,7 +156,7 @@ def _is_within(name: str, known: set[str]) -> bool:
 
 
 def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings) -> None:
-    """Add a parameter's value for validation, or a problem if a required value is missing.
+    """Record a parameter's value for validation, or a problem if a required value is missing.
 
     `value` is a list with the value, or an empty list if the parameter is missing.
     """
@@ -170,7 +170,7 @@ def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings
 def _of_query(
     parameter: Parameter, query_pairs: Pairs, others: set[str]
 ) -> tuple[list[Any], set[str]]:
-    """Return a query parameter's value in a list, which may be empty, and its pairs' names."""
+    """Return a query parameter's value in a list, empty if it is missing, and its pairs' names."""
     value = of_query(parameter, query_pairs, others)
     names = {parameter.name}
     if value is not None:
@@ -189,7 +189,7 @@ def _of_querystring(parameter: Parameter, query: str) -> list[Any]:
 
 
 def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
-    """Return the value of a path, header or cookie parameter in a list, which may be empty."""
+    """Return the value of a path, header or cookie parameter in a list, empty if it is missing."""
     if parameter.where == "path":
         return [of_text(parameter, path[parameter.name])] if parameter.name in path else []
     if parameter.where == "header":
@@ -255,7 +255,7 @@ def _response(operation: Operation, method: str, response: Response, findings: F
 def _body(
     node: Node, headers: Headers, body: bytes | None, findings: Findings, direction: Direction
 ) -> None:
-    """Add the content of a body for validation by the schema described for its media type."""
+    """Record the content of a body for validation by the schema described for its media type."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
     if not findings.found(content, what) or not content.object:

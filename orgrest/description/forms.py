@@ -1,4 +1,4 @@
-"""Parses form bodies into values, by the schema and encoding of each field.
+"""Parses form bodies into values, using the schema and encoding of each field.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.14 and 4.8.15 (encoding); RFC 7578.
 """

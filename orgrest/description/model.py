@@ -74,7 +74,7 @@ class Parameter:
 
 @classes.frozen(eq=False)
 class Operation:
-    """An OpenAPI operation: its method, its path with `{parameters}`, and its description objects.
+    """An OpenAPI operation: its method, its path with `{parameters}`, and its objects.
 
     `node` is its Operation Object, and `item` is the Path Item Object of its path.
     """
@@ -114,7 +114,7 @@ class Operation:
 
     @property
     def body(self) -> Node:
-        """The Request Body Object, or a node without a value if there is no body."""
+        """The Request Body Object. Its value is None if the operation has no body."""
         return self.node.child("requestBody")
 
     def response(self, status: int) -> Node | None:
@@ -186,7 +186,7 @@ class Description:
         return tuple(operations)
 
     unreadable: list[str] = classes.field(factory=list, init=False, repr=False)
-    """The reasons why paths could not be read, complete once `operations` has been computed."""
+    """Reasons why paths could not be read. The list is complete once `operations` is computed."""
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
@@ -270,7 +270,7 @@ class Description:
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
-    """Return the FILE of the last line `# @openapi FILE` above `end` with its span, or None."""
+    """Return FILE and its span in the last line `# @openapi FILE` above `end`, or None."""
     lines = list(_LINE.finditer(text, 0, end))
     return (lines[-1][1], lines[-1].span(1)) if lines else None
 

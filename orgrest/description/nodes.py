@@ -81,9 +81,9 @@ class Documents:
         return node
 
     def _without(self, node: Node, reference: str, why: str) -> Node:
-        """Return an empty node, in place of the target of a reference that cannot be resolved.
+        """Return an empty node to replace the target of a reference that cannot be resolved.
 
-        `why` completes a message that begins with the reference.
+        `why` is the rest of an error message that begins with the reference.
         """
         return Node(None, self, node.file, node.pointer, f"{reference} {why}")
 
@@ -158,8 +158,8 @@ class Documents:
 class Node:
     """A value and its location: a file of `documents`, and a JSON pointer (RFC 6901).
 
-    The pointer is in the form for the fragment of a URI. If there is nothing at the location, the
-    value is None, and `why` is the reason if it is known.
+    The pointer is encoded for the fragment of a URI. If there is nothing at the location, `value`
+    is None, and `why` is the reason if it is known.
     """
 
     value: Any
@@ -220,19 +220,19 @@ class Node:
         return isinstance(self.value, list)
 
     def first_line(self, *names: str) -> str:
-        """Return the first line of text in the first of the fields `names` that is not empty."""
+        """Return the first line of the first non-empty field in `names`, or "" if all are empty."""
         text = next((str(self.object[name]) for name in names if self.object.get(name)), "")
         return text.strip().split("\n")[0][:200]
 
 
 def steps(pointer: str) -> Iterator[str]:
-    """Yield the steps of a JSON pointer (RFC 6901) in the fragment of a URI."""
+    """Yield the decoded steps of a JSON pointer (RFC 6901) from the fragment of a URI."""
     for step in pointer.split("/")[1:]:
         yield unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def escaped(step: str) -> str:
-    """Return a step of a JSON pointer, escaped for the fragment of a URI."""
+    """Return a step of a JSON pointer, encoded for the fragment of a URI."""
     return step.replace("%", "%25").replace("~", "~0").replace("/", "~1")
 
 

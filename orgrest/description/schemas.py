@@ -80,7 +80,7 @@ class Schemas:
         return name
 
     def _closure(self, name: str) -> dict[str, Any] | None:
-        """Return a definition and all others that it refers to, by name, or None if too large."""
+        """Return a definition and all that it refers to, by name, or None if that is too large."""
         closure: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
@@ -134,8 +134,8 @@ class _Translation:
         """Return a schema translated to JSON Schema. Its `hidden` properties become optional.
 
         Annotations and OpenAPI's own keywords are left out. The hidden properties are those that
-        exist only in the other direction, such as read-only properties in a request. A response may
-        not contain any.
+        exist only in the other direction, such as read-only properties in a request. In a response,
+        they are forbidden.
         """
         self.size += 1
         value = node.value
@@ -177,8 +177,8 @@ class _Translation:
     def _hidden_in(self, node: Node) -> frozenset[str]:
         """Return the names of the properties that do not exist in this direction.
 
-        These are the read-only properties for a request, and the write-only properties for a
-        response.
+        For a request, these are the read-only properties. For a response, these are the write-only
+        properties.
         """
         if not node.object.keys() & {"properties", *COMPOSED}:
             return frozenset()

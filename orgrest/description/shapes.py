@@ -27,9 +27,9 @@ def composed(schemas: list[Node]) -> list[Node]:
 
 
 def kinds(schema: Node) -> set[str]:
-    """Return the types that a schema allows, as far as it names or implies them.
+    """Return the types that a schema and the schemas that it is composed of name or imply.
 
-    The schemas that it is composed of are included. An empty set means any type.
+    An empty set means any type.
     """
     names: set[str] = set()
     for inner_schema in composed([schema]):
@@ -50,7 +50,7 @@ def properties(schema: Node) -> dict[str, Node]:
 
 
 def items(schema: Node) -> Node:
-    """Return the schema of a list's items, or a node without a value if it has none."""
+    """Return the schema of a list's items. If it is not defined, the value of the node is None."""
     every = (inner_schema.child("items") for inner_schema in composed([schema]))
     return next((schema for schema in every if schema.object), schema.child("items"))
 

@@ -61,9 +61,9 @@ class _Named(values.RequestNames):
 
 
 class _Definitions(syntax.Definitions):
-    """The definitions in a request file. Parts are parsed only when their names are looked up.
+    """The definitions in a request file. `source` is the text of the whole file.
 
-    `source` is the text of the whole file.
+    A part of the file is parsed only when a name that it defines is looked up.
     """
 
     def __init__(self, text: str, checked: Checked) -> None:
@@ -79,7 +79,7 @@ class _Definitions(syntax.Definitions):
         self.set_by_scripts = frozenset().union(*sets)
 
     def add(self, definition: syntax.Definition) -> None:
-        """Do nothing, because the constructor has already indexed the definitions."""
+        """Do nothing, because the constructor has already indexed all definitions."""
 
     def before(self, name: str, offset: int) -> syntax.Definition | None:
         """Return the last definition of `name` that starts before `offset`, or None."""
@@ -134,9 +134,10 @@ class Checked:
         return document
 
     def text(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return a part's start offset, and the text that the offsets in its parse result refer to.
+        """Return a start offset, and the text that the offsets in a part's parse result refer to.
 
-        The start offset is 0 if the text is the part's own.
+        For a separately parsed part of a request file, these are the offset of the part and the
+        text of the whole file. Otherwise, they are 0 and the part's own text.
         """
         if part.region.restclients is None:
             return 0, part.region.text

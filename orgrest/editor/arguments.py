@@ -38,7 +38,7 @@ def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[s
 
 
 def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int]]:
-    """Yield (text, offset) for each string of header arguments written at a block."""
+    """Yield (text, offset) for each string of header arguments in or above a block's first line."""
     line = document.lines[block.line]
     start = document.offset(block.line)
     if block.kind == "block":

@@ -68,10 +68,13 @@ class _Last:
 
 
 class Sent:
-    """The requests in the text that was sent, indexed by their lines and their outcomes' lines."""
+    """The requests in the text that was sent, by line.
+
+    `requests` maps the line of each request to the request's identity. `starts` maps the line of
+    each outcome to the identities of its requests.
+    """
 
     def __init__(self, analysis: Analysis) -> None:
-        """Index the requests of the text."""
         self.requests: dict[int, _Key] = {}
         self.starts: dict[int, list[_Key]] = {}
         text = Source(analysis.text)
@@ -86,7 +89,6 @@ class LastOutcomes:
     """The outcomes of a document's requests, kept as long as the requests are unchanged."""
 
     def __init__(self) -> None:
-        """Create an object that contains no outcomes."""
         self._known: dict[_Key, _Last] = {}
         self.answered: dict[str, dict[str, str]] = {}
         """For each request name, the paths into its last response, with their descriptions."""

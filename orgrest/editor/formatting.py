@@ -307,7 +307,7 @@ class _Region:
             self._replace(start, len(self._text), "\n")
 
     def _run(self, first: int, end: int, known: set[int]) -> None:
-        """Shorten the blank lines from `first` up to `end` to one line between known lines.
+        """Replace blank lines from `first` up to `end` with one if they are between known lines.
 
         Blank lines at the beginning of a request file are removed.
         """
@@ -322,7 +322,7 @@ class _Region:
     # --------------------------------------------------------------------------------- helpers
 
     def _line(self, offset: int) -> int:
-        """Return the number of the line at an offset, counted from 0."""
+        """Return the number of the line that contains an offset, counted from 0."""
         return bisect_right(self._starts, offset) - 1
 
     def _lines_of(self, span: Span) -> range:

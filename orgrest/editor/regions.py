@@ -39,7 +39,7 @@ V = TypeVar("V")
 class VersionCache(Generic[K, V]):
     """A cache of computed values, which passes from one version of a document to the next.
 
-    Entries that a version does not use are dropped, unless it uses none at all.
+    Entries that a version does not use are dropped, unless that version uses no entries at all.
     """
 
     def __init__(self, before: VersionCache[K, V] | None = None) -> None:
@@ -62,9 +62,9 @@ class VersionCache(Generic[K, V]):
 class LineMap:
     """The text of a region, and the position in the file of each of its lines.
 
-    `lines` contains the start of each line in `text`, and `starts` its start in the file, relative
-    to the start of the region. `removed` contains the number of leading characters that were
-    removed from each line, which is negative if blanks replace part of a tab.
+    `lines` contains the offset in `text` at which each line starts, and `starts` the line's offset
+    in the file, relative to the start of the region. `removed` contains the number of leading
+    characters that were removed from each line. It is negative if blanks replace part of a tab.
     """
 
     text: str
@@ -158,7 +158,7 @@ class Region:
     def source(self) -> Source:
         """The text to parse. For an Org block, it includes the position of each line in the file.
 
-        The other lines are the same as in the file.
+        In a request file, no line differs from the parsed text.
         """
         if self.block is None:
             return Source(self.text, file=self._file)

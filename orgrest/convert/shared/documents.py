@@ -1,7 +1,7 @@
 """Writes a collection as a request file or an Org document.
 
-A body that would be misparsed in the document is written to a separate file beside it. A request
-that cannot be written at all is replaced with a comment and reported.
+A body that would be misparsed in the document is written to a separate file beside the document. A
+request that cannot be written at all is replaced with a comment and reported.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def request_file_of(
 ) -> Written:
     """Return a collection as a request file.
 
-    `bodies` is the folder, beside the document, for the files that hold bodies, or None if no such
-    files can be written. `elsewhere` contains the names of variables that are left out of the
-    document.
+    `bodies` is the name of the folder beside the document for body files, or None if bodies cannot
+    be written to separate files. `elsewhere` contains the names of variables that are left out of
+    the document.
     """
     writer = _Writer(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
@@ -65,7 +65,7 @@ def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[st
 
 
 def _safe_start(text: str) -> str:
-    """Return a document that can be encoded and does not begin with a line of Emacs settings."""
+    """Return `text` without surrogates, and without Emacs settings in its first line."""
     text = whole(text)
     return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 
@@ -99,9 +99,10 @@ class _Writer:
         yield from _restored(around, own)
 
     def _own(self, folder: Folder) -> dict[str, str]:
-        """Return the variables of a folder whose values can be written on one line.
+        """Return a folder's variables that can be written to the document.
 
-        A note is added about each other variable.
+        Add a note about each variable whose value cannot be written. Variables in `elsewhere` are
+        left out without a note.
         """
         own: dict[str, str] = {}
         for name, value in folder.variables:
@@ -214,7 +215,7 @@ class _Writer:
         return path
 
     def _comments(self, description: str, notes: Iterable[Note]) -> list[str]:
-        """Return a description and notes about untranslated parts as comment lines."""
+        """Return comment lines with a description, and with notes about untranslated parts."""
         comments = []
         for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
             shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()

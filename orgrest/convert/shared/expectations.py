@@ -29,7 +29,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONTINUES: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
-"""Matches a word at the beginning of a line that continues the previous line's statement."""
+"""Matches a word that continues the statement on the line above if it begins a line."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
@@ -103,7 +103,7 @@ _REQ: Final = {
 """JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""Matches a declaration of `res` in a script, often in a callback, which hides Bruno's `res`."""
+"""Matches a script's own declaration of `res`, often as a parameter, which hides Bruno's `res`."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -291,7 +291,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return assertions equivalent to `expect(what).chain`, or None if no assertion is."""
+    """Return assertions equivalent to `expect(what).chain`, or None if there are none."""
     subject = subject_of(what, names)
     if subject is None:
         return None
@@ -331,7 +331,7 @@ def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
 
 
 def equality(subject: str, literal: str) -> list[str]:
-    """Return assertions that a subject has the value and the type of a JavaScript literal."""
+    """Return assertions that a subject equals a JavaScript literal in both value and type."""
     assertions = [f"{subject} == {_shown(literal)}"]
     if subject.startswith("body $") and literal[0] not in "\"'n":
         assertions.append(

@@ -1,4 +1,4 @@
-"""The data to export: a document's completed requests, and the variables that remain in them."""
+"""The data to export: a document's requests, and the variables that they refer to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Made = TypeVar("_Made")
 
 @classes.frozen
 class Variable:
-    """A variable that remains in an export. Its `value` is None if it is secret or unknown."""
+    """A variable that exported requests refer to. `value` is None if it is secret or unknown."""
 
     name: str
     value: str | None
@@ -31,7 +31,7 @@ class Variable:
 
 @classes.frozen
 class Basic(Credentials):
-    """A user name and password for Basic authentication (RFC 7617), before encoding.
+    """A user name and password for Basic authentication (RFC 7617).
 
     They are not encoded, because they may contain references to variables.
     """
@@ -64,11 +64,13 @@ Text: TypeAlias = "tuple[str | Variable, ...]"
 class ExportedRequest:
     """A request to export. `place` is its place in the document.
 
-    `kept` maps each marker in the strings of `request` to the corresponding variable. If `follows`
-    is true, redirects are followed. If `keeps_cookies` is true, cookies from responses are stored
-    and sent with later requests. `timeout` is in seconds, or None for the default. `tests` contains
-    the scripts and assertions of the request. `lost` contains notes on parts that no export format
-    can express. `added` contains the names of headers that are not written in the document.
+    - `kept` maps each marker in the strings of `request` to the variable that it represents.
+    - If `follows` is true, redirects are followed.
+    - If `keeps_cookies` is true, cookies from responses are stored and sent with later requests.
+    - `timeout` is in seconds, or None for the default.
+    - `tests` contains the scripts and assertions of the request.
+    - `lost` contains notes about parts that no export format can express.
+    - `added` contains the names, in lower case, of headers that are not written in the document.
     """
 
     name: str
@@ -83,7 +85,7 @@ class ExportedRequest:
     keeps_cookies: bool = True
 
     def told(self, test: Script | Assertion) -> Note:
-        """Return a note about a script or assertion of this request that the export leaves out."""
+        """Return a note that the export leaves out a script or assertion of this request."""
         if isinstance(test, Assertion):
             return Note(self.place, f"?? {test.text.text}")
         early = test.when in ("before", "request")
@@ -109,9 +111,9 @@ class ExportedRequest:
 
 @classes.frozen
 class Export:
-    """A document's requests to export, and the variables that remain in them.
+    """A document's requests to export, and the variables that they refer to.
 
-    `title` is the document's name. `failed` lists the reasons why requests could not be completed.
+    `title` is the document's name. `failed` lists the reasons why requests cannot be exported.
     `secrets` contains strings that must not be shown. `suspects` contains messages about parts of
     the document that look like requests but are not exported.
     """

@@ -95,7 +95,7 @@ class Fields:
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return `value` as a part of this object. Its unread fields are reported, too."""
+        """Return `value` as a part of this object. Its unread fields are reported as well."""
         fields = Fields(value, place)
         self._parts.append(fields)
         return fields

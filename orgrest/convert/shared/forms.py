@@ -29,7 +29,7 @@ def encoded(text: str, safe: str = "") -> str:
 
 
 def encoded_form(text: str, names: Names) -> str:
-    """Return the form-encoded string. The values of variables are encoded when they are sent."""
+    """Return a string encoded for a form. Variables' values are encoded when they are sent."""
     return texts.written(
         re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
         if isinstance(piece, str)

@@ -1,10 +1,10 @@
-"""References to variables that are kept in a completed request.
+"""Determines which references to variables an exported request can keep.
 
-A request is completed twice: once with the values of its variables, and once with a marker in place
-of each value. The two requests are compared part by part. If replacing the markers in a part of the
-second request with the values yields the same part as in the first request, the reference is kept,
-and the value can be inserted later. Otherwise (because the value is encoded, or used in a
-computation), the value replaces the reference, and that is reported. A reference to a secret is
+The variables of a request are filled in twice: once with their values, and once with a marker
+instead of each value. The two results are compared part by part. If replacing the markers in a part
+with the values yields the same part as in the first result, the references in that part are kept,
+and the values can be inserted later. Otherwise (because a value is encoded, or used in a
+computation), the values replace the references, and that is reported. A reference to a secret is
 always kept.
 """
 
@@ -56,7 +56,7 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @classes.define
 class Merged:
-    """A request with references to variables, and notes about parts that have values instead."""
+    """A request with references to variables, and notes about parts where values replaced them."""
 
     request: Request
     notes: list[str] = classes.field(factory=list)
@@ -214,7 +214,7 @@ def holds(value: str, secrets: frozenset[str]) -> bool:
 def table(
     used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
 ) -> dict[tuple[str, str | None], Variable]:
-    """Return a uniquely named variable for each pair (name, value).
+    """Return a variable with a unique name for each (name, value) pair.
 
     If the value contains a secret, the variable has no value.
     """

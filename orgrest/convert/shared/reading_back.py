@@ -1,4 +1,4 @@
-"""Checks that a request in its written form still means the same.
+"""Checks that an imported request keeps its meaning when it is written to a document.
 
 Every written request is parsed with the parser that a run uses. This ensures that text from a
 source cannot become another request, and that no part of a request is lost.
@@ -73,7 +73,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether a request's media type causes its body `text` to be sent differently."""
+    """Return whether the body `text` would be altered on sending because of its media type."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))

@@ -22,7 +22,7 @@ Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 class Inherited:
     """The settings that a request inherits from its folders.
 
-    `before` and `after` are scripts. `behavior` has Postman's protocol settings.
+    `before` and `after` contain scripts. `behavior` contains Postman's protocol settings.
     """
 
     authorization: Authorization | None = None

@@ -21,7 +21,7 @@ _YAML: Final = re.compile(
     r"""^["']?type["']?\s*:\s*["']?\w+\.insomnia\.rest""",
     re.MULTILINE,
 )
-"""Matches a line that occurs in no other importable format than YAML."""
+"""Matches a line that occurs in YAML but in no other format that can be imported."""
 
 
 @classes.define
@@ -64,5 +64,5 @@ class Source:
 
     @property
     def fields(self) -> Fields:
-        """The JSON or YAML object in the text, which records which of its fields were read."""
+        """The JSON or YAML object in the text, as `Fields` that record which of them were read."""
         return Fields(self.value, self.name)

@@ -59,7 +59,7 @@ def plain(text: str) -> str | None:
 
 
 def without_comments(json: str) -> str:
-    """Return JSON text without its comments, which other tools remove before they send it."""
+    """Return JSON text without comments, which other tools do not send."""
     return _JSON_COMMENT.sub(lambda match: match[1] or "", json)
 
 
@@ -72,7 +72,7 @@ def body_of(text: str) -> str | bytes:
 
 
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
-    """Return a string with another tool's `{{name}}`, converted to the notation of request files.
+    """Convert another tool's `{{name}}` in a string to the notation of request files.
 
     `variable` translates the text between double braces. If it returns None, that text and the
     braces stay unchanged. Raises ConversionError like `written`.

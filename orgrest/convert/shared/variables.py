@@ -37,13 +37,13 @@ class Names:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self.unknown: dict[str, None] = {}
-        """Dynamic values of the other tool that orgrest lacks, in order of their first use."""
+        """Dynamic values that the other tool has but orgrest lacks, in order of first use."""
         self.aliases: dict[str, Variable] = {}
         """Maps aliases, which are names that expressions can use, to their variables."""
         self._alias_of: dict[str, str] = {}
 
     def name(self, original: str) -> str:
-        """Return the name, in request files, of the variable that the source calls `original`."""
+        """Return the name in request files of the variable that the source calls `original`."""
         original = original.strip()
         if original not in self._names:
             self._names[original] = self.free(texts.name_of(original))
@@ -86,7 +86,7 @@ class Names:
         return Variable(f"encodeURIComponent({name})")
 
     def definitions(self) -> tuple[tuple[str, str], ...]:
-        """Return the definitions of the aliases as (name, value)."""
+        """Return the definitions of the aliases as (name, value) pairs."""
         return tuple((name, texts.written([of])) for name, of in self.aliases.items())
 
     def text(self, text: str) -> str:

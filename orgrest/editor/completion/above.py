@@ -42,7 +42,7 @@ class Definition:
 
 
 def picked(expression: str) -> str:
-    """Return a description of the value that a capture with `expression` takes from a response."""
+    """Return a description of the value that a capture's `expression` selects from a response."""
     return f"the values that jq {expression.rstrip(BLANKS)} selects from the response"
 
 

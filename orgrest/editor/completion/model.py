@@ -46,10 +46,14 @@ class Context:
     """The context at an offset of a document. `prefix` is its text before the offset.
 
     `span` is the span of the context, including text after the offset (except for a URL). `subject`
-    is what the text belongs to, depending on the kind. For a value or parameter, it is the header.
-    For the value of a header argument, it is that argument. For a file, it is the folder. For a
-    variable, it is the opening (``:`` or ``{{``). For an operator or path, it is the assertion's
-    subject. For an expected value, it is the assertion's subject and path.
+    depends on the kind of context:
+
+    - for a value or parameter of a header: the header;
+    - for the value of a header argument: the argument;
+    - for a file: the folder;
+    - for a variable: the text that begins it (``:`` or ``{{``);
+    - for an operator or path in an assertion: the assertion's subject;
+    - for an expected value: the assertion's subject and path.
     """
 
     kind: Kind

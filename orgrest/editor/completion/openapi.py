@@ -33,10 +33,11 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
-    """Return the OpenAPI descriptions to use at the offset.
+    """Return the OpenAPI descriptions to use at the offset, and whether they were found by search.
 
-    If the document names a description, only that one is used, and the second value is False.
-    Otherwise, the descriptions in the document's folder are used, and the second value is True.
+    If the document names a description, only that description is used, and the second value is
+    False. Otherwise, the descriptions in the document's folder are used, and the second value is
+    True.
     """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
@@ -93,7 +94,7 @@ def _plain(url: str) -> str:
 
 
 def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
-    """Yield the URLs of the operations with this line's method that complete the typed URL."""
+    """Yield URLs that complete the typed URL, from the operations with this line's method."""
     every, is_beside = descriptions(cursor)
     for description in every:
         if not is_beside or _fits(description, here.prefix):

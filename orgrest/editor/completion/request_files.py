@@ -72,7 +72,7 @@ def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
 
 
 def directives(_: Cursor, __: Context) -> Iterator[Offer]:
-    """Yield the directives, with those that prevent a request from being sent last."""
+    """Yield the directives. Those that prevent a request from being sent come last."""
     for rule in DIRECTIVES.values():
         about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.about}"
         insert = f"{rule.name} " if rule.value else rule.name
@@ -132,6 +132,6 @@ def _variable(name: str, value: str, where: str) -> Offer:
 
 
 def _named(cursor: Cursor) -> dict[str, int]:
-    """Return the names of the file's requests, each with the line on which it is given."""
+    """Return the names of the file's requests, each with the number of the line that names it."""
     matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(cursor.code)}
     return dict(zip(matches, cursor.lines(matches.values()), strict=True))

@@ -111,7 +111,10 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var`` value or, if it has none yet, "" and a description of it."""
+    """Return the text of a ``:var`` value, and a description of it if its text is not known yet.
+
+    One of the two is always empty.
+    """
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""
     if isinstance(value, argument_syntax.ValueReference):

@@ -62,7 +62,10 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _properties(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield findings about unknown header arguments in properties for request blocks only."""
+    """Yield findings about unknown header arguments in properties.
+
+    Properties that can also apply to blocks in other languages are not checked.
+    """
     if not analysis.property_texts:
         return
     blocks = [block for block in document.blocks if block.kind == "block"]

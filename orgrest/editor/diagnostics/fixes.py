@@ -1,8 +1,8 @@
 """Quick fixes for the problems of a region. `FIXES` maps the codes of problems to the fixes.
 
-A fix is computed on demand by its function, which gets a `Place`. It returns a title and a change
-of the region's text, or None if there is no fix. `as_edit` converts the change to an edit of the
-file.
+A fix is a function, called on demand, which gets a `Place` and returns a title and a change of the
+region's text, or None if the problem cannot be fixed. `as_edit` converts the change to an edit of
+the file.
 """
 
 from __future__ import annotations

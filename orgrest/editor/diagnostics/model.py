@@ -1,4 +1,4 @@
-"""Diagnostics for editors, and the problems in regions from which they are made."""
+"""The problems found in regions, and the diagnostics that editors show for them."""
 
 from __future__ import annotations
 

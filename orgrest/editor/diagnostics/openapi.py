@@ -72,7 +72,7 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield how a request violates the first description in `about` that it does not satisfy."""
+    """Yield a request's violations of the first description in `about` that it does not meet."""
     for description in about.descriptions:
         reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"

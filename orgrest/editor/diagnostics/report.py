@@ -1,4 +1,4 @@
-"""Runs the checks on a document, and caches the problems found for its next version.
+"""Runs the checks on a document, and caches the problems for the document's next version.
 
 Nothing is sent, and no file contents are read: the checks only test whether files can be read. The
 problems of a part depend on its text, the definitions in other parts, and the settings of its
@@ -77,7 +77,7 @@ class Report:
         self._before = {}
 
     def _outside(self) -> Hashable:
-        """Return everything outside of the document's text that problems depend on."""
+        """Return everything that problems depend on, except for the document's text."""
         analysis = self.analysis
         environment: Hashable = ()
         if not all(part.restclient for part in analysis.parts):
