@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PATIENCE = 5.0
-"""How many seconds to wait for a lock, because another program might never release it."""
+"""The maximum time to wait for a lock, in seconds. Another program might never release it."""
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """The suffixes of request files. Other documents are Org documents."""
 DOCUMENT_SUFFIXES = REQUEST_SUFFIXES | {".org"}
@@ -225,7 +225,7 @@ class File:
         return cls(path, text, encoding, data)
 
     def save(self, text: str) -> bool:
-        """Replace the content of the file with `text`, and return whether this changed the file.
+        """Replace the content of the file with `text`. Return whether the content changed.
 
         Raises FileChangedError if the file has changed since it was read, and FileError if it
         cannot be written. In both cases, the file is left unchanged.
@@ -471,7 +471,7 @@ def _check_writable(target: Path, shown: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder to disk, if the system supports that, so that a rename survives a crash."""
+    """Flush a folder to disk, if the system supports that, so that renames survive a crash."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

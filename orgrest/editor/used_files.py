@@ -1,7 +1,7 @@
 """Caches the files that open documents use. A file is read again only if it has changed.
 
-The files are OpenAPI descriptions and imported request files. A name that is defined in a request
-file has a `Location`. If an imported file is open in the editor, its text there is used.
+The files are OpenAPI descriptions and imported request files. If an imported file is open in the
+editor, its text there is used. A `Location` is where a request file defines a name.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RequestFiles:
 
 
 def of_lines(text: str, name: str, context: Context, files: RequestFiles) -> Imports | None:
-    """Return the imports in `text`, which may be incomplete, or None if it imports nothing."""
+    """Return the imports in `text`, or None if it imports nothing. The text may be incomplete."""
     lines = "\n".join(match[0] for match in _LINES.finditer(text))
     return Imports(read(Source(lines)), name, context, files.read) if lines else None
 

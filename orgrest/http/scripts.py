@@ -26,7 +26,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""The seconds of TIMEOUT that each sleep in a script uses up, to limit the number of sleeps."""
+"""The seconds of TIMEOUT that each sleep in a script uses up, which limits the number of sleeps."""
 VALIDATION_TIMEOUT: Final = 10.0
 """The CPU time that validating a value may take, in seconds."""
 
@@ -56,13 +56,16 @@ class ScriptFile:
 class ScriptInput:
     """The data that a script gets in addition to the request and its response.
 
-    `variables` are the variables of the request, each as JSON or a `ScriptValue`, and `globals_`
-    are the variables of the run. A script can change both. `environment` and `file` (the document's
-    own variables) are read-only. `responses` are the responses to other requests, by the names that
-    httpyac gives them. `iteration` is the number of the current iteration, and `elements` are the
-    list elements used in that iteration. `seed` makes random values reproducible. `name` is the
-    name of the request. `requires` maps each name that the script requires to a path. `files` maps
-    the path of every file that the script can load to the file.
+    - `variables` are the variables of the request, each as JSON or a `ScriptValue`, and `globals_`
+      are the variables of the run. A script can change both.
+    - `environment` and `file` (the document's own variables) are read-only.
+    - `responses` are the responses to other requests, by the names that httpyac gives them.
+    - `iteration` is the number of the current iteration, and `elements` are the list elements used
+      in that iteration.
+    - `seed` makes random values reproducible.
+    - `name` is the name of the request.
+    - `requires` maps each name that the script requires to a path, and `files` maps the path of
+      every file that the script can load to the file.
     """
 
     variables: Mapping[str, Any] = classes.field(factory=dict)
@@ -147,7 +150,7 @@ class Engine:
         return result
 
     def evaluate(self, code: str, script_input: ScriptInput) -> tuple[str, Any]:
-        """Return the text and the value of an expression, which cannot assign to its variables.
+        """Return the text and the value of an expression, which cannot change its variables.
 
         Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
         limit, or has a value without a text.

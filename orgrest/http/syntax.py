@@ -164,12 +164,18 @@ class Directive:
 class Script:
     """JavaScript that runs before a request is sent or after its response has arrived.
 
-    `when` is the moment at which it runs: `before` (before the request is completed), `request`
-    (just before the completed request is sent), `response` (when the response has arrived), `after`
-    (after the `response` scripts), or `end` (last). `host` is the tool whose API the script uses:
-    `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a
-    `file`. `runs` is `own` if the script runs for its own request, `every` if it runs for every
-    request of the document, or `once` if it runs before the first request only.
+    `when` is the moment at which the script runs:
+
+    - `before`: before the variables of the request are filled in;
+    - `request`: just before the request is sent;
+    - `response`: when the response has arrived;
+    - `after`: after the `response` scripts;
+    - `end`: last.
+
+    `host` is the tool whose API the script uses: `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac`
+    (`{{ }}`). `text` is None if the code is in a `file`. `runs` is `own` if the script runs for its
+    own request, `every` if it runs for every request of the document, or `once` if it runs before
+    the first request only.
     """
 
     when: Literal["before", "request", "response", "after", "end"]
@@ -295,11 +301,12 @@ class ParsedRequest:
 class LineState:
     """The parser's state at the end of a text, which determines the meaning of the next line.
 
-    `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
-    ``body`` in a body, and ``quoted`` in a here-document, a script or a multi-line comment. `url`
-    is set if the head above consists only of the URL. `indent` is the number of leading blanks to
-    remove from the lines of a body. `head_after` is set if a comment follows the head above, which
-    ends the head unless a header comes next.
+    - `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
+      ``body`` in a body, and ``quoted`` in a here-document, a script or a multi-line comment.
+    - `url` is set if the head above consists only of the URL.
+    - `indent` is the number of leading blanks to remove from the lines of a body.
+    - `head_after` is set if a comment follows the head above. Such a comment ends the head unless a
+      header comes next.
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"

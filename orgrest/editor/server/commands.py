@@ -110,9 +110,9 @@ async def _request_as_har(
 async def _completed(
     server: Server, document: OpenDocument, line: int
 ) -> list[tuple[Request, Task]]:
-    """Return the completed requests at a line, and the task of each, without sending anything.
+    """Return the requests at a line with their variables filled in, and the task of each.
 
-    Raises JsonRpcException if a request cannot be completed.
+    Nothing is sent. Raises JsonRpcException if the variables of a request cannot be filled in.
     """
     from orgrest.editor.server.background_run import BackgroundRun
 

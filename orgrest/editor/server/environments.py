@@ -1,4 +1,4 @@
-"""The environments chosen in an editor, by the user for a folder or in the client's settings.
+"""The environments chosen in an editor: by the user for a folder, or in the client's settings.
 
 The user's choices are stored in `orgrest/environments.json` in the user's state directory
 (`$XDG_STATE_HOME`, else `~/.local/state`). The file contains an object that maps each folder to the
@@ -27,9 +27,9 @@ _MOST = 1000
 class Choices:
     """The environments that the user has chosen, and the client's `settings` by name.
 
-    There is a setting for each option in `orgrest.options` that has the name of a `setting`.
-    `variables` corresponds to `--var` and overrides all other variables. It can supply values for
-    which most clients cannot prompt. `openapi` is True if OpenAPI descriptions in the folders of
+    Each option in `orgrest.options` that has a `setting` corresponds to the setting of that name.
+    `variables` corresponds to `--var`: it overrides all other variables, and can supply values when
+    the client cannot prompt for them. `openapi` is True if OpenAPI descriptions in the folders of
     documents are used.
     """
 
@@ -66,7 +66,7 @@ class Choices:
             self.rest_client = settings["restClient"]
 
     def of(self, folder: Path) -> tuple[str, ...]:
-        """Return the environments chosen for a folder, by the user or else by the setting."""
+        """Return the environments chosen for a folder by the user, or else in the settings."""
         if self._known is None:
             self._known = _read()
         setting: tuple[str, ...] = self.settings["environments"]

@@ -110,7 +110,7 @@ class _Parts:
 
 
 def _made(analysis: Analysis, kind: str, make: Callable[[ParsedRegion], object]) -> _Parts:
-    """Return the value of `make` for each part. Most values come from the previous version.
+    """Return the values of `make` for all parts. Values for unchanged parts are reused.
 
     An edit usually changes adjacent parts, so the parts above and below stay the same.
     """
@@ -144,7 +144,7 @@ def _texts(
 
 
 def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
-    """Return the number of equal keys at the start, and of other equal keys at the end."""
+    """Return the lengths of the common prefix and the common suffix, which do not overlap."""
     most = min(len(old), len(new))
     top = next(
         (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most
@@ -263,8 +263,8 @@ class _Tokens:
     """The semantic tokens of a part as LSP encodes them, each relative to the previous one.
 
     `first` contains the line (relative to the part) and the column of the first token, and `last`
-    those of the last token. `rest` is the JSON text after the first two numbers, and `count` is the
-    number of all numbers.
+    those of the last token. `rest` is the JSON text after the first two numbers. `count` is the
+    number of all encoded numbers, including these two.
     """
 
     first: tuple[int, int]

@@ -18,7 +18,6 @@ class ScratchFolder:
     """A temporary folder for this server alone, created on first use."""
 
     def __init__(self) -> None:
-        """Create the object but not the folder."""
         self._path: Path | None = None
 
     @property

@@ -67,9 +67,9 @@ class Bodies:
 async def responses(
     document: OpenDocument, version: int, line: int, outcome: Outcome, bodies: Bodies
 ) -> list[dict[str, Any]]:
-    """Return notifications for an outcome: one for each request that it needed, and its own.
+    """Return notifications for the requests that an outcome needed, then one for the outcome.
 
-    `line` (counted from 0) is the line of the request in `version` of the document.
+    `line` (counted from 0) is the line of the outcome's request in `version` of the document.
     """
     folder = document.path.parent if document.path else None
     responses: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body and that reports lack."""
+    """Yield the fields that an editor needs to show a body and that are not in reports."""
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut

@@ -46,7 +46,7 @@ class Responses:
         self._stem = stem + (f"-{number}" if number > 1 else "")
 
     def add(self, result: dict[str, Any], outcome: Outcome) -> None:
-        """Add the responses of an outcome, if any. Later, `show` completes its `result`."""
+        """Add the responses of an outcome, if any. `show` later fills in `result`."""
         if self._server.wants("responses"):
             return
         responses = [

@@ -123,7 +123,6 @@ class _Sending:
         return outcomes
 
     def _sent(self) -> Sent:
-        """Return an index of the requests in the snapshot."""
         text, document = self.snapshot.text, self.document
         analysis = document.analysis
         if analysis is None or analysis.text != text:
@@ -207,7 +206,7 @@ class _Sending:
             server.protocol.notify(METHOD, {"token": self.token, **notification})
 
     async def _put(self, placing: Placing) -> str | None:
-        """Let the client insert a result. If it fails, return the reason, else None."""
+        """Let the client insert a result. Return the reason if that fails, else None."""
         server, document = self.server, self.document
         reason: str | None = None
         for _ in range(TRIES):
@@ -265,9 +264,9 @@ def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 def _block_now(
     document: org.OrgDocument, text: Text, placing: Placing, at: int | None
 ) -> Block | None:
-    """Return the block in which to insert a result, by its current offset `at` or else by name.
+    """Return the block in which to insert a result, found by its offset `at` or else by its name.
 
-    Returns None if the block no longer exists.
+    `at` is the block's current offset. Returns None if the block no longer exists.
     """
     if at is not None:
         offset = text.from_raw(at)

@@ -107,7 +107,7 @@ class Server(ServerOfClient):
         )
 
     def _look_at_importing(self, imported: OpenDocument) -> None:
-        """Check the documents that import this one again."""
+        """Check again all documents that import this one."""
         for document in self._documents.values():
             imports = document.analysis.imports if document.analysis is not None else None
             if imports is None or document is imported:
@@ -195,8 +195,8 @@ class Server(ServerOfClient):
     def look_soon(self, document: OpenDocument, delay: float = DELAY) -> None:
         """Check a document once the user has not typed for `delay` seconds.
 
-        Clients that request diagnostics themselves are not sent any, since they would show them
-        twice.
+        Nothing is sent to clients that request diagnostics themselves, since they would show each
+        diagnostic twice.
         """
         if self.can("text_document", "diagnostic"):
             return

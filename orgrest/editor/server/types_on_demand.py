@@ -1,14 +1,14 @@
 """Creates each lsprotocol type on first use, which halves the server's startup time.
 
 lsprotocol declares 554 classes with `attrs.define`, which generates and compiles methods for each
-of them. It also resolves the annotations of all classes before the first message, although a client
-needs only about a hundred. `load` imports lsprotocol's module with another decorator, which waits
-until a class is instantiated or its fields are read. The import, together with the converter that
-reads messages, takes 0.12 s of CPU time instead of 0.43 s (Python 3.11).
+of them. It also resolves the annotations of all classes before the first message. A client needs
+only about a hundred of these classes. `load` imports lsprotocol's module with another decorator,
+which waits until a class is instantiated or its fields are read. The import, together with the
+converter that reads messages, takes 0.12 s of CPU time instead of 0.43 s (Python 3.11).
 
-The module is executed with a special `__import__`, which provides that decorator as `attrs.define`
-to this module only. If another release of lsprotocol declares its types differently, the import
-creates all of them, as it does without this module.
+lsprotocol's module is executed with a special `__import__`, so only that module gets the other
+decorator as `attrs.define`. If another release of lsprotocol declares its types differently, all of
+them are created during the import, as usual.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _import(name: str, *given: Any, **named: Any) -> Any:
 
 
 class _Fields:
-    """A descriptor in place of a class's fields, which creates the class when it is accessed."""
+    """A descriptor that replaces a class's fields, and creates the class when it is accessed."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         _make_all(owner)

@@ -67,12 +67,13 @@ Judge: TypeAlias = "Callable[[Any, str, Comparison], bool]"
 class Operator:
     """An operator: its name, its operand, and the function that decides whether it holds.
 
-    `expected` describes the operand. It is empty for an operator without an operand. If `required`
-    is set, the operand must be given and must match `form`, a pattern with its description.
-    Otherwise, a missing operand is the empty string. `of` returns the value to be compared, by
-    default the subject's value. `judge` gets that value, the operand and the comparison. `why`
-    describes a failure that the value alone does not explain. If `differs` is set, a failure is
-    shown with a diff of the value and the operand.
+    - `expected` describes the operand, or is empty if the operator has no operand.
+    - If `required` is set, the operand must be given and must match `form`, a pattern with its
+      description. Otherwise, a missing operand is the empty string.
+    - `of` returns the value to be compared, by default the subject's value.
+    - `judge` gets that value, the operand and the comparison.
+    - `why` describes a failure that the value alone does not explain.
+    - If `differs` is set, a failure is shown with a diff of the value and the operand.
     """
 
     name: str

@@ -30,10 +30,13 @@ def _missing(*_: Any) -> Any:
 class Tools:
     """The callbacks that the evaluation of assertions needs. Each may raise OrgrestError.
 
-    `jq` runs a jq program on a string and returns the compact output. `javascript` evaluates an
-    expression. `matches` returns whether a string matches a pattern. `wrong_by_schema` validates a
-    value with the schema in a file and returns the errors, or "" if the value is valid. `prefixes`
-    maps the namespace prefixes in XPaths to namespaces.
+    - `jq` runs a jq program on a string and returns the compact output.
+    - `javascript` evaluates an expression.
+    - `matches` returns whether a string matches a pattern.
+    - `wrong_by_schema` validates a value with the schema in a file and returns the errors, or "" if
+      the value is valid.
+
+    `prefixes` maps the namespace prefixes in XPaths to namespaces.
     """
 
     jq: Callable[[str, str], str] = _missing
@@ -50,13 +53,14 @@ Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 class Subject:
     """A subject of assertions: its name, its path, and the function that returns its value.
 
-    `path` describes the path that may follow the name. If `required` is set, the path must be
-    given. If `parts` is not empty, the path must be one of its keys. `find` returns all matches of
-    a path, and raises OrgrestError if the path is malformed or does not fit the body. The value is
-    the first match. If `several` is set and there are at least two matches, the value is the list
-    of all matches. If `whole` is given, it returns the value of the subject without a path, and
-    `find` is not used. `read` converts the expected value before it is compared. `same` returns
-    whether a value equals the expected value.
+    - `path` describes the path that may follow the name. If `required` is set, the path must be
+      given. If `parts` is not empty, the path must be one of its keys.
+    - `find` returns all matches of a path, and raises OrgrestError if the path is malformed or does
+      not fit the body. The subject's value is the first match. If `several` is set and there are at
+      least two matches, the value is the list of all matches.
+    - `whole`, if given, returns the subject's value when there is no path, instead of `find`.
+    - `read` converts the expected value before it is compared.
+    - `same` returns whether a value equals the expected value.
     """
 
     name: str

@@ -76,8 +76,8 @@ class Message:
 class Visit:
     """A step of a flow: the user signs in on a page, which redirects to a loopback address.
 
-    The result is the loopback address, and the first query parameters sent to it for which
-    `is_answer` returns True.
+    The result is the loopback address, and the query parameters that were sent to it. Parameters
+    for which `is_answer` returns False are ignored.
     """
 
     grant: Grant
@@ -287,7 +287,7 @@ def _issued(grant: Grant, response: Response) -> Token:
 
 
 def secrets_in(response: Response) -> frozenset[str]:
-    """Return the secret values in a response to a flow's request, which must not be shown."""
+    """Return the values in the response to a request of a flow that must not be shown."""
     members = _read(response).items()
     return frozenset(
         value

@@ -55,12 +55,14 @@ _AUTH = compiled(
 class Grant:
     """The parameters of a token request.
 
-    `secret` is the client's secret, and `password` is the resource owner's password. If `basic` is
-    set, the client's secret is sent in a header instead of the body. `more` holds additional
-    parameters for the token endpoint, and `more_to_sign_in` holds those for the authorization or
-    device endpoint. `redirect` is the redirect URI. If it is empty, a free port is used. `issuer`
-    is the name that the server's answers must contain. If there is a refresh token (`refresh`), the
-    user does not have to sign in.
+    - `secret` is the client's secret. If `basic` is set, it is sent in a header, otherwise in the
+      body.
+    - `password` is the resource owner's password.
+    - `more` contains additional parameters for the token endpoint, and `more_to_sign_in` those for
+      the authorization or device endpoint.
+    - `redirect` is the redirect URI. If it is empty, a loopback address with a free port is used.
+    - `issuer` is the name that the server's answers must contain.
+    - `refresh` is a refresh token. If there is one, the user does not have to sign in.
     """
 
     flow: str

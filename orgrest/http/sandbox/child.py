@@ -2,10 +2,10 @@
 
 This module is separate from `children` so that runs without child processes load less code.
 
-The process ends when orgrest ends. On Linux, it ends even if orgrest is killed. It inherits the
-reading end of a pipe that stays empty. Once the writing end is closed, the kernel sends SIGIO,
-which ends the process. The process is registered with the kernel just after it has started. If
-orgrest is killed in between, the process keeps running.
+The child ends when orgrest ends. On Linux, this is true even if orgrest is killed: the child
+inherits the reading end of a pipe that stays empty, and when the writing end is closed, the kernel
+sends SIGIO, which ends the child. This is set up just after the child has started. If orgrest is
+killed before that, the child keeps running.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Running(Protocol):
-    """The interface of a process that works for a thread, which is `works_for`."""
+    """The interface of a process. `works_for` is the thread for which it works."""
 
     works_for: threading.Thread
 

@@ -151,7 +151,7 @@ def _bytes(kind: str, text: str) -> bytes:
 
 
 def _digest(given: str, form: str) -> str:
-    """Return JSON with the digest of data in pieces, or with its HMAC if there is a key."""
+    """Return, as JSON, the digest of data given in pieces, or its HMAC if there is a key."""
     job = json.loads(given)
     try:
         data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
@@ -229,7 +229,7 @@ def _decode(given: str, encoding: str) -> str:
 
 
 def _jsonpath(text: str, path: str) -> str:
-    """Return the match of a JSONPath (RFC 9535), or all matches if there can be several."""
+    """Return the match of a JSONPath (RFC 9535) as JSON, or all matches if there can be several."""
     import jsonpath
 
     try:

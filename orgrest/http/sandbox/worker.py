@@ -79,7 +79,7 @@ def _validate(job: dict[str, Any]) -> str:
 
 
 def _validate_parts(job: dict[str, Any]) -> str:
-    """Validate values with an OpenAPI description, and return the first errors in each value."""
+    """Validate values against an OpenAPI description, and return the first errors in each value."""
     import itertools
 
     import jsonschema

@@ -62,8 +62,9 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Hop:
     """A request with the header lines that were sent, the time it was sent, and its response.
 
-    `started` is a Unix time. `number` is its position among the requests of the run. `response` is
-    None if no response arrived. If the request was then sent again, `error` is the reason.
+    `started` is a Unix time. `number` is the position of this request among the requests of the
+    run. `response` is None if no response arrived. `error` is the reason if the request was sent
+    again because of an error.
     """
 
     request: Request
@@ -99,12 +100,15 @@ class _Sending:
 class Client:
     """A pooled HTTP client for one run, used as a context manager. Threads may share it.
 
-    `ca` is a file or folder of PEM certificates to use instead of the system's (or certifi's, if
-    the system has none). `insecure` disables the verification of certificates. `limit` is the
-    number of bytes of a decoded body that are kept. `budget` limits all requests together. If
-    `allow_private` is set, redirects from public servers to private addresses are followed. `proxy`
-    is the URL of the proxy to use. The default is the environment's proxy. `warnings` must be shown
-    to the user. Raises `OrgrestError` if `ca` cannot be read.
+    - `ca` is a file or folder of PEM certificates to use instead of the system's (or certifi's, if
+      the system has none). Raises `OrgrestError` if it cannot be read.
+    - `insecure` disables the verification of certificates.
+    - `limit` is the number of bytes of a decoded body that are kept.
+    - `budget` limits all requests together.
+    - `allow_private` allows redirects from public servers to private addresses.
+    - `proxy` is the URL of the proxy to use, by default the environment's proxy.
+
+    The attribute `warnings` contains messages that must be shown to the user.
     """
 
     def __init__(

@@ -53,8 +53,8 @@ class _Lines:
 class _Exact:
     """A mixin for connections that sends the exact target and header lines of an exchange.
 
-    urllib3 chooses the connection for a request. The connection gets the current thread's exchange
-    from the client's `Sockets`.
+    urllib3 chooses the connection for a request. The connection gets the exchange of the current
+    thread from the client's `Sockets`.
     """
 
     _used = False

@@ -151,7 +151,8 @@ class Cookies:
     def add(self, cookies: Iterable[Cookie]) -> None:
         """Add cookies. Each replaces the cookie with the same name, scope, path and port.
 
-        It also replaces the cookie from a file, which has no port.
+        Each also replaces the cookie with the same name, scope and path that came from a file and
+        therefore has no port.
         """
         for cookie in cookies:
             identity = (cookie.name, cookie.scope, cookie.path)
@@ -212,9 +213,9 @@ class Cookies:
             self._kept.clear()
 
     def apply_changes(self, stored: Cookies) -> None:
-        """Change `stored`, the cookies of a file, as these have changed since they were read.
+        """Apply all changes since these cookies were read to `stored`, the cookies of a file.
 
-        Like all cookies of a file, the changed cookies get no port there.
+        Changed cookies lose their port, because cookies of a file have no port.
         """
         with self._lock:
             kept = dict(self._kept)

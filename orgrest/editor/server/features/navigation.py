@@ -1,7 +1,7 @@
-"""The LSP requests for navigating in documents. `ROWS` has a handler for each.
+"""The LSP requests for navigating in documents. `ROWS` has a handler for each request.
 
-These requests are links, highlights, selection ranges, hints with values, formatting, and the
-symbols of a workspace's files.
+They ask for links, highlights, selection ranges, inlay hints, formatting, and the symbols of a
+workspace's files.
 """
 
 from __future__ import annotations

@@ -79,7 +79,6 @@ async def _definition(
 
 
 def _location(server: Server, place: Location) -> types.Location:
-    """Return a place in another file as an LSP location."""
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     text = Text(place.file.document.source.text, encoding)
     opened = server.document_at(place.file.path)

@@ -1,4 +1,4 @@
-"""The requests `orgrest/history`, and `orgrest/pasted` for text that is about to be pasted.
+"""The requests `orgrest/history` and `orgrest/pasted` (for text that is about to be pasted).
 
 Their answers contain no secrets. docs/language-server.md describes them.
 """

@@ -30,7 +30,6 @@ class WorkspaceSymbols:
     """A cache of the requests and blocks in a workspace's files. Only changed files are reread."""
 
     def __init__(self) -> None:
-        """Create an empty cache."""
         self._known: dict[Path, tuple[tuple[int, int], list[types.WorkspaceSymbol]]] = {}
 
     def find(
