@@ -6,10 +6,11 @@ CRLF or CR throughout. A mixture counts as LF with stray CRs, as in Emacs. The e
 else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
 
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
-document has not changed since it was read, and renames the file into place. Symbolic links are
-followed. Mode, owner, extended attributes and access control lists are kept. A file with several
-hard links is overwritten in place. This is not atomic, so a complete copy is kept next to it in the
-meantime. If a save is killed, the next save removes its temporary file, but not this copy.
+document has not changed since it was read, and renames the temporary file to the document's name.
+Symbolic links are followed. Mode, owner, extended attributes and access control lists are kept. A
+file with several hard links is overwritten in place. This is not atomic, so a complete copy is kept
+next to it in the meantime. If the process is killed while it saves, the next save removes its
+temporary file, but not this copy.
 """
 
 from __future__ import annotations
@@ -354,9 +355,14 @@ def locked(target: Path, *, seconds: float | None = None, create: bool = False) 
     """Hold a lock on a file or folder, so that simultaneous runs change it one after the other.
 
     If `create` is true, a missing file is created, and a symbolic link is not followed. Nothing is
-    locked if the file does not exist, if the system or its file system has no locks, or if another
-    program holds the lock for more than `seconds` (default: `_PATIENCE`). Saving replaces a locked
-    file, so a run that waited for the lock finds that the file has changed.
+    locked in these cases:
+
+    - The file does not exist.
+    - The system or its file system has no locks.
+    - Another program holds the lock for more than `seconds` (default: `_PATIENCE`).
+
+    Saving replaces a locked file, so a run that waited for the lock finds that the file has
+    changed.
     """
     number: int | None = None
     try:

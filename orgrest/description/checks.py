@@ -170,7 +170,7 @@ def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings
 def _of_query(
     parameter: Parameter, query_pairs: Pairs, others: set[str]
 ) -> tuple[list[Any], set[str]]:
-    """Return a query parameter's value in a list, empty if it is missing, and its pairs' names."""
+    """Return a query parameter's value in a list (empty if missing), and the names of its pairs."""
     value = of_query(parameter, query_pairs, others)
     names = {parameter.name}
     if value is not None:
@@ -189,7 +189,7 @@ def _of_querystring(parameter: Parameter, query: str) -> list[Any]:
 
 
 def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
-    """Return the value of a path, header or cookie parameter in a list, empty if it is missing."""
+    """Return the value of a path, header or cookie parameter in a list (empty if missing)."""
     if parameter.where == "path":
         return [of_text(parameter, path[parameter.name])] if parameter.name in path else []
     if parameter.where == "header":

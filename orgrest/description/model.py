@@ -74,7 +74,7 @@ class Parameter:
 
 @classes.frozen(eq=False)
 class Operation:
-    """An OpenAPI operation: its method, its path with `{parameters}`, and its objects.
+    """An OpenAPI operation: its method, its path with `{parameters}`, and its description objects.
 
     `node` is its Operation Object, and `item` is the Path Item Object of its path.
     """

@@ -53,7 +53,10 @@ class Schemas:
         self._missing: dict[str, str] = {}
 
     def job(self, parts: Iterable[Part]) -> tuple[dict[str, Any], list[str]]:
-        """Return the job that validates `parts`, and a problem for each part that is left out."""
+        """Return a job that validates `parts` in the sandbox, and a list of problems.
+
+        A part whose schema is too large is left out of the job, and a problem is added for it.
+        """
         needed: dict[str, Any] = {}
         listed, wrong = [], []
         with self._lock:

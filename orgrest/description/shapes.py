@@ -27,7 +27,7 @@ def composed(schemas: list[Node]) -> list[Node]:
 
 
 def kinds(schema: Node) -> set[str]:
-    """Return the types that a schema and the schemas that it is composed of name or imply.
+    """Return the types that a schema, or any schema that it is composed of, names or implies.
 
     An empty set means any type.
     """

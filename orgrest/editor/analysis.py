@@ -49,7 +49,7 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
 class _Named(values.RequestNames):
-    """The names of a document's requests, for checks that send nothing."""
+    """The names of a document's requests, for checks that do not send requests."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names

@@ -154,9 +154,9 @@ def _graphql(text: str) -> str | None:
 
 
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
-    """Return the whitespace between two GraphQL tokens.
+    """Return the whitespace between the GraphQL tokens `before` and `this`.
 
-    `before` is the first token. `this` is the second token, which is not a closing bracket.
+    The token `this` is not a closing bracket.
     """
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""

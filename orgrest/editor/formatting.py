@@ -322,7 +322,7 @@ class _Region:
     # --------------------------------------------------------------------------------- helpers
 
     def _line(self, offset: int) -> int:
-        """Return the number of the line that contains an offset, counted from 0."""
+        """Return the number of the line at an offset, counted from 0."""
         return bisect_right(self._starts, offset) - 1
 
     def _lines_of(self, span: Span) -> range:

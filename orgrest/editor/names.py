@@ -94,7 +94,7 @@ class Names:
     """All names in a document and their occurrences, which are searched for on first use."""
 
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
-        """Prepare to search `analysis` for names, which happens on first use.
+        """Prepare to search `analysis` for names. The search itself happens on first use.
 
         The names found in `before`, which belong to an earlier version, are reused.
         """
@@ -307,8 +307,8 @@ class Names:
         """Return the edits that rename all occurrences of a name.
 
         Raises RenameError if `new` is not a valid name or already exists, if the name is not
-        defined in this document, if a script may use it, or if the edits would change the meaning
-        of other text.
+        defined in this document, if a script may use the name, or if the edits would change the
+        meaning of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -365,7 +365,7 @@ class Names:
                     )
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
-        """Raise RenameError if the edits would add references to the new name or remove some."""
+        """Raise RenameError if the edits would add or lose references to the new name."""
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
         moved = after.at(places[0].span.start)

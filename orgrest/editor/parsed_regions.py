@@ -48,10 +48,11 @@ class Fault:
 class Captured:
     """An index of the variable names that the parts of a document capture.
 
-    `first` maps each captured name to the index of the first part that captures it. `lengths` maps
-    the length of a captured name to the index of the first part that captures a name of this
-    length. `everywhere` contains the names that a request file sets, which all of its parts may
-    use. `named` contains the names of the requests in the file and in the files that it imports.
+    - `first` maps each captured name to the index of the first part that captures it.
+    - `lengths` maps the length of a captured name to the index of the first part that captures a
+      name of this length.
+    - `everywhere` contains the names that a request file sets. All of its parts may use them.
+    - `named` contains the names of the requests in the file and in the files that it imports.
     """
 
     def __init__(self) -> None:

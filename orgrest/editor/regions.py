@@ -158,7 +158,7 @@ class Region:
     def source(self) -> Source:
         """The text to parse. For an Org block, it includes the position of each line in the file.
 
-        In a request file, no line differs from the parsed text.
+        The lines of a request file are parsed unchanged.
         """
         if self.block is None:
             return Source(self.text, file=self._file)

@@ -1,7 +1,7 @@
 """Caches the files that open documents use. A file is read again only if it has changed.
 
 The files are OpenAPI descriptions and imported request files. If an imported file is open in the
-editor, its text there is used. A `Location` is where a request file defines a name.
+editor, its text there is used. A `Location` is the place where a request file defines a name.
 """
 
 from __future__ import annotations

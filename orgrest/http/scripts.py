@@ -150,7 +150,7 @@ class Engine:
         return result
 
     def evaluate(self, code: str, script_input: ScriptInput) -> tuple[str, Any]:
-        """Return the text and the value of an expression, which cannot change its variables.
+        """Return the text and the value of an expression, which cannot assign to its variables.
 
         Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
         limit, or has a value without a text.
@@ -169,7 +169,7 @@ class Engine:
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
-        """Return the final answer to a job, after performing the script's waits and requests."""
+        """Perform the waits and requests of a script, and return the final answer to a job."""
         if find_spec("quickjs") is None:
             raise ScriptError(
                 f"scripts require QuickJS, which is not installed: {install_command('quickjs-ng')}"

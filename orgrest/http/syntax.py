@@ -117,11 +117,14 @@ class HeaderVariable:
 class Inclusion:
     """A `< file` line in a body, which is replaced by the content of the file.
 
-    `start` and `end` are indexes in the body's text. For a plain `< file`, the bytes are sent and
-    `encoding` is None. For `<@ file` and `<@latin1 file`, the content is text in `encoding` (UTF-8
-    by default), in which variables are replaced. For httpyac's `gql NAME < file`, the file is a
-    GraphQL document, and `operation` is the name of the operation, or empty if the document
-    determines it. For all other lines, `operation` is None.
+    `start` and `end` are indexes in the body's text.
+
+    - For a plain `< file`, the bytes are sent unchanged, and `encoding` is None.
+    - For `<@ file` and `<@latin1 file`, the content is text in `encoding` (UTF-8 by default), in
+      which variables are replaced.
+    - For httpyac's `gql NAME < file`, the file is a GraphQL document, and `operation` is the name
+      of the operation, or empty if the document determines it. In all other cases, `operation` is
+      None.
     """
 
     start: int

@@ -291,7 +291,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
-    """Return assertions equivalent to `expect(what).chain`, or None if there are none."""
+    """Return the assertions equivalent to `expect(what).chain`, or None."""
     subject = subject_of(what, names)
     if subject is None:
         return None

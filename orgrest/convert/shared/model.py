@@ -56,11 +56,13 @@ Piece: TypeAlias = "str | bytes | Inclusion"
 class Request:
     """An imported request, to be written to a document.
 
-    Each piece of `body` starts on a new line. `definitions` contains variables for this request
-    only. `assertions` contains the strings after `??`, and `titles` maps assertions to their
-    titles. `before` and `after` contain scripts. `place` is the request's place in the source. If
-    `shorthand` is true, the Authorization header is written in the shorthand of request files, from
-    which orgrest computes the header that is sent.
+    - Each piece of `body` starts on a new line.
+    - `definitions` contains variables for this request only.
+    - `assertions` contains the strings after `??`, and `titles` maps assertions to their titles.
+    - `before` and `after` contain scripts.
+    - `place` is the request's place in the source.
+    - If `shorthand` is true, the Authorization header is written in the shorthand of request files,
+      from which orgrest computes the header that is sent.
     """
 
     method: str

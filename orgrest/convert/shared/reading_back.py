@@ -84,7 +84,8 @@ def _transformed(text: str, request: Request) -> bool:
 def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     """Return the part of a request that would be sent differently than intended, and the reason.
 
-    Both are "" if there is no such part. Requests that need variables or files are not checked.
+    Both are "" if everything would be sent as intended. Requests that need variables or files are
+    not checked.
     """
     body = request.body or ()
     if request.shorthand and any(

@@ -64,5 +64,5 @@ class Source:
 
     @property
     def fields(self) -> Fields:
-        """The JSON or YAML object in the text, as `Fields` that record which of them were read."""
+        """The JSON or YAML object in the text, as a `Fields` object, which records what is read."""
         return Fields(self.value, self.name)

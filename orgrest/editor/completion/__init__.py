@@ -45,11 +45,13 @@ def complete(
 ) -> list[Candidate]:
     """Return the candidates for completion at `offset` of `text`, the most likely first.
 
-    `files` returns the names in a folder, whose path is given as written in the document. The names
-    of subfolders end in a slash. `environ` contains the names of environment variables. `settings`
-    returns the variables of the chosen environments, each with its value and source. `imported`
-    returns the names that other files define. `described` returns the OpenAPI description in a file
-    that the document names, and `beside` returns the descriptions in the document's folder.
+    - `files` returns the names in a folder, whose path is given as written in the document. The
+      names of subfolders end in a slash.
+    - `environ` contains the names of environment variables.
+    - `settings` returns the variables of the chosen environments, each with its value and source.
+    - `imported` returns the names that other files define.
+    - `described` returns the OpenAPI description in a file that the document names.
+    - `beside` returns the OpenAPI descriptions in the document's folder.
 
     Raises ValueError if the offset is outside of the text.
     """

@@ -113,7 +113,7 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
     """Return the text of a ``:var`` value, and a description of it if its text is not known yet.
 
-    One of the two is always empty.
+    If the text is not known, it is returned as "". Otherwise, the description is "".
     """
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""

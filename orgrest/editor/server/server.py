@@ -107,7 +107,7 @@ class Server(ServerOfClient):
         )
 
     def _look_at_importing(self, imported: OpenDocument) -> None:
-        """Check again all documents that import this one."""
+        """Recheck all documents that import this one."""
         for document in self._documents.values():
             imports = document.analysis.imports if document.analysis is not None else None
             if imports is None or document is imported:

@@ -12,10 +12,13 @@ assertions, and `judging` uses them to evaluate assertions.
 
 The `??` lines are httpyac's. Sources: httpyac's guide on assertions, and its code. As in httpyac,
 `exists` and `isTrue` require a value that is not empty, zero or false, and the expected value is
-converted to the subject's type. There are three differences. If a line has several operators, the
-first operator counts instead of the last (except for `js`). `!=` is the opposite of `==` even for
-objects. An expected value in double quotes is a string. Subjects and operators that httpyac lacks
-are named as in Hurl, if Hurl has them.
+converted to the subject's type. There are three differences:
+
+- If a line has several operators, the first operator counts instead of the last (except for `js`).
+- `!=` is the opposite of `==` even for objects.
+- An expected value in double quotes is a string.
+
+Subjects and operators that httpyac lacks are named as in Hurl, if Hurl has them.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def _issued(grant: Grant, response: Response) -> Token:
 
 
 def secrets_in(response: Response) -> frozenset[str]:
-    """Return the values in the response to a request of a flow that must not be shown."""
+    """Return the secret values in the response to a flow's request."""
     members = _read(response).items()
     return frozenset(
         value

@@ -21,11 +21,13 @@ from orgrest import classes
 class Rule:
     """A directive: its name, a pattern for its value, and its description.
 
-    If `refused` is not empty, requests with the directive are not sent, and `refused` is the
-    reason. If `informs` is set, the directive only affects the display in another tool, and
-    has no effect in orgrest. If `names` is set, the value is the name of a request and must be
-    given. If `acts` is set, the directive has an effect before the request is sent, which the
-    module of the same name in `orgrest/run/directives` implements.
+    - If `refused` is not empty, requests with the directive are not sent, and `refused` is the
+      reason.
+    - If `informs` is set, the directive only affects the display in another tool, and has no effect
+      in orgrest.
+    - If `names` is set, the value is the name of a request and must be given.
+    - If `acts` is set, the directive has an effect before the request is sent. The module of the
+      same name in `orgrest/run/directives` implements it.
     """
 
     name: str

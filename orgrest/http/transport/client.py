@@ -172,13 +172,15 @@ class Client:
     ) -> Response:
         """Send a request, follow its redirects, and return the response.
 
-        `timeout` limits the whole exchange, and `connect_timeout` limits connecting. Both are in
-        seconds, and neither exceeds the time that the budget has left. A stream (a WebSocket or
-        server-sent events) is read until the timeout, or until the given number of `messages` has
-        arrived. Each message is passed to `on_message` as it arrives. Each exchange (redirects,
-        challenges and the last request) is added to `hops`, in order. `numbers` provides the
-        numbers of the exchanges and is shared by the requests of a run. `proxy` is only used for
-        this request. Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.
+        - `timeout` limits the whole exchange, and `connect_timeout` limits connecting. Both are in
+          seconds, and neither exceeds the time that the budget has left.
+        - A stream (a WebSocket or server-sent events) is read until the timeout, or until the given
+          number of `messages` has arrived. Each message is passed to `on_message` as it arrives.
+        - Each exchange (redirects, challenges and the last request) is added to `hops`, in order.
+          `numbers` provides the numbers of the exchanges and is shared by the requests of a run.
+        - `proxy` is only used for this request.
+
+        Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.
         """
         try:
             limits = self._limits.within(timeout, connect_timeout, self.budget.left())

@@ -213,9 +213,9 @@ class Cookies:
             self._kept.clear()
 
     def apply_changes(self, stored: Cookies) -> None:
-        """Apply all changes since these cookies were read to `stored`, the cookies of a file.
+        """Update `stored`, the cookies of a file, with all changes to these cookies since reading.
 
-        Changed cookies lose their port, because cookies of a file have no port.
+        Changed cookies lose their port there, because cookies of a file have no port.
         """
         with self._lock:
             kept = dict(self._kept)
