@@ -30,8 +30,8 @@ _DATA = compiled(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
 class Listener:
     """Receives the messages of a stream, counts them, and calls `on_message` for each.
 
-    `most` is the maximum number of messages. `limits` applies to the exchange, and to the size of
-    the `body`. `budget` is that of the run.
+    `most` is the maximum number of messages. `limits` are the limits of the exchange, which include
+    the size of the `body`. `budget` is the budget of the run.
     """
 
     most: int
@@ -86,10 +86,10 @@ class Listener:
         return self.why()
 
     def timed_out(self, what: str, error: BaseException | None) -> str:
-        """Return a note that reading messages, called `what`, stopped because of a time limit.
+        """Return a note that a time limit ended the reading of messages.
 
-        The `error` is an OverdueError if the time of the whole exchange was over, rather than the
-        time that the server may be silent.
+        `what` is the kind of message, such as "event". `error` is an OverdueError if the time for
+        the whole exchange was up, rather than the time that the server may be silent.
         """
         if not isinstance(error, OverdueError):
             return (

@@ -29,9 +29,9 @@ TIME_OVER: Final = "the time limit of the run was reached (--max-time)"
 class Limits:
     """The limits of one exchange, including its redirects. Times are in seconds.
 
-    `connect` applies to each connection including TLS, `silence` to pauses between bytes, and
-    `total` to the whole exchange. `body` is the number of bytes of the decoded body that are kept.
-    If `public` is set, only connections to public addresses are allowed.
+    `connect` applies to opening each connection, including the TLS handshake, `silence` to pauses
+    between bytes, and `total` to the whole exchange. At most `body` bytes of the decoded body are
+    kept. If `public` is set, only connections to public addresses are allowed.
     """
 
     connect: float = CONNECT_TIMEOUT
@@ -96,11 +96,11 @@ class Budget:
         *,
         after: Budget | None = None,
     ) -> None:
-        """Allow a number of requests, `size` bytes to receive, and a time in `seconds`.
+        """Allow this many requests, `size` received bytes and, unless None, this many seconds.
 
-        `seconds` is None if there is no time limit. `after` is the earlier budget that a budget for
-        teardowns continues: both share the remaining requests and bytes. The time of the new budget
-        starts when the earlier budget runs out of time or is stopped.
+        `after` is the budget of the run if this is the budget of its teardowns. The two budgets
+        share the remaining requests and bytes. The time of the new budget starts when the earlier
+        budget runs out of time or is stopped.
         """
         self._after = after
         self._seconds = seconds
@@ -132,7 +132,7 @@ class Budget:
         return self._why or self._left.spent
 
     def stop(self, why: str) -> None:
-        """End the run and all waits, for the reason `why`. Later calls have no effect."""
+        """End the run for the reason `why`, and end all waits. Later calls have no effect."""
         if not self._stopped.is_set():
             self._why, self.ended = why, time.monotonic()
             self._stopped.set()
@@ -140,8 +140,7 @@ class Budget:
     def send(self, *, begun: bool = False) -> None:
         """Count a request. Raises BrokenOffError if the run may not send more requests.
 
-        `begun` is true if the request is a repetition, or follows the response to an earlier
-        request.
+        `begun` is true for a request that repeats an earlier one or follows from its response.
         """
         left = self._left
         with left.lock:
@@ -173,8 +172,7 @@ class Budget:
     def wait(self, seconds: float) -> None:
         """Wait for some seconds.
 
-        Raises BrokenOffError if the run ends in the meantime, or if its time is too short for the
-        wait.
+        Raises BrokenOffError if the run ends in the meantime, or if less time than that is left.
         """
         left = self.left()
         if left is not None and seconds > left:

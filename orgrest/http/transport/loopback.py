@@ -1,9 +1,9 @@
 """Waits on a loopback address for the redirect at the end of a login (RFC 8252, section 7.3).
 
 Any page that the user has open can send requests to such an address. Therefore, only one request
-counts: the first GET that has the path and host of the redirect, and the parameters of an answer.
-All other requests are refused and have no effect. The page that is shown reveals nothing about the
-parameters.
+counts: the first GET that has the path and host of the redirect, and the parameters of a response
+to this login. All other requests are refused and have no effect. The page that the browser shows
+reveals nothing about the parameters.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Loopback:
     """Listens for the redirect at the end of a login, from its creation until it is closed.
 
     `uri` is the address that the browser is redirected to. `read` parses a query. `accepts` returns
-    whether the parameters are an answer to this login. This is checked because other programs may
-    also call the address.
+    whether the parameters are a response to this login, since other programs may also call the
+    address.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Loopback:
         read: Callable[[str], Mapping[str, str] | None],
         accepts: Callable[[Mapping[str, str]], bool],
     ) -> None:
-        """Listen for a redirect to a URI, by default on a free port.
+        """Listen on the address in the URI `redirect`, or on DEFAULT if the URI is empty.
 
-        A URI without a port also uses a free port. Raises TransportError if it is impossible to
+        Without a port in the URI, a free port is used. Raises TransportError if it is impossible to
         listen on the port, for example because it is in use.
         """
         url = urlsplit(redirect or DEFAULT)
@@ -107,7 +107,7 @@ class Loopback:
             server.server_close()
 
     def wait(self, seconds: float, pause: Callable[[float], None]) -> Mapping[str, str] | None:
-        """Return the parameters of the answer, or None if none arrives within `seconds`.
+        """Return the parameters of the response, or None if it does not arrive within `seconds`.
 
         `pause` waits for the given number of seconds, and may raise an exception to end the wait
         early.
@@ -124,7 +124,7 @@ class Loopback:
     def called(self, target: str, host: str | None) -> _Reply:
         """Return the page to show for a request to this address.
 
-        If the request is the first answer to the login, the reply contains its parameters.
+        If the request contains the first response to the login, the reply has its parameters.
         """
         called = urlsplit(target)
         if called.path != self._path or called.netloc or host != self._host:
@@ -144,7 +144,7 @@ class Loopback:
         return _Reply(200, "Back to orgrest", text, parameters)
 
     def keep(self, answer: Mapping[str, str]) -> None:
-        """Make the answer available to `wait`. This is called after the page has been sent."""
+        """Pass the parameters to `wait`. This is called after the page has been sent."""
         self._answers.put(answer)
 
 

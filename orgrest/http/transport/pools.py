@@ -74,9 +74,9 @@ class Pools:
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
         """Return the pool for a URL's origin, and whether a proxy forwards its requests.
 
-        Connections use the client certificate `certificate`. They use the proxy `given`, or else
-        the environment's proxy. Raises `TransportError` for an invalid proxy, and for a certificate
-        that cannot be loaded.
+        Connections use the client certificate `certificate`, and the proxy `given` or else the
+        environment's proxy. Raises `TransportError` if the proxy is invalid, or if the certificate
+        cannot be loaded.
         """
         certificate = certificate if url.scheme == "https" else None
         with self._lock:
@@ -245,7 +245,7 @@ def proxy_for(url: Url, given: str | None) -> str | None:
 
 
 def _is_listed(url: Url, listed: str) -> bool:
-    """Return whether a list contains a host, its parent domain or its network, or is just `*`."""
+    """Return whether a list names a host, one of its parent domains or its network, or is `*`."""
     names = re.split(r"[\s,]+", listed.strip().lower())
     if names == ["*"]:
         return True

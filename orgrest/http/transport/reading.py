@@ -51,10 +51,10 @@ class Opening:
 class ConnectionExchange:
     """One request on a connection: its inputs, and the data that the connection records about it.
 
-    `target` and `lines` are sent. Reading the response fails at the `deadline`, and after `budget`
-    bytes. If `last` is set, the connection is closed after the response. If `public` is set, only
-    connections to public addresses are allowed. `peer` is the server's address, or "" if a proxy is
-    used.
+    `target` and `lines` are sent. Reading the response fails at the `deadline`, and after more than
+    `budget` bytes. If `last` is set, the connection is closed after the response. If `public` is
+    set, only connections to public addresses are allowed. `peer` is the server's address, or "" if
+    a proxy is used.
     """
 
     lines: Headers
@@ -73,7 +73,7 @@ class ConnectionExchange:
 
 
 class _LimitedReader(io.RawIOBase):
-    """Reads from a socket until a deadline and up to a number of bytes."""
+    """Reads from a socket until a deadline, and at most a maximum number of bytes."""
 
     def __init__(
         self, raw: io.RawIOBase, sock: socket.socket, exchange: ConnectionExchange
@@ -114,10 +114,10 @@ class _LimitedReader(io.RawIOBase):
 
 
 class _CheckedReader(io.BufferedReader):
-    """A buffered reader that checks the lines of headers, which http.client's parser does not do.
+    """A buffered reader that checks header lines, since http.client's parser does not check them.
 
-    That parser ignores a malformed line, and sometimes all lines below it. `spaced` is whether
-    whitespace between the name of a header and the colon was removed.
+    That parser ignores a malformed line, and sometimes all lines below it. `spaced` is true if
+    whitespace was removed between a header's name and the colon.
     """
 
     in_header = True
@@ -125,7 +125,7 @@ class _CheckedReader(io.BufferedReader):
     _above = 0  # the number of lines above in the same header, including the status line
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Return the next line. Raises TransportError for a malformed line of a header."""
+        """Return the next line. Raises TransportError if it is a malformed header line."""
         line = super().readline(size)
         if self.in_header:
             too_long = len(line) == size  # http.client raises an error
@@ -143,7 +143,7 @@ class _CheckedReader(io.BufferedReader):
 def _check_other_line(line: bytes, *, first: bool) -> None:
     """Raise TransportError unless a line that begins no header continues the header above it.
 
-    `first` is whether it directly follows the status line.
+    `first` is true if the line directly follows the status line.
     """
     if _FOLDED.fullmatch(line) and not first:
         return
@@ -157,9 +157,9 @@ def _check_other_line(line: bytes, *, first: bool) -> None:
 
 
 class HttpResponse(http.client.HTTPResponse):
-    """An http.client response that is read within limits. Interim responses (1xx) are skipped.
+    """An http.client response that skips interim responses (1xx) and is read within limits.
 
-    `codings` are its transfer codings other than chunked. `spaced` is whether a header had
+    `codings` are its transfer codings other than chunked. `spaced` is true if a header had
     whitespace before its colon.
     """
 
@@ -194,7 +194,10 @@ class HttpResponse(http.client.HTTPResponse):
             self.will_close = True
 
     def _read_codings(self) -> None:
-        """Recognize chunks below other codings, and in folded lines (RFC 9112, section 6.3)."""
+        """Read Transfer-Encoding, even if it is folded, or combines `chunked` with other codings.
+
+        Source: RFC 9112, section 6.3.
+        """
         value = ",".join(self.headers.get_all("Transfer-Encoding", ()))
         codings = [coding.strip().lower() for coding in value.split(",")]
         codings = [coding for coding in codings if coding not in ("", "identity")]
@@ -267,13 +270,13 @@ def read(
 def header_lines(response: http.client.HTTPResponse) -> Headers:
     """Return the header lines of a response as (name, value) pairs.
 
-    `headers.items` would be slower: it looks for a charset in each line.
+    `headers.items` would be slower because it looks for a charset in each line.
     """
     return tuple((header_text(n), header_text(v)) for n, v in response.headers.raw_items())
 
 
 def header_text(latin: str) -> str:
-    """Return header text decoded as UTF-8, undoing the Latin-1 decoding of http.client.
+    """Return the text of a header decoded as UTF-8 instead of http.client's Latin-1.
 
     Bytes that are not UTF-8 become lone surrogates.
     """

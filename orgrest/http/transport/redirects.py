@@ -2,13 +2,12 @@
 
 Within an origin (scheme, host and port), everything is sent again. Another origin does not get
 credentials or a client certificate. It gets only the headers in an allow-list, since any other
-header may contain a credential (`X-Api-Key`). The parts of a request that contain a secret are
-recorded when the request is completed (`Request.held`), and its bytes are searched as well. If one
-of the user's secrets may not be sent to an origin, no part of a request that contains the secret is
-sent there.
+header may contain a credential (`X-Api-Key`). `Request.held` records which parts of a request
+contain a secret, and its bytes are also searched for secrets. If one of the user's secrets may not
+be sent to an origin, no part of a request that contains the secret is sent there.
 
-A public server that redirects to a private address (`http://169.254.169.254/`, a router, a service
-on loopback) would make the client send requests that this server cannot send itself (SSRF).
+By redirecting to a private address (`http://169.254.169.254/`, a router, a service on loopback), a
+public server could make the client send requests that the server cannot send itself (SSRF).
 Therefore an address counts as private unless it is known to be public. Sources: IANA's
 special-purpose address registries for IPv4 and IPv6, as of RFC 9637; RFC 6052 (NAT64), RFC 3056
 (6to4), RFC 5214 (ISATAP).
@@ -102,7 +101,7 @@ def _may_go(request: Request, url: Url) -> bool:
 
 
 def _is_in(url: str, secrets: Iterable[str]) -> bool:
-    """Return whether a URL contains a secret, even percent-encoded, in hexadecimal or Base64."""
+    """Return whether a URL contains a secret: as it is, percent-encoded, in hex or in Base64."""
     plain = unquote(url)
     low, words = plain.lower(), plain.replace("-", "+").replace("_", "/")
     for secret in secrets:
@@ -128,10 +127,10 @@ def _is_in(url: str, secrets: Iterable[str]) -> bool:
 def redirected(
     request: Request, response: Response, location: str
 ) -> tuple[Request, tuple[str, ...]]:
-    """Return the request that follows a redirect, and the names of the headers left out.
+    """Return the request that follows a redirect, and the names of the headers it leaves out.
 
-    Raises `TransportError` for an invalid location, and for another origin if the body, the method
-    or the URL contains a secret.
+    Raises `TransportError` if the location is invalid, or if it has another origin and the body,
+    the method or the URL contains a secret.
     """
     old = parse_url(request.url)
     try:
@@ -245,7 +244,6 @@ class PrivateAddressError(TransportError):
     """Raised if a public server redirects to a private address."""
 
     def __init__(self, host: str, address: str) -> None:
-        """Create the error for a host and its address."""
         where = host if host == address else f"{host} ({address})"
         super().__init__(
             f"a public server redirects to a private address, {where}: not followed (use "
@@ -275,7 +273,7 @@ def is_public(address: str) -> bool:
 
 
 def literal(host: str) -> str | None:
-    """Return the address of a URL's host, or None if finding it requires a DNS lookup."""
+    """Return the IP address of a URL's host, or None if only a DNS lookup can find it."""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return "127.0.0.1"
@@ -287,7 +285,7 @@ def literal(host: str) -> str | None:
 
 
 def check_public(host: str) -> None:
-    """Raise PrivateAddressError if a URL's host is a private address, without a DNS lookup."""
+    """Raise PrivateAddressError if a URL's host is a private address. Does no DNS lookup."""
     address = literal(host)
     if address is not None and not is_public(address):
         raise PrivateAddressError(host, address)
@@ -296,8 +294,8 @@ def check_public(host: str) -> None:
 def was_public(host: str, peer: str) -> bool:
     """Return whether the server at the other end of a connection is public.
 
-    `host` is the host of the URL, and `peer` the address of the server. If `peer` is empty, because
-    a proxy was used, a host name counts as public.
+    `host` is the host of the URL, and `peer` the address of the server, or "" if a proxy was used.
+    In that case, a host name counts as public.
     """
     address = literal(host) or peer
     return not address or is_public(address)

@@ -154,7 +154,7 @@ def _talk(
     start: float,
     listener: Listener,
 ) -> str | None:
-    """Exchange messages with the server, and return why reading stopped early, or None."""
+    """Exchange messages with the server. Returns why reading stopped early, or None."""
     from websockets.exceptions import ConnectionClosed
 
     def receive() -> None:
@@ -199,7 +199,7 @@ def _talk(
 def _closed(error: Any, limit: int) -> str | None:
     """Return a warning if the server closed the connection with an error, or else None.
 
-    Raises `TransportError` if the server sent an invalid frame, or if there was no close frame.
+    Raises `TransportError` if the server sent an invalid frame or no close frame.
     """
     frame, sent, context = error.rcvd, error.sent, error.__context__
     if sent is not None and sent != frame and sent.code in _INVALID_FRAME:
@@ -247,7 +247,7 @@ def _response(
 
 
 class ThreadSafeSocket:
-    """A connected socket whose calls are serialized, and which waits for the peer between calls.
+    """A connected socket that makes one call at a time, and waits for the peer between calls.
 
     The package `websockets` reads from a socket in one thread and writes to it in another. This has
     two problems with TLS. First, OpenSSL allows only one call at a time per connection: a request
@@ -301,7 +301,7 @@ class ThreadSafeSocket:
             self.socket.close()
 
     def _retried(self, call: Callable[[], _T], ready: int, deadline: float | None) -> _T:
-        """Repeat a call until it succeeds, and wait between calls until the socket is ready."""
+        """Repeat a call until it succeeds, waiting in between until the socket is ready."""
         while True:
             try:
                 with self._lock:

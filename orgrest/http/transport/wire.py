@@ -27,7 +27,7 @@ _TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SHORTEST_PART = 6  # minimum length of a part that may be a secret
 _WITHOUT_LENGTH = frozenset({"GET", "HEAD", "DELETE", "TRACE", "OPTIONS", "CONNECT"})
-"""With all other methods, urllib3 sends a Content-Length even if there is no body."""
+"""Methods for which urllib3 sends no Content-Length if there is no body."""
 _SECURE = {"wss": "https", "ws": "http"}
 EVENTS: Final = "text/event-stream"
 """The media type of server-sent events."""
@@ -43,8 +43,8 @@ _CODINGS: Final = {
 class Url:
     """A parsed URL.
 
-    `target` is percent-encoded, and `userinfo` is as written. The target of `http://host*` is `*`,
-    which refers to the whole server (RFC 9112, section 3.2.4).
+    `target` is percent-encoded, but `userinfo` is not. The target of `http://host*` is `*`, which
+    refers to the whole server (RFC 9112, section 3.2.4).
     """
 
     scheme: str
@@ -55,7 +55,7 @@ class Url:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """The origin: scheme, host and port."""
+        """The scheme, host and port."""
         return self.scheme, self.host, self.port
 
     @property
@@ -151,7 +151,7 @@ def _is_installed(package: str) -> bool:
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
-    """Return the header lines that are sent: defaults that are not overridden, then the user's.
+    """Return the header lines as they are sent: the request's own, and defaults for others.
 
     Raises `TransportError` for a URL, header name or value that cannot be sent.
     """
@@ -167,7 +167,7 @@ def authorized(request: Request, url: Url) -> Request:
 
 
 def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
-    """Return the header lines that are sent for a request, whose URL is already parsed.
+    """Return the header lines that are sent for a request, given its parsed URL.
 
     Raises `TransportError` for a method, header name or value that cannot be sent.
     """

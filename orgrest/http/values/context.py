@@ -1,7 +1,7 @@
 """The data from which a request's variables get their values: options, captures, files, responses.
 
-The context only holds data and never sends anything: if the run has to provide a value first, a
-`NeededError` is raised.
+The context never sends anything: if a value requires a request, a token or the like, it raises a
+`NeededError` so that the run gets the value first.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Inputs:
     below the folders in `allow_read` are read. `env` looks up names in `environ` first, then in
     `env_file`. `netrc` is the path of the netrc file. `overrides` are variables that take
     precedence over all others. `remembered` are the captures of earlier runs, which have the lowest
-    precedence, and `secrets` are the secrets of those runs, which the captures may contain.
-    `environments` are the names of the selected environments. `editor_settings` are the settings of
-    VS Code REST Client that an editor provides, by name. `seed` makes dynamic values reproducible.
+    precedence. These captures may contain `secrets`, the secrets of those runs. `environments` are
+    the names of the selected environments. `editor_settings` are the settings of VS Code REST
+    Client that an editor provides, by name. `seed` makes dynamic values reproducible.
     """
 
     directory: Path = classes.field(factory=Path)
@@ -90,7 +90,7 @@ class Inputs:
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
         """Return inputs with the environment variables and netrc file of the current user.
 
-        `given` are the other inputs.
+        `given` are the values of other fields.
         """
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         netrc = path if path.is_file() else None
@@ -110,7 +110,7 @@ class RequestNeededError(NeededError):
     """Raised if another request has to be sent first.
 
     `key` is the identity of that request, and `variables` are the variables to send it with. If
-    `again` is set, it is sent even if it was sent before.
+    `again` is set, the request is sent even if it was sent before.
     """
 
     def __init__(
@@ -136,8 +136,8 @@ class TokenNeededError(NeededError):
 class Captured:
     """A captured variable's value, and the position of the request that captured it.
 
-    `source` is None for captures of an earlier run. `made` is the value that a script assigned. If
-    the value has no text, `value` is None.
+    `source` is None for captures of an earlier run. `made` is the value if a script assigned it.
+    `value` is None if that value has no text.
     """
 
     value: str | None
@@ -160,8 +160,8 @@ class RequestNames:
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
         """Return the keys of the requests that a name in the request `using` may refer to.
 
-        If the name is that of `using` itself, `using` comes first, so that its own response is used
-        as soon as there is one. Another request with that name comes next.
+        If `using` itself has the name, its key comes first, so that its own response is used as
+        soon as there is one. The key of another request with that name comes next.
         """
         del name, using
         return ()
@@ -174,7 +174,7 @@ class RequestNames:
 
 @classes.define(eq=False)
 class Answers:
-    """The exchanges of requests and the errors of failed requests, by the requests' identity.
+    """The exchanges of requests, and the errors of failed requests, by the keys of the requests.
 
     `last` is the latest exchange. `unmet` contains the reasons why requests that are currently
     needed were not sent.
@@ -242,7 +242,7 @@ class Context:
         literal: Mapping[str, str] | None = None,
         directory: Path | None = None,
     ) -> Context:
-        """Return the context of a block, with its `:var` values, and its own folder if any."""
+        """Return the context of a block, with its `:var` values and, if any, its own folder."""
         inner = copy(self)
         inner.values = values or {}
         inner.literal = literal or {}
@@ -276,7 +276,7 @@ class Context:
 
     @property
     def lengths(self) -> set[int]:
-        """The lengths of the names of all variables defined outside the request's own text."""
+        """The lengths of the names of all variables defined outside of the request's text."""
         outside = (self.inputs.overrides, self.captures, self.values, self.literal)
         return {len(name) for names in outside for name in names}
 
@@ -312,7 +312,7 @@ class Context:
         return self.secrets.add(override) if hidden else override
 
     def dynamic(self, text: str) -> str | None:
-        """Return the value of `{{$...}}`, or None if only a run provides it.
+        """Return the value of `{{$...}}`, or None if it is known only in a run.
 
         Raises `OrgrestError` if there is no such dynamic value, or if it cannot be computed.
         """
@@ -343,9 +343,9 @@ class Context:
     ) -> str | None:
         """Return the access token (or the ID token if `kind` is `idToken`), or None in a dry run.
 
-        `secrets` are the secrets in the grant, which the token does not contain. `url` is the URL
-        of the request, or None if it is not known yet. Raises `TokenNeededError` if the run has to
-        get the token first, and `OrgrestError` if getting it failed or there is no ID token.
+        `secrets` are the secrets in the grant. The token does not contain them. `url` is the URL of
+        the request, or None if it is not known yet. Raises `TokenNeededError` if the run has to get
+        the token first, and `OrgrestError` if getting it failed or there is no ID token.
         """
         for secret in grant.secrets:
             self.secrets.add(secret)
@@ -367,8 +367,7 @@ class Context:
     def readable(self, code: str) -> frozenset[Secret]:
         """Return the secrets that a script can read.
 
-        If `code` does not name the variable that contains a secret, the secret is marked as only
-        `possible`.
+        A secret is marked as `possible` unless `code` names the variable that contains it.
         """
         words = set(re.findall(r"[\w$-]+", code))
         values = [(name, capture.value or "") for name, capture in dict(self.captures).items()]

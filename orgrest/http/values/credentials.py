@@ -26,12 +26,12 @@ _SSL = "SSLConfiguration"
 class Credentials:
     """The credentials of a request, from its headers and from settings near its document.
 
-    All of them become secrets of the document. `to_compute` are credentials whose header can only
-    be computed when the request is sent. `secrets` are the secrets in that header.
+    All credentials become secrets of the document. The header for the credentials `to_compute` can
+    only be computed when the request is sent, and contains `secrets`.
     """
 
     def __init__(self, values: Values) -> None:
-        """Prepare to read a request's credentials, looking up its variables in `values`."""
+        """Prepare to read a request's credentials, whose variables are looked up in `values`."""
         self.to_compute: Computed | None = None
         self.secrets: frozenset[Secret] = frozenset()
         self._certificate: ClientCertificate | None = None
@@ -114,7 +114,7 @@ class Credentials:
         return certificate, setting.file.parent
 
     def _lookup(self, offset: int, texts: list[str]) -> Callable[[str], str | None]:
-        """Return a function that looks up variables for `offset` and adds the values to `texts`."""
+        """Return a function that looks up a variable and adds its value to `texts`."""
         values = self._values
 
         def value(name: str) -> str | None:

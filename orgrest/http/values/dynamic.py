@@ -74,7 +74,7 @@ class DynamicContext:
 class Dynamic:
     """A dynamic value: its usage, its description, and the pattern and function that compute it.
 
-    If `secret` is set, its result is never shown.
+    If `secret` is set, the value is never shown.
     """
 
     usage: str
@@ -92,7 +92,7 @@ class Dynamic:
 def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
     """Return the value of `{{text}}`, and whether it is secret.
 
-    `text` begins with `$`. In a dry run, values that only a run provides are None. Raises
+    `text` begins with `$`. In a dry run, a value that is known only in a run is None. Raises
     OrgrestError if there is no such dynamic value, or if its arguments are invalid.
     """
     row = find(text)
@@ -103,7 +103,7 @@ def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
 
 
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
-    """Return the dynamic value that a string uses, and the match of its pattern.
+    """Return the dynamic value that a string refers to, and the match of its pattern.
 
     If there is no such value, or if its arguments are invalid, the reason is returned instead.
     """
@@ -302,7 +302,6 @@ def _named(match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _environ(match: re.Match[str], around: DynamicContext) -> str:
-    """Return the value of an environment variable."""
     name = _named(match, around)
     content = around.environ(name)
     if content is None:

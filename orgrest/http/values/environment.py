@@ -26,10 +26,11 @@ class Environment:
         environ: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Search `folder` and its parents for files on first use, and add secrets to `secrets`.
+        """Look for files in `folder` and its parents on first use.
 
-        `environ` contains environment variables, which are used to locate the user's secrets for
-        .NET projects. `settings` are the settings of VS Code REST Client that an editor provides.
+        Secrets in these files are added to `secrets`. `environ` contains environment variables,
+        which are used to locate the user's secrets for .NET projects. `settings` are the settings
+        of VS Code REST Client that an editor provides.
         """
         self._of_editor = settings
         self._environ = environ or {}
@@ -72,7 +73,7 @@ class Environment:
         return setting
 
     def readable(self, name: str) -> Setting | None:
-        """Return the variable with this name in the files that can be read, or None.
+        """Return the variable with this name, or None if it is missing, null or in a broken file.
 
         Raises `OrgrestError` for an unknown environment.
         """
@@ -85,7 +86,7 @@ class Environment:
             raise
 
     def _is_certain(self, name: str, setting: Setting | None) -> bool:
-        """Return whether `setting` is certain: no unreadable file could have overridden it."""
+        """Return whether no unreadable file could have overridden `setting`."""
         from orgrest.http.values.environments import SHARED
 
         if setting is None or setting.file not in self.every.certain:
@@ -121,8 +122,8 @@ class Environment:
         """Return the variables of the selected environments as JSON.
 
         The result is {} if no environment is selected. Variables that are null, or whose provider
-        does not return a value, are left out. Raises `OrgrestError` for an unknown environment, and
-        for a broken file that might define another value.
+        does not return a value, are left out. Raises `OrgrestError` if an environment is unknown,
+        or if a broken file might define another value.
         """
         variables = {}
         for name, setting in self.settings().items() if self.chosen else ():

@@ -15,13 +15,13 @@ environment that was selected later:
 
 `$shared` in a JSON file holds the variables of every environment. `$schema` is not an environment.
 Comments and trailing commas are accepted, but cause a warning in JetBrains' files, since other
-tools may reject them. A malformed line of a `.env` file is ignored, with a warning. Values in
-`.env` and `.user` files are secrets if their names suggest it (`..._TOKEN`, `PASSWORD` ...).
-References in values are resolved by the rules for documents.
+tools may reject them. A malformed line of a `.env` file is ignored, with a warning. Variables in
+`.env` and `.user` files are secret if their names suggest it (`..._TOKEN`, `PASSWORD` ...).
+References to variables in values are resolved by the rules for documents.
 
-A broken file only affects variables that it might define. Files are only read, never executed. Each
-has at most `LARGEST` bytes. Subfolders are not searched. JavaScript configurations of httpyac are
-not read.
+A broken file only affects variables that it might define. Files are never executed. Larger files
+than `LARGEST` bytes are rejected. Subfolders are not searched. JavaScript configurations of httpyac
+are not read.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ _found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return a value that changes with a file or a folder's listing, or None if it is missing."""
+    """Return a value that changes with a file or the listing of a folder, or None if missing."""
     try:
         status = path.stat()
     except OSError:
@@ -321,8 +321,6 @@ _Found = Iterator[tuple[str, Mapping[str, Setting]]]
 
 @classes.frozen
 class _Kind:
-    """A kind of environment file: how to find such files in a folder, and how to parse one."""
-
     files: Callable[[Path], Iterable[Path]]
     read: Callable[[Path, list[str]], _Found]
 
@@ -383,10 +381,10 @@ PATTERNS: Final = (
 
 
 def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = None) -> _Found:
-    """Yield the environments in a JSON object, which maps their names to objects.
+    """Yield the environments in a JSON object that maps their names to objects.
 
-    The values of variables whose names match `secret` are secrets. Raises OrgrestError if the JSON
-    value has any other form.
+    Variables whose names match `secret` are secret. Raises OrgrestError if the JSON has any other
+    form.
     """
     if not isinstance(given, dict):
         raise OrgrestError(
@@ -419,7 +417,7 @@ def _kind(value: Any) -> Literal["text", "object", "provider", "other"]:
 
 
 def _referred(text: str, shared: Any) -> str:
-    """Replace `{{$shared name}}`, as VS Code REST Client does in the values of environments."""
+    """Replace `{{$shared name}}` in a value, as VS Code REST Client does in environments."""
     if SHARED not in text or not isinstance(shared, dict):
         return text
     return re.sub(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 COMPUTED = frozenset({"authorization", "x-clientcert"})
-"""The headers, in lower case, whose values are not sent as written."""
+"""The headers, in lower case, whose values are computed from those in the document."""
 _BOUNDARY = compiled(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
@@ -48,7 +48,7 @@ _MOST_CHECKED = 2**20  # characters; a check only displays values
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
     """Return the completed request: its variables are replaced and its files are read.
 
-    `values` are the request's values in `context`. Callers pass them if they need their `origins`.
+    `values` are the request's values in `context`, passed by callers that need their `origins`.
     Raises `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an
     undefined `{{name}}`, circular variables, an invalid expression, an unreadable file, or a value
     that is not allowed at its position. The errors have a file, line and column.
@@ -163,7 +163,7 @@ class Expansion:
         return tuple(headers)
 
     def _default_headers(self, names: set[str]) -> Iterable[tuple[str, str]]:
-        """Yield the default headers from the settings, except for headers named in `names`."""
+        """Yield the default headers from the settings, leaving out those in `names`."""
         from orgrest.http.values.environments import mentions
 
         environments, span = self._values.context.environment.every, self._parsed.method_span
@@ -247,7 +247,7 @@ class Expansion:
         return whole + b"\n" if "ndjson" in kind else whole
 
     def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
-        """Yield the strings in the body and the contents of its files, in order."""
+        """Yield the text of the body and the contents of its files, in order."""
         at = 0
         for file in body.files:
             yield encode(self._text_of("body", body.template, at, file.start))
@@ -348,7 +348,7 @@ class Checked:
     """The parts of a request that are known before sending. `UNKNOWN` replaces unknown values.
 
     `body` are (piece, index in the body's template) pairs for the text of the body. `problems`
-    would prevent the request from being sent, but `notices` would not.
+    prevent the request from being sent, but `notices` do not.
     """
 
     url: str

@@ -80,8 +80,8 @@ def _urlencode(context: Context, arguments: Sequence[str]) -> str:
 class Function:
     """A function that expressions can call: its usage, description and numbers of arguments.
 
-    If `secret` is set, its result is never shown. If `in_run` is set, the function is only called
-    in a run.
+    If `secret` is set, the function's result is never shown. If `in_run` is set, the function is
+    only called in a run.
     """
 
     usage: str
@@ -166,7 +166,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether this is a check, which sends nothing. Values from a run are then `UNKNOWN`."""
+        """Whether this is only a check, in which values that require a run are `UNKNOWN`."""
 
     def text(self, template: Template) -> str:
         """Return a template's text with its variables replaced."""

@@ -49,8 +49,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
     A line may start with `export`, lines that start with `#` are comments, and values may be in
     quotes. In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the
-    file cannot be read, or if a line is malformed. In the latter case, the error contains the
-    position of the line.
+    file cannot be read, or if a line is malformed (then with the position of the line).
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -92,9 +91,9 @@ def locate(
 ) -> Path:
     """Return the path of a file that a document in `folder` names relative to `directory`.
 
-    `on_read` is called with the path once it is known to be in an allowed folder, even if no such
-    file exists. Raises `OrgrestError` if the file is outside the allowed folders, is not a regular
-    file, or cannot be found.
+    `on_read` is called with the path if it is in an allowed folder, even if no such file exists.
+    Raises `OrgrestError` if the file is outside the allowed folders, is not a regular file, or
+    cannot be found.
     """
     if "\0" in f"{directory}{path}":
         raise OrgrestError("file names cannot contain NUL characters")

@@ -1,6 +1,6 @@
 """The global variables of scripts, `client.global` and `$global`, and the file that stores them.
 
-They are only stored in a file that the user names. A document cannot choose this file.
+They are stored only if the user names a file. A document cannot choose this file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class GlobalVariables:
         return cls(values, secret & set(values), as_read=as_read)
 
     def apply_changes(self, stored: GlobalVariables) -> None:
-        """Change `stored`, the variables of a file, as these have changed since they were read."""
+        """Apply to `stored` the changes that were made to these variables since they were read.
+
+        `stored` are the variables that the file contains now.
+        """
         kept = self.kept()
         for name in self._as_read.keys() - kept.values.keys():
             stored.values.pop(name, None)
@@ -66,10 +69,10 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace all variables with `values`, the variables after a script has run.
+        """Replace all variables with `values`, as a script has left them.
 
-        A changed value that contains one of `secrets` counts as secret. If `keep` is False, changed
-        values are only kept for this run.
+        A changed value that contains one of `secrets` is secret. If `keep` is False, changed values
+        are kept only for this run.
         """
         hidden = [secret for secret in secrets if secret.strip()]
         for name, value in values.items():
@@ -86,7 +89,7 @@ class GlobalVariables:
         return {text_of(self.values[name]) for name in self.secret}
 
     def variable(self, name: str) -> ScriptValue | None:
-        """Return a variable as if a script had set it, or None if the variable is undefined."""
+        """Return a variable as a value that a script set, or None if it is undefined."""
         if name not in self.values:
             return None
         return ScriptValue(text_of(self.values[name]), self.values[name])
@@ -95,7 +98,7 @@ class GlobalVariables:
 def text_of(value: Any) -> str:
     """Return the string that is sent for a JSON value: a string unchanged, other values as JSON.
 
-    A number has the format of JavaScript, whose tools send 1 for 1.0.
+    Numbers are formatted as in JavaScript, so 1.0 becomes 1.
     """
     if isinstance(value, str):
         return whole(value)

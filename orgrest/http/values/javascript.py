@@ -41,7 +41,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether requests are checked, not sent. If so, values from a run are `UNKNOWN`."""
+        """Whether this is only a check, in which values that require a run are `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None."""
@@ -63,10 +63,13 @@ class Variables(Protocol):
 
 
 class Expressions:
-    """Evaluates the expressions of one request. Created at each use to avoid reference cycles."""
+    """Evaluates the expressions of one request.
+
+    An object is created for each use, to avoid reference cycles.
+    """
 
     def __init__(self, values: Variables, results: dict[str, Any]) -> None:
-        """Use a request's variables. `results` maps earlier results, as text, to their values."""
+        """Use a request's `values`. `results` maps the texts of earlier results to their values."""
         self._values = values
         self._made = results
 
@@ -133,7 +136,10 @@ class Expressions:
         others: dict[str, Any],
         responses: dict[str, Response],
     ) -> str:
-        """Evaluate with variables as strings and as JSON values. Both results must be equal."""
+        """Return the value of an expression, evaluated with variables as strings and as JSON.
+
+        Raises an error unless both results are equal.
+        """
         results: dict[str, Any] = {}
         failure: OrgrestError | None = None
         for variables in [texts] if texts == others else [texts, others]:
@@ -240,7 +246,7 @@ def for_script(
 
 
 def _for_script(source: Found, text: str) -> Any:
-    """Return the value that a script gets for a variable: JSON, unless it is defined as text.
+    """Return the value of a variable for a script: JSON, unless it is defined as text.
 
     A string becomes a number only if JavaScript would format that number as the same string, so
     that no digit is lost.

@@ -33,7 +33,7 @@ def unquote(literal: str) -> str:
 
 
 def short(text: str) -> str:
-    """Return a string for a message, shortened to at most 60 characters."""
+    """Return a string for use in a message, shortened to at most 60 characters."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -56,7 +56,7 @@ class VariableReference:
     """A reference to a variable.
 
     The text from `start` to `end` is replaced by the variable's value. The name starts at the index
-    `at`. If `literal` is set, this is an escape sequence instead, which is replaced by `literal`.
+    `at`. If `literal` is set, the text is not a reference but an escape sequence for `literal`.
     """
 
     name: str
@@ -164,7 +164,7 @@ _WORDS = compiled(
     re.DOTALL,
 )
 GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
-"""The built-in objects whose members may be used without a call or operator: `Math.PI`."""
+"""Built-in objects with members that may be used without a call or operator: `Math.PI`."""
 
 OBJECTS = frozenset({"$global", "$random"})
 """Objects that expressions and scripts can use in addition to variables."""
@@ -200,7 +200,7 @@ def is_expression(text: str, known: Collection[str]) -> bool:
 
 
 def names_of(text: str) -> Iterator[tuple[str, int]]:
-    """Yield (name, index) for each possible variable name outside of an expression's strings."""
+    """Yield (name, index) for each possible variable name in an expression, except in strings."""
     blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
     for match in _NAMES.finditer(blank):
         yield match[0], match.start()
@@ -209,7 +209,7 @@ def names_of(text: str) -> Iterator[tuple[str, int]]:
 def used_in(script: str, names: Collection[str]) -> int | None:
     """Return the index at which a script may use a variable with one of the names, or None.
 
-    That is an identifier, a member of `exports`, or the first argument of a call, as in
+    The name can be an identifier, a member of `exports`, or the first argument of a call, as in
     `client.global.get("name")`.
     """
     for match in _WORDS.finditer(script):

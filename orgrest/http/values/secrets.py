@@ -1,8 +1,9 @@
 """The secrets of a document: strings to mask, and the user's secrets that the document names.
 
-A value carries the set of secrets that went into it (`model.Text`). Values computed from it contain
-the same secrets. Therefore the secrets in each part of a request are known in any encoding
-(`Request.held`). Everything that a script returns may contain the secrets that it has read.
+A value records the secrets that it was computed from (`model.Text`), and values computed from it
+record the same secrets. Therefore, the secrets in each part of a request are known, however they
+are encoded (`Request.held`). Everything that a script returns may contain the secrets that it has
+read.
 
 A document refers to a secret of the user by its name: `{{$secret github}}`, `secret("github")`.
 
@@ -67,9 +68,10 @@ class Secrets:
         return self._shown
 
     def within(self, text: str) -> frozenset[Secret]:
-        """Return the secrets that went into a string, and the secrets that occur in it.
+        """Return the secrets that a string was computed from, and the secrets that occur in it.
 
-        The search for occurrences is a second line of defence, for secrets that a server sent back.
+        The search for occurrences is a second line of defence: it finds secrets that a server sent
+        back.
         """
         occurring = (held for _, _, held in self._held.occurrences(text))
         return secrets_in(text).union(*occurring)
@@ -81,8 +83,8 @@ class Secrets:
     def add(self, text: str, bound: Bound | None = None) -> str:
         """Register a string as a secret, and return it.
 
-        If `bound` is given, the secret may only be sent to the hosts of `bound`. Otherwise, blank
-        strings and origins of URLs are not registered.
+        If `bound` is given, the secret may be sent only to its hosts. Otherwise, a blank string or
+        the origin of a URL is not registered.
         """
         secret = Secret(text, bound)
         if bound is not None:
@@ -96,9 +98,9 @@ class Secrets:
         return Text(text, (secret,))
 
     def computed(self, result: str, secrets: frozenset[Secret]) -> str:
-        """Return `result`, which was computed from `secrets`, as a string that may contain them.
+        """Return `result` as a string that records the `secrets` that it was computed from.
 
-        The result itself becomes a secret, unless all of `secrets` are only possible.
+        `result` itself becomes a secret, unless all of `secrets` are marked as possible.
         """
         if not secrets:
             return result
@@ -109,7 +111,7 @@ class Secrets:
         return Text(result, held)
 
     def _hold(self, text: str, secrets: Iterable[Secret]) -> None:
-        """Record that a string, which may occur in other strings, contains secrets."""
+        """Record that a string contains secrets, since it may occur in other strings."""
         known_secrets = self._held.get(text) or frozenset()
         if text and not known_secrets.issuperset(secrets):
             self._held.put(text, known_secrets.union(secrets))
@@ -155,7 +157,7 @@ def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
 
 VARIABLE = "ORGREST_SECRETS"
 PATIENCE = 120.0
-"""The timeout for a provider in seconds, including the time the user takes to answer it."""
+"""The timeout for a provider in seconds, including the time that the user takes to reply."""
 _LARGEST = 2**20
 _MOST_SAID = 200  # maximum length of a provider's message in characters
 _TOKEN = compiled(r"'([^'\n]*)'|\"([^\"\n]*)\"|(\S+)")
@@ -211,7 +213,10 @@ def _authinfo(entry: Entry) -> list[str]:
 
 
 def _of_authinfo(out: str, entry: Entry) -> str:
-    """Return the password of the first entry for a machine, login and port, as Emacs does."""
+    """Return the password of the first entry that matches, as Emacs does.
+
+    An entry matches if it has the machine, login and port of `entry`.
+    """
     required = {name: entry.others[name] for name in ("login", "port") if name in entry.others}
     for fields in _entries(out):
         if fields.get("machine") == entry.key and required.items() <= fields.items():
@@ -346,7 +351,7 @@ class UserSecrets:
 
 
 def _read(path: Path) -> dict[str, Entry]:
-    """Return the secrets that a file lists, by name, or {} if the file does not exist.
+    """Return the entries in a file, by the name of the secret, or {} if the file does not exist.
 
     Raises OrgrestError if the file cannot be read or is malformed.
     """

@@ -1,8 +1,8 @@
 """Expands the shorthand of request files.
 
 Shorthand is a URL without a scheme or host, a form over several lines, a GraphQL query, and the
-like. It is sent in the same way as VS Code REST Client, JetBrains' HTTP Client and httpyac send it.
-These are pure functions on text: nothing is read or sent here.
+like. It is expanded as by VS Code REST Client, JetBrains' HTTP Client and httpyac. These are pure
+functions on text: nothing is read or sent here.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
 
     If `url` is only a path (or `*`, which refers to the whole server; RFC 9112, section 3.2.4), the
     host comes from the `Host` header, passed as `host`, and the scheme is https for the ports 443
-    and 8443. If there is no `Host` header, the path is appended to `base`, the value of the
-    variable `host`, or returned unchanged without `base`. In all other cases, the scheme defaults
-    to http, as in all three tools.
+    and 8443. Without a `Host` header, the path is appended to `base` (the value of the variable
+    `host`), or returned unchanged if there is no `base`. In all other cases, the scheme defaults to
+    http, as in the three tools.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:
@@ -53,7 +53,10 @@ def websocket_url(method: str, url: str) -> str:
 
 
 def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
-    """Return the method and headers to send for `SSE url`, `WEBSOCKET url` and `ws://...`."""
+    """Return the method and headers to send for a request that opens an event stream or WebSocket.
+
+    Such a request is written as `SSE url`, `WEBSOCKET url` or `ws://...`.
+    """
     if method in _WEBSOCKET or (method == "GET" and url.lower().startswith(("ws:", "wss:"))):
         return "WEBSOCKET", headers
     if method not in EVENTS:
@@ -114,7 +117,7 @@ def is_graphql(text: str) -> bool:
 
 
 def graphql(text: str, operation: str = "") -> str:
-    """Return the JSON to send for a GraphQL document, optionally followed by its variables.
+    """Return the JSON to send for a GraphQL document, which its variables may follow.
 
     An empty line separates the variables from the document. `operation` is the name of the
     operation to request, by default the first operation in the document.

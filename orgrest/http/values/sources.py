@@ -46,8 +46,8 @@ _HIDDEN = frozenset({"password", "passwd", "pass"})
 class Use:
     """A name that a request uses.
 
-    If the value of a definition uses the name, `offset` is the offset of that definition. If the
-    request itself uses the name, `offset` is None.
+    `offset` is the offset of the definition whose value uses the name, or None if the request
+    itself uses the name.
     """
 
     name: str
@@ -89,8 +89,9 @@ class Given:
 class Computed:
     """A value that is computed when it is used.
 
-    It is computed at each use, or once per request if `once` is set. If `in_run` is set, only a run
-    can compute it. `compute` returns None for a value that another request provides later.
+    If `once` is set, it is computed once per request instead of at each use. If `in_run` is set, it
+    can be computed only in a run. `compute` returns None for a value that another request provides
+    later.
     """
 
     compute: Callable[[], str | None] = classes.field(eq=False)
@@ -215,15 +216,15 @@ def _auth_token(use: Use) -> Found | None:
 
 
 def _global(use: Use) -> Found | None:
-    """Return the expression for httpyac's `{{$global.name}}`."""
+    """Return the value of httpyac's `{{$global.name}}` as an expression."""
     return JavaScript(use.name) if use.name.startswith(("$global.", "$global[")) else None
 
 
 def _element(use: Use) -> Found | None:
-    """Return a source without a value, for JetBrains' placeholder `{{$.list..name}}`.
+    """Return a source without a value for JetBrains' placeholder `{{$.list..name}}`.
 
-    When a request iterates over a list, an element of the list replaces this placeholder before the
-    request is completed.
+    When a request iterates over a list, this placeholder is replaced by an element of the list
+    before the request is completed.
     """
     if not use.name.startswith("$."):
         return None
@@ -254,7 +255,7 @@ def _dynamic(use: Use) -> Found | None:
 
 
 def _exchange(use: Use) -> Found | None:
-    """Return the part of a named request's exchange that a name refers to."""
+    """Return the part of another request's exchange that a name refers to."""
     if is_computed(use.name):
         return None
     name = use.name
@@ -271,7 +272,7 @@ def _exchange(use: Use) -> Found | None:
 
 
 def _script(use: Use) -> Found | None:
-    """Return a variable that the document's scripts set, as a value that only a run provides."""
+    """Return a variable that the document's scripts set. Its value is known only in a run."""
     if use.name in use.context.globals.values:
         return None  # an earlier run set it
     definitions = use.parsed.known
@@ -286,7 +287,7 @@ def _script(use: Use) -> Found | None:
 
 @lru_cache(256)
 def set_by(code: str) -> frozenset[str]:
-    """Return the names of the variables that a script sets, found by a search of its text."""
+    """Return the names of the variables that a script sets, judging by its text."""
     return frozenset(name for groups in _SETTING.findall(code) for name in groups if name)
 
 
@@ -298,7 +299,7 @@ def _imported(use: Use) -> Found | None:
 
 
 def _global_variable(use: Use) -> Found | None:
-    """Return a script's global variable from an earlier run. Those of this run are captures."""
+    """Return a global variable from an earlier run. Those of this run are captures."""
     variable = use.context.globals.variable(use.name)
     return None if variable is None else Scripted(variable.text, variable, "an earlier run")
 
@@ -316,7 +317,7 @@ def _environment(use: Use) -> Found | None:
 
 
 def _javascript(use: Use) -> Found | None:
-    """Return an httpyac expression."""
+    """Return a JavaScript expression as in httpyac."""
     if not is_computed(use.name):
         root = root_of(use.name)
         is_known = root is not None and (
@@ -385,7 +386,7 @@ def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None
 def _reference(
     text: str, using: ParsedRequest, context: Context
 ) -> tuple[ResponseReference, Hashable] | None:
-    """Return the part of another request's exchange that `{{text}}` names, and that request's key.
+    """Return the part of an exchange that `{{text}}` refers to, and the key of its request.
 
     Returns None if there is no such request.
     """
@@ -431,7 +432,7 @@ def _answer(key: Hashable, context: Context) -> tuple[Request, Response] | None:
 
 
 def is_response(name: str, using: ParsedRequest, context: Context) -> bool:
-    """Return whether a name refers to the latest response, or to that of a named request."""
+    """Return whether a name refers to a response: the latest one, or that of a named request."""
     return name == "response" or _named_by(name, using, context) is not None
 
 

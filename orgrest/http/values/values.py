@@ -34,7 +34,7 @@ MAX_DEPTH = 100
 
 @classes.frozen
 class Origin:
-    """A variable that a request uses: its first value, and the source of that value."""
+    """A variable that a request uses, with its first value and the source of that value."""
 
     name: str
     value: str
@@ -44,10 +44,10 @@ class Origin:
 class Values:
     """The variables of a request that is being completed.
 
-    If `problems` is None, an error in a variable is raised. Otherwise it is added to `problems`,
-    and the value is `UNKNOWN`. `defined` contains the values of those document definitions that
-    scripts of this request have already read. They are reused so that their random parts do not
-    change.
+    If `problems` is None, an error in a variable is raised. Otherwise the error is added to
+    `problems`, and the value of the variable is `UNKNOWN`. `defined` contains the values of
+    definitions that scripts of this request have already read. These values are reused so that
+    their random parts do not change.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Values:
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
         self.url: str | None = None
-        """The request's URL, once it is completed."""
+        """The URL of the request, once its variables are replaced."""
         self.blanks = 0
         """The number of placeholders used in place of values."""
         self._blank: set[object] = set()  # the keys of values that contain a placeholder
@@ -94,12 +94,12 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether this is a check, which sends nothing. Values from a run are then `UNKNOWN`."""
+        """Whether this is only a check, in which values that require a run are `UNKNOWN`."""
         return self._problems is not None
 
     @property
     def defined(self) -> dict[object, str]:
-        """The values of the document's definitions so far, for reuse with the same request."""
+        """The values of the definitions computed so far, for reuse in this request."""
         return {
             key: value
             for key, value in self._values.items()
@@ -172,11 +172,11 @@ class Values:
         return definition is not None and definition.span.start == view
 
     def is_reference(self, text: str, at: int) -> bool:
-        """Return whether the `:` before the index `at` refers to a defined variable."""
+        """Return whether the `:` before the index `at` begins a reference to a variable."""
         return defined_at(text, at, len(text), self._lengths, self.is_defined) is not None
 
     def used(self, name: str, offset: int, view: int | None = None) -> str:
-        """Return the text that replaces a variable used at `offset`. Raises `ExpansionError`.
+        """Return the text that replaces a variable at `offset`. Raises `ExpansionError`.
 
         If problems are collected, an error is added to them instead of being raised, and the text
         is `UNKNOWN`.
