@@ -38,7 +38,7 @@ def whole(text: str) -> str:
 
 @classes.frozen
 class Span:
-    """A range of character offsets in a `Source`'s text, which includes `start` but not `end`."""
+    """A range of character offsets in a text, from `start` up to but excluding `end`."""
 
     start: int
     end: int
@@ -62,9 +62,9 @@ def line_starts(text: str) -> list[int]:
 class Source:
     """A text to parse, with the position of each of its lines in the file that it came from.
 
-    For each line of `text`, `places` contains its line number in the file and the number of
-    characters removed from its beginning (indentation, Org's comma). If `places` is None, the text
-    is the whole file. Sources compare by identity: two blocks with the same text are two sources.
+    For each line of `text`, `places` contains its line number in the file, and how many characters
+    (indentation, Org's comma) were removed from its beginning. If `places` is None, the text is the
+    whole file. Sources compare by identity: two blocks with the same text are two sources.
     """
 
     text: str
@@ -180,7 +180,7 @@ class ExpansionError(OrgrestError):
 
 
 UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
-"""Codes of a `TransportError`: not connected, connection lost, and stopped by the run's end."""
+"""Codes of a `TransportError`: not connected, disconnected, and stopped by the run's end."""
 
 
 class TransportError(OrgrestError):
@@ -218,9 +218,9 @@ class Capture:
 
 
 class Credentials(ABC):
-    """Credentials that become a header when a request is sent. `http.auth` contains the schemes.
+    """Credentials from which a header is computed when a request is sent. See `http.auth`.
 
-    If `one_connection` is True, the requests share a connection that nothing else uses.
+    If `one_connection` is True, the requests of `flow` share a connection used for nothing else.
     """
 
     one_connection: ClassVar[bool] = False
@@ -242,7 +242,7 @@ class Credentials(ABC):
 
     @abstractmethod
     def curl(self, host: str) -> list[str]:
-        """Return the equivalent options of curl for a host. Raises TransportError."""
+        """Return curl's options for these credentials and this host. Raises TransportError."""
 
 
 @classes.frozen
@@ -271,10 +271,10 @@ class Bound:
 
 @classes.frozen
 class Secret:
-    """A secret in a string, and its binding. If unbound, any host in the document may get it.
+    """A secret in a string. If `bound` is None, it may be sent to any host in the document.
 
-    If `text` is empty, the whole string is secret. A secret is `possible` if a script that could
-    read it created the string, so the string may or may not contain the secret.
+    If `text` is empty, the whole string is secret. A secret is `possible` if the string may or may
+    not contain it, because a script that could read the secret created the string.
     """
 
     text: str = classes.field(repr=False)
@@ -304,7 +304,7 @@ def secrets_in(text: object) -> frozenset[Secret]:
 
 
 def possible(secrets: Iterable[Secret]) -> frozenset[Secret]:
-    """Return `secrets`, marked as possible: a string may or may not contain them."""
+    """Return `secrets` marked as possible: a string may or may not contain them."""
     return frozenset(classes.evolve(secret, possible=True) for secret in secrets)
 
 
@@ -319,9 +319,9 @@ class Request:
     server-sent events.
 
     `secrets` are the values that must not appear in a result: all secrets that the document had
-    when the request was completed. `held` contains pairs of a part of the request and a secret in
-    it, in any encoding. The part is `method`, `url`, `body`, or a header's name in lower case. The
-    request is sent only to hosts that may receive all of these secrets.
+    when the request was completed. `held` contains (part, secret) pairs: the part of the request
+    contains the secret, in any encoding. The part is `method`, `url`, `body`, or a header's name in
+    lower case. The request is sent only to hosts that may receive all of these secrets.
     """
 
     method: str
@@ -371,7 +371,7 @@ class Timing:
     download: float = 0.0
 
     def __add__(self, other: Timing) -> Timing:
-        """Return the total of two consecutive exchanges, such as before and after a redirect."""
+        """Return the total of two timings, such as those before and after a redirect."""
         resolve, connect = _sum(self.resolve, other.resolve), _sum(self.connect, other.connect)
         wait, download = self.wait + other.wait, self.download + other.download
         return Timing(resolve, connect, _sum(self.tls, other.tls), wait, download)
@@ -404,14 +404,14 @@ class Redirect:
 
 @classes.frozen
 class Response:
-    """The final response, with the transfer and content coding of its body decoded.
+    """The final response to a request, with its body decoded.
 
-    If `truncated` is true, the body exceeded the limit, and `body` is only its beginning.
-    `duration` is in seconds, including all redirects. `redirects` are the redirects that were
-    followed, in order, and `url` is the URL after them. `timing` contains the phases of the
-    duration, or is None for WebSockets. `warnings` are messages for the user (a body shorter than
-    announced is an error, not a warning). `certificate` is the server's certificate, if it was
-    verified.
+    The transfer and content codings of the body are removed. If `truncated` is true, the body
+    exceeded the limit, and `body` is only its beginning. `duration` is in seconds, including all
+    redirects. `redirects` are the redirects that were followed, in order, and `url` is the URL
+    after them. `timing` divides the duration into phases, and is None for WebSockets. `warnings`
+    are messages for the user (a body shorter than announced is an error, not a warning).
+    `certificate` is the server's certificate, if it was verified.
     """
 
     status: int
@@ -438,9 +438,9 @@ class Verdict:
 
     `name` is the assertion as written, or the name of the test. `reason` explains why it failed. If
     `about_status` is true, the assertion or test checked the status of the response, so a status of
-    400 or above may be intended. The verdict on an assertion also contains its position in `file`
+    400 or above may be intended. For an assertion, the verdict also contains its position in `file`
     and its parts: `subject`, `operator`, and the `expected` (with variables replaced) and `actual`
-    values. These are strings that may be truncated, or None for a missing value. If both values are
+    values. The values are strings that may be truncated, or None if missing. If both values are
     multi-line strings or JSON, `difference` contains the lines of a unified diff from the expected
     to the actual value. Nothing here is masked: the code that displays a verdict must hide the
     secrets.

@@ -1,9 +1,9 @@
 """Finds many strings in a text in a single pass.
 
 At each position of the text, strings are looked up by their first characters, then by their length.
-Strings for which this would be slow are searched for one after the other: very short strings, very
-long strings, and strings that share their first characters but have too many different lengths.
-Hostile input could contain many of the last kind.
+Some strings, for which this would be slow, are searched for one by one: very short strings, very
+long strings, and strings with the same first characters but too many different lengths, which
+hostile input could contain.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Index(Generic[AnyStr, V]):
 
 
 def replaced(text: AnyStr, spans: Iterable[tuple[int, int]], by: AnyStr) -> AnyStr:
-    """Return `text` with each span replaced with `by`. Overlapping spans are merged first."""
+    """Return `text` with each span replaced by `by`. Overlapping spans are merged first."""
     pieces: list[AnyStr] = []
     end_of_last = 0
     for start, end in sorted(spans):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 RUN, TEST, EXPORT, REPORT, PYTEST = "orgrest", "test", "export", "report", "pytest"
-"""The programs that accept options: `orgrest FILE`, its commands, and the pytest plugin."""
+"""The programs that accept options: `orgrest FILE`, the commands, and the pytest plugin."""
 _ALL = (RUN, TEST, EXPORT)
 _SENDING = (RUN, TEST)
 
@@ -23,13 +23,13 @@ REPORTS = "Reports"
 
 
 class Option(NamedTuple):
-    """An option, with its `flags` as the user types them and the `commands` that accept it.
+    """An option: its `flags` as the user types them, and the `commands` that accept it.
 
     `field` names the field that the option sets: a field of Settings, of a part of Settings
     (`inputs.seed`), or of the arguments of the `client` or the `budget`. Several names are
-    separated by spaces. An option without a field is used only by the command, under the name of
-    the last flag. `kind` is a key of `commands.options.KINDS`. `setting` is the name of the option
-    in editor settings.
+    separated by spaces. An option without a field is used only by the command itself, under the
+    name of its last flag. `kind` is a key of `commands.options.KINDS`. `setting` is the name of the
+    option in editor settings.
     """
 
     flags: str

@@ -48,7 +48,7 @@ Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
 
 
 def split(text: str, first: str, then: str) -> list[str]:
-    """Split `text` at each character in `first` that is followed by a character in `then`.
+    """Split `text` at each character in `first` that is followed by one in `then`.
 
     If `then` is empty, `text` is split at each character in `first`. Text within brackets and
     quotes is not split. An unclosed bracket or quote is an ordinary character.
@@ -77,7 +77,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Return the offset after each closing bracket, keyed by the offset of its opening bracket.
+    """Return the offset after each closing bracket, by the offset of its opening bracket.
 
     Brackets without a counterpart are left out.
     """
@@ -118,7 +118,7 @@ def parse(text: str) -> Pairs:
 
 
 def _variables(text: str) -> list[str]:
-    """Return the assignments in a string such as ``a=1 b = "two"``, which commas may separate."""
+    """Return the assignments in a string such as ``a=1 b = "two"``. Commas may separate them."""
     words = [word for word in split(text, " \t", "") if word.strip()]
     joined: list[str] = []
     for word in words:

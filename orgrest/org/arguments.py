@@ -95,7 +95,7 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
 
 
 def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
-    """Return the hash of a cached block, computed as in Org 9.5.
+    """Return the hash of a cached block, as Org 9.5 computes it.
 
     `variables` contains the names and values of the ``:var`` variables. `body` is the text of the
     block, preceded by lines that assign these variables.
@@ -142,7 +142,7 @@ class Inherited:
         self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the arguments below `heading` for all languages, and for `language` only."""
+        """Return the arguments below `heading` for all languages, and those for `language` only."""
         at = (heading.line if self._has_drawers else 0, language)
         pairs = self._known.get(at)
         if pairs is None:
@@ -209,7 +209,7 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
 
 
 def of_call(block: Block, call: BabelCall, target: Block, inherited: Inherited) -> Arguments:
-    """Return the header arguments with which a call evaluates the block `target`.
+    """Return the header arguments that apply when a call evaluates the block `target`.
 
     `block` is the element of the document that contains the `call`. Raises ArgumentError if the
     arguments cannot be parsed.

@@ -43,12 +43,12 @@ class Heading:
 
 @classes.frozen(eq=False)
 class Enclosure:
-    """The part of a document that encloses an element and ends before the line `limit`.
+    """The region of a document that encloses an element and ends before the line `limit`.
 
     `item` is the column of the bullet of the enclosing list item, or -1 outside of lists.
     `footnote` is true if the element belongs to a footnote. List items and footnotes end at two
-    blank lines. `inside` contains a pair for each enclosing container: the type of line that closes
-    it (a block type, ``:end:``, ``#+end:``) and the index of its first line.
+    blank lines. `inside` contains a pair for each container around the element: the kind of line
+    that closes it (a block type, ``:end:``, ``#+end:``) and the index of its first line.
     """
 
     limit: int
@@ -84,8 +84,8 @@ class Block:
     trailing newline. `line` is the index of its first line. The lines of a block's body have the
     indexes from `first` up to but excluding `last`. `arguments` are the header arguments written in
     the element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order.
-    `result` is the index of the line with a results keyword directly above the block, or None. A
-    block with such a keyword is itself a result, or it is where a result would be.
+    `result` is the index of the results keyword directly above the block, or None. A block below
+    such a keyword is itself a result, or in the place of a result.
     """
 
     kind: str
@@ -107,7 +107,7 @@ class Block:
     result: int | None = None
 
     def moved(self, lines: int, characters: int, heading: Heading) -> Block:
-        """Return the block moved down by `lines` and `characters` to be below `heading`."""
+        """Return the block moved down by `lines` and `characters`, to a place below `heading`."""
         return Block(
             self.kind,
             self.start + characters,

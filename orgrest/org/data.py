@@ -1,11 +1,13 @@
 """The values in a document that ``:var`` can refer to: tables, lists, results and plain text.
 
-Named elements are read as Org reads them. The value of a table is its rows, without horizontal
-rules and without the header above the first rule. The value of a list is its items, and the value
-of fixed-width or example text is its lines. If the whole text of a cell or item is ``=verbatim=``,
-the markers are removed. Indices select parts of tables and lists: ``name[1,0]``, ranges ``0:2``,
-``*`` or nothing for everything. Negative indices count from the end. Rules and the header are
-included in the count.
+Named elements are read as in Org. The value of a table is its rows, without horizontal rules and
+without the header above the first rule. The value of a list is its items, and the value of
+fixed-width or example text is its lines. If the whole text of a cell or item is ``=verbatim=``, the
+markers are removed.
+
+Indices select parts of tables and lists: ``name[1,0]``, ranges ``0:2``, ``*`` or nothing for
+everything. Negative indices count from the end. Row indices also count the header and the
+horizontal rules.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def _cells(line: str) -> list[Data]:
 
 
 def _unmarked(text: str) -> str:
-    """Return a cell or item without the verbatim markers around its whole text, if it has them."""
+    """Return a cell or item without verbatim markers, if they enclose its whole text."""
     return text[1:-1] if _VERBATIM.fullmatch(text) else text
 
 

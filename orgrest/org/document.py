@@ -1,13 +1,13 @@
 r"""An Org document: its text, and the positions of its headings, blocks, calls and names.
 
 An `OrgDocument` parses a text once and is immutable. Sections that are the same as in an earlier
-version are not parsed again. `orgrest.org.results` finds the results of its blocks, and
-`orgrest.org.placing` returns the edits that insert new results.
+version are not parsed again. `orgrest.org.results` finds the results of the blocks, and
+`orgrest.org.placing` computes the edits that insert new results.
 
 The rules are those of Org 9.5, taken from its manual (Working with Source Code), its syntax
 description and Emacs itself. Offsets refer to the text, whose line ends are ``\n`` (`orgrest.files`
-keeps track of the line ends in the file). Line indexes count from 0. The time grows linearly with
-the text.
+keeps track of the line ends in the file). Line indexes count from 0. The time is linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class OrgDocument(Elements):
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The lines of the whole document that close elements."""
+        """The lines of the whole document at which elements end."""
         landmarks_here = Landmarks(todo=self._todo)
         for placed in self.sections:
             section, line = placed.section, placed.line
@@ -167,7 +167,7 @@ class OrgDocument(Elements):
     def results(self) -> dict[str, list[tuple[int, int]]]:
         """The positions of the results keywords, by lower-case name.
 
-        Each position is a pair: the line of the keyword, and the line where its enclosing region
+        Each position is a pair: the line of the keyword, and the line at which the region around it
         ends.
         """
         results: dict[str, list[tuple[int, int]]] = {}
@@ -180,8 +180,8 @@ class OrgDocument(Elements):
     def unclosed(self) -> dict[str, list[int]]:
         """The lines that open an element that is never closed.
 
-        They are grouped by the kind of closing line that is missing (``src``, ``:end:``,
-        ``#+end:``).
+        They are grouped by the kind of closing line that is missing: ``src``, ``:end:``, ``#+end:``
+        and so on.
         """
         unclosed: dict[str, list[int]] = {}
         for placed in self.sections:
@@ -252,7 +252,7 @@ class OrgDocument(Elements):
         return ALL_LANGUAGES
 
     def unclosed_requests(self) -> list[int]:
-        """Return the lines (from 1) that open a request block that is never closed."""
+        """Return the lines (from 1) that open a request block without an end line."""
         line_numbers = []
         for line in self.unclosed.get("src", []):
             match = syntax.SRC.match(self.lines[line].lstrip(" \t"))

@@ -30,7 +30,7 @@ _FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 class Landmarks:
     """The indexes of the lines that end elements: `headings`, and `closings` by kind of element.
 
-    `todo` contains the TODO keywords that the text defines in addition to Org's keywords.
+    `todo` contains the TODO keywords that the text defines in addition to Org's own.
     """
 
     headings: list[int] = classes.field(factory=list)
@@ -57,7 +57,7 @@ class Elements:
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The headings and the lines that close elements."""
+        """The lines at which elements end: the headings and the closing lines."""
         return landmarks_of(self.lines)
 
     @property

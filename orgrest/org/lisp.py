@@ -1,6 +1,6 @@
 """Reads the subset of Emacs Lisp found in header arguments: data, and concatenated strings.
 
-Numbers, strings and quoted lists are read and written. The only code that is understood is the
+Numbers, strings and quoted lists are read and written. The only code with a value is a
 concatenation of constant strings (``concat``, ``identity``). Code is never run. `forms` parses code
 for callers that interpret a few known functions.
 """
@@ -52,7 +52,7 @@ Literal: TypeAlias = "str | Number | list[Literal] | None"
 
 
 def unquote(text: str) -> str:
-    """Return the value of a Lisp string literal, which includes its quotes."""
+    """Return the value of a Lisp string literal, given with its quotes."""
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
 
 

@@ -3,7 +3,7 @@
 The rules are those of Org 9.5, except where Org would lose text: ``replace`` removes the element
 below the keyword only if its type is one that a result can have. Otherwise, it inserts the new
 result above the element. In addition, the result of the last run is recognized by its text, so that
-repeated evaluations do not pile up paragraphs. A request block never counts as a result and is
+paragraphs do not accumulate with each evaluation. A request block never counts as a result and is
 kept.
 """
 
@@ -43,9 +43,9 @@ def place(
 
     `text` is empty or consists of whole lines that are not indented. `mode` is ``replace``,
     ``append`` or ``prepend``. `digest` is the hash of a cached block. If it is new or has changed,
-    Org rewrites the keyword in every mode. `prose` means that results of this kind have no
-    delimiters in Org, so that the lines directly below the keyword are the old result. A request
-    block below the keyword is kept, because it belongs to the user and is not a result.
+    the keyword and the result are replaced in every mode, as in Org. `prose` means that such a
+    result has no delimiters in Org, so the lines directly below the keyword are the old result. A
+    request block below the keyword belongs to the user and is kept.
     """
     result = result_of(document, block)
     if result is None:
@@ -73,7 +73,7 @@ def place(
 
 
 def _element_end(document: OrgDocument, result: Result) -> int:
-    """Return the offset at which the element below a keyword ends.
+    """Return the offset at which the element below a results keyword ends.
 
     If the keyword has a hash, an element of any type counts as a result.
     """
@@ -84,10 +84,7 @@ def _element_end(document: OrgDocument, result: Result) -> int:
 
 
 def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Return the offset at which the old result ends.
-
-    `end` is the offset at which Org would end it.
-    """
+    """Return the offset at which the old result ends. In Org, it would end at `end`."""
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -96,9 +93,9 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of an old result in the same kind of block as `new`, which Org would keep.
+    """Return the end of an old result in the same kind of block as `new`. Org would keep it.
 
-    If there is no such result, returns the start of the result.
+    Returns the start of the result if there is no such block.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
@@ -149,7 +146,7 @@ def _new(document: OrgDocument, block: Block, text: str, digest: str | None) -> 
 def _renew(
     document: OrgDocument, block: Block, result: Result, text: str, digest: str, end: int
 ) -> Edit:
-    """Return the edit that replaces the keyword and the old result, which ends at `end`."""
+    """Return the edit that replaces the keyword and the old result, up to the offset `end`."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if end > result.start:
@@ -164,7 +161,7 @@ def _renew(
 
 
 def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:
-    """Return the line at which plain text ends: a blank line or the start of another element.
+    """Return the line at which plain text ends, which is blank or starts another element.
 
     If `mixed` is true, the text may include lists, tables and the like.
     """
@@ -239,11 +236,11 @@ def place_inline(document: OrgDocument, block: Block, text: str) -> Edit:
 
 
 def closes(document: OrgDocument, edit: Edit, block: Block) -> int | None:
-    """Return the line (from 1) of an element that inserting a result with `edit` would close.
+    """Return the line (from 1) of an element that inserting a result would close by mistake.
 
     `edit` inserts the result of `block`. The element either encloses the block and would end too
-    early, or is unclosed, so that text below it would become part of a block or drawer. Returns
-    None if there is no such element.
+    early, or has no end yet and would get one, so that text below it would become part of it.
+    Returns None if there is no such element.
     """
     lines = edit.text.split("\n")
     kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}

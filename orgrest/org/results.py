@@ -1,8 +1,8 @@
 """Finds the result of a block in an Org document, and elements by name.
 
 In Org, the result of a named block is the first ``#+RESULTS: name`` of the document. The result of
-a block without a name is the next element, provided that this element has a results keyword without
-a name. Only some types of element below the keyword count as an old result (`syntax.REMOVABLE`).
+a block without a name is the next element, if that element has a results keyword without a name.
+Only some types of element below the keyword count as an old result (`syntax.REMOVABLE`).
 
 If several blocks have the same name, Org would write all results to the first keyword. Here each
 block has its own result: the first keyword between it and the next block with that name. The result
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Result:
-    """A results keyword at the line `keyword`, and the old result from `start` to `end` below it.
+    """A results keyword at the line `keyword`, and the old result below it.
 
-    `column` is the column of the keyword, and `limit` is the line at which the enclosing region
-    ends. `hash` is the content of the keyword's brackets. `kind` is the type of the element below
-    the keyword, or "" for none.
+    The result extends from the offset `start` to `end`. `column` is the column of the keyword, and
+    `limit` is the line at which the enclosing region ends. `hash` is the content of the keyword's
+    brackets. `kind` is the type of the element below the keyword, or "" for none.
     """
 
     keyword: int
@@ -84,7 +84,7 @@ def _named_keyword(document: OrgDocument, block: Block, name: str) -> tuple[int,
 def _following(document: OrgDocument, block: Block) -> int | None:
     """Return the line of the element after `block` in the same region, or None.
 
-    If a block begins in a list item but ends outside of it, its result is outside, too.
+    If a block begins in a list item but ends outside of it, its result is also outside.
     """
     region = block.region
     after = document.line_of(block.end) + 1
@@ -119,9 +119,9 @@ def _result_at(document: OrgDocument, keyword: int, limit: int) -> Result:
 
 
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
-    """Return the hash and the name in a results keyword, or None if the line is not one.
+    """Return the hash and the name in a results keyword, or None for other lines.
 
-    The hash is None without brackets, and False for brackets without a hash.
+    The hash is None without brackets, and False if the brackets contain no hash.
     """
     match = syntax.KEYWORD.match(line)
     if match is None or match[1].lower() != "results":

@@ -30,7 +30,7 @@ def unescape(text: str) -> str:
 
 
 def column(line: str) -> int:
-    """Return the column of the first non-blank character, with tab stops every 8 columns."""
+    """Return the column of the first non-blank character. Tab stops are 8 columns apart."""
     blanks = line[: len(line) - len(line.lstrip(" \t"))]
     return len(blanks.expandtabs(8)) if "\t" in blanks else len(blanks)
 
@@ -41,7 +41,7 @@ def indentation(width: int) -> str:
 
 
 def blanks(line: str, width: int) -> str:
-    """Return the part of a line's indentation that is left of a column.
+    """Return the part of a line's indentation that is left of the column `width`.
 
     A tab that extends past the column is replaced with spaces.
     """

@@ -10,9 +10,9 @@
 
 A heading belongs to verb if it or an ancestor has the tag `verb`, or if ``#+FILETAGS:`` sets the
 tag for the whole file. The request of a heading is the text from the first line that is not a
-comment, property, drawer or planning line, up to the next heading. It also ends at its own result
-and at a request block, whereas verb would send those lines, too. If the text of a heading starts
-with a block, the request in that block is the heading's only request.
+comment, property, drawer or planning line, up to the next heading. Unlike in verb, it ends earlier
+if there is a request block or its own result. If the text of a heading starts with a block, the
+request in that block is the heading's only request.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def requests(
 ) -> list[Block]:
     """Return the text below each verb heading as a block of the kind ``heading``, in order.
 
-    `headings` and `keywords` come from the whole text. `orgrest.http.verb` decides whether the text
-    below a heading is a request.
+    `headings` and `keywords` are those of the whole text. `orgrest.http.verb` decides whether the
+    text below a heading is a request.
     """
     everywhere = is_file_tag(keywords)
     words = "|".join(re.escape(word) for word in ("TODO", "DONE", *elements.landmarks.todo))

@@ -132,7 +132,7 @@ def media_type(response: Response) -> str:
 
 
 def language(kind: str, text: str) -> str:
-    """Return the source block language for a text of media type `kind`."""
+    """Return the source block language for a text with the media type `kind`."""
     if kind in LANGUAGES:
         return LANGUAGES[kind]
     if kind.endswith("+json"):
@@ -152,7 +152,7 @@ def language(kind: str, text: str) -> str:
 
 
 def is_binary(response: Response, kind: str) -> bool:
-    """Return whether a body of media type `kind` is binary.
+    """Return whether a body with the media type `kind` is binary.
 
     A body with a text media type is binary if its beginning contains several NULs, or if more than
     three in ten of its characters never occur in text. Any other body is binary if it contains even

@@ -6,8 +6,8 @@ that jq's `env` shows nothing. Modules are disabled because any file could be lo
 Options that name a file are rejected. The Python package `jq` is used if it is installed, else the
 `jq` executable.
 
-The child process starts as a few lines of Python, `_CHILD`, which set the limits and then become
-jq.
+The child process first runs a few lines of Python, `_CHILD`, which set the limits and then replace
+the process with jq.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class CaptureError(OrgrestError):
 TIMEOUT = 10
 """The CPU time that a program may take, in seconds.
 
-On systems that cannot limit CPU time, this is wall-clock time.
+On systems that cannot limit CPU time, it is a limit on wall-clock time.
 """
 PATIENCE = 60
-"""Additional seconds of wall-clock time, in case the machine is busy."""
+"""Additional seconds of wall-clock time, for a busy machine."""
 MAX_OUTPUT = 16 * 2**20
 
 _PLAIN = {
@@ -122,7 +122,7 @@ except RecursionError:
 
 @classes.frozen
 class _Options:
-    """The command-line options for jq: single letters, variables, and the original words."""
+    """The command-line options for jq: single letters, variables, and the words as given."""
 
     letters: frozenset[str]
     values: dict[str, object]

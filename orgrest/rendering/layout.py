@@ -1,12 +1,12 @@
 """Lays out a response in an Org document: chooses the type and the wrapper of the result.
 
 `results` renders a response as text. This module wraps the text according to ``:results`` and
-``:wrap``, like Org 9.5. First, ``list`` and ``table`` shape the text. Then ``:wrap`` overrides
+``:wrap``, like Org 9.5. First, ``list`` and ``table`` convert the text. Then ``:wrap`` overrides
 ``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width
-text. As in ob-restclient, the default is ``raw``. Only another word of the same group in
-``:results`` replaces it.
+text. As in ob-restclient, ``raw`` is the default, which only a word of the same group in
+``:results`` replaces.
 
-A response can never add structure to the document. In a result, Org finds only plain text, verbatim
+A response can never add structure to the document: in a result, Org finds only plain text, verbatim
 text, code, and lists and tables of these. In source and example blocks, lines that look like
 structure are escaped with commas. Elsewhere, text that is not plain (`sanitize.is_plain`) is
 inserted as an example block or, in a list item or table cell, as verbatim text between ``=``.
@@ -78,7 +78,7 @@ class RenderedResult:
 
 
 def pure(arguments: Arguments) -> bool:
-    """Return whether the result is only the body, without the wrapper and the headers.
+    """Return whether the result is only the body, without ob-restclient's wrapper and the headers.
 
     As in ob-restclient, the word ``value`` may appear anywhere in ``:results``.
     """
@@ -93,8 +93,8 @@ def show(
     """Return the responses of one block as its result.
 
     `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each of
-    these strings is empty or consists of whole lines. Blocks of verb use only `values`, as ob-verb
-    does. `language` is the language of the source block that ``code`` creates.
+    these strings is empty or consists of whole lines. Only `values` are used for blocks of verb, as
+    in ob-verb. `language` is the language of the source block that ``code`` creates.
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
@@ -139,9 +139,9 @@ def show(
 def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Return the response of an inline block as the argument of ``{{{results(...)}}}``.
 
-    Returns None if the text has several lines, would end the macro, or contains markup, because an
-    export expands the macro before it parses the paragraph. Results with ``raw`` use the macro,
-    too. In Emacs they do not, so they accumulate with each evaluation.
+    Returns None if the text has several lines, would end the macro, or contains markup, which an
+    export would parse after it expands the macro. Results with ``raw`` use the macro, too. In
+    Emacs, they do not, so they accumulate with each evaluation.
     """
     if not text:
         return ""
@@ -237,7 +237,7 @@ def _shaped(arguments: Arguments) -> bool:
 
 
 def _would_be_sent(text: str, language: str) -> bool:
-    """Return whether `text` would be a request in a source block of this language."""
+    """Return whether a source block of this language with `text` as its body would be sent."""
     if language == VERB:
         return bool(text.strip())
     return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
@@ -283,7 +283,7 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 
 
 def _is_of_data(source: Sequence[str]) -> bool:
-    """Return whether a source block contains data, so that it is never run or tangled.
+    """Return whether a source block contains data, which is never run or tangled.
 
     `source` contains the words after `#+begin_src`: none, or only the name of a data language.
     """
@@ -302,7 +302,7 @@ class _LiveError(Exception):
 
 
 def _inert(text: str) -> str:
-    """Return the text of an item or cell as verbatim text. Raises _LiveError if it cannot be."""
+    """Return an item or cell as verbatim text. Raises _LiveError if that is impossible."""
     inert = verbatim(text)
     if inert is None:
         raise _LiveError
@@ -318,7 +318,6 @@ def listed(text: str, *, bare: bool = True) -> str:
 
 
 def _items(text: str) -> list[str]:
-    """Return the lines of `text` as list items."""
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
@@ -381,7 +380,7 @@ def _rows(text: str) -> list[list[str] | None]:
 
 
 def _json_rows(data: object) -> list[list[str] | None]:
-    """Return JSON data as rows. For a list of objects, a header row with the keys comes first."""
+    """Return JSON data as rows. A list of objects gets a header row with the keys."""
     items = data if isinstance(data, list) else [data]
     objects = [item for item in items if isinstance(item, dict)]
     if objects and len(objects) == len(items):
@@ -415,7 +414,6 @@ def _json_cell(data: object) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return `text` as a single line, for a cell."""
     return " ".join(text.split("\n")).strip()
 
 

@@ -14,8 +14,8 @@ spellings of a secret:
 A secret of fewer than `LEAST` characters often occurs by chance. Therefore it is masked only if it
 is the whole text, such as the value of a variable.
 
-A request records which secrets each of its parts contains, so `masked` can also hide a part that
-contains a secret in none of these spellings.
+A request records which secrets each of its parts contains, so `masked` can hide the whole part if
+the secret has none of these spellings there.
 
 This is not a security boundary, because a server can always disguise a secret, for example by
 reversing it, splitting it or encoding it twice. Send secrets only to servers that may know them.
@@ -168,7 +168,7 @@ def _lined(secret: str) -> set[str]:
 
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
-    """Return a truncated `text` with any beginning of a secret at its end masked."""
+    """Return a truncated `text`, masking the beginning of a secret if the text ends with one."""
     longest = 0
     for spelling in set().union(*(_spelled(secret).whole for secret in secrets)):
         tail = text[1 - len(spelling) :]
@@ -180,7 +180,10 @@ def mask_cut(text: str, secrets: Collection[str]) -> str:
 
 
 def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the base64 words around the spans in `inside`, which encode secrets."""
+    """Yield the spans of the base64 words that contain the spans in `inside`.
+
+    The spans in `inside` are those of encoded secrets.
+    """
     done = 0
     for at, end in sorted(inside):
         if at < done:
@@ -197,9 +200,9 @@ def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tupl
 class _Spelled:
     """The spellings of a secret.
 
-    `whole` contains the spellings of the secret and of its lines. `inside_base64` contains the
-    spellings that occur within the base64 encoding of longer data. `complete` contains all
-    spellings of the complete secret, but not those of its lines.
+    `whole` contains the spellings of the secret and of its lines. `inside_base64` contains those
+    that occur within the base64 encoding of longer data. `complete` contains all spellings of the
+    complete secret, but not those of its lines alone.
     """
 
     whole: frozenset[str]
@@ -209,14 +212,14 @@ class _Spelled:
 
 @classes.define
 class _Owners:
-    """The secrets that share one spelling, grouped by the kind of spelling (see `_Spelled`)."""
+    """The secrets with a certain spelling, grouped by the kind of spelling (see `_Spelled`)."""
 
     whole: AbstractSet[str] = frozenset()
     inside_base64: AbstractSet[str] = frozenset()
     complete: AbstractSet[str] = frozenset()
 
     def add(self, kind: str, secret: str) -> None:
-        """Record that `secret` has this spelling, which is of the given kind."""
+        """Record that `secret` has this spelling, and that the spelling is of this kind."""
         secrets = getattr(self, kind) or set()
         secrets.add(secret)
         setattr(self, kind, secrets)
@@ -245,8 +248,8 @@ def _spelled(secret: str) -> _Spelled:
 class _Spellings(Generic[AnyStr]):
     """Indexes of the spellings of secrets, for searching strings or bytes.
 
-    A run may add a secret with each request. Therefore, if there are many secrets, their spellings
-    are kept in one index that grows.
+    Each request of a run may add a secret. Therefore, many secrets share one index, to which new
+    secrets are added.
     """
 
     def __init__(self, encode: Callable[[str], AnyStr]) -> None:
@@ -297,7 +300,7 @@ def _encoded(text: str) -> set[bytes]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield the spellings of `text` in which each character is encoded separately."""
+    """Yield the spellings of `text` that encode each character separately."""
     for spelling in (text, text.upper(), text.lower(), *_misread(text)):
         yield from (spelling, visible(spelling), visible(spelling, one_line=True))
     for data in _encoded(text):

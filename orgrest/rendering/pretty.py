@@ -3,9 +3,9 @@ r"""Pretty-prints JSON and XML without changing their meaning.
 Both printers work on tokens, in one pass and without recursion. Malformed text is returned
 unchanged, since a response should be shown as it is and not repaired.
 
-JSON (RFC 8259) is indented by two spaces. The order of keys, duplicate keys and the spelling of
-numbers are kept. Unnecessary escapes in strings are removed. If there are several values in a row,
-each is formatted separately. Text after the last value is kept.
+JSON (RFC 8259) is indented by two spaces. Duplicate keys, the order of keys and the spelling of
+numbers are kept. Unnecessary escapes in strings are removed. Several values in a row are formatted
+separately. Text after the last value is kept.
 
 XML is indented by two spaces. A one-line element that contains text is broken only between two
 adjacent tags, as in restclient and Emacs's nxml-mode. An element with xml:space="preserve" is kept
@@ -145,7 +145,7 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 
 
 def json_template(text: str) -> str | None:
-    """Pretty-print a JSON value with placeholders. Returns None if `text` is not such a value.
+    """Return a JSON value with placeholders, pretty-printed, or None if `text` is something else.
 
     Numbers, strings and escapes stay as they are written. The placeholders `{{name}}` and `:name`
     may occur anywhere.
@@ -168,7 +168,7 @@ def _json_value(
 ) -> tuple[str, int]:
     """Return a value as formatted text, and the offset at which the value ends.
 
-    The end of a truncated value is the end of its last token.
+    A truncated value ends with its last token.
     """
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
@@ -263,9 +263,9 @@ def _xml(text: str) -> str:
 
 
 def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
-    """Return the start tags of elements to keep unchanged, and the end tag of each start tag.
+    """Return the start tags of the elements to keep unchanged, and the end tag of each start tag.
 
-    Tags are represented by the indexes of their tokens. The end tags are keyed by their start tags.
+    Tags are represented by the indexes of their tokens.
     """
     verbatim: set[int] = set()
     ends: dict[int, int] = {}
@@ -292,11 +292,11 @@ def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int
 
 
 def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
-    """Return an element with text, broken into indented lines between adjacent tags.
+    """Return an element that contains text, broken between adjacent tags into indented lines.
 
     The rules are those of `nxml-compute-indent` in Emacs 28. A line that ends with an end tag is
-    aligned with the start tag, if the start tag is on an earlier line and begins that line. The
-    indentation of any other line depends on the tokens of this line and of the line above.
+    aligned with its start tag if that begins an earlier line. The indentation of any other line
+    depends on its own tokens and on those of the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):

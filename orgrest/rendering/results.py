@@ -1,8 +1,8 @@
 r"""Renders a response as the text below its request.
 
-The parts and their order are the same as in ob-restclient. First comes the body, pretty-printed by
-its media type. Then the request line, the status line, the header lines as the server sent them,
-and the duration follow, written as comments in the language of the body. `Rendered` has the
+The parts and their order are those of ob-restclient: first the body, pretty-printed by its media
+type, then the request line, the status line, the header lines as the server sent them, and the
+duration. All parts except the body are comments in the language of the body. `Rendered` has the
 separate parts and the complete block (`#+BEGIN_SRC js`).
 
 Servers are not trusted. Rules:
@@ -12,8 +12,8 @@ Servers are not trusted. Rules:
 - Characters that `sanitize` considers harmful are made visible. Line ends are LF.
 - `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
   other parts are not escaped. `layout` makes them safe where they are inserted.
-- A binary body goes into a file. So does a body longer than a limit, whose beginning is shown. Only
-  that beginning is decoded and pretty-printed, so the limit bounds memory and time.
+- A binary body goes into a file. So does a body longer than a limit. In that case, only its
+  beginning is decoded, pretty-printed and shown, so the limit bounds memory and time.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method of the innermost of `levels`, or "" if no level defines it.
+    """Return the method of a request, or "" if neither the request nor a parent defines one.
 
-    The levels are ordered from the outermost to the innermost. A level without a method inherits
-    the method of the level above, unless its URL contains an origin.
+    `levels` are the request and its parents, outermost first. A level without a method inherits it
+    from the level above, unless its URL contains an origin.
     """
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
@@ -53,7 +53,7 @@ def expand(parsed: ParsedRequest, context: Context) -> Request:
 
 @classes.frozen
 class _Url:
-    """A parsed URL, which may be partial. `origin` is as written, or None if it is missing."""
+    """A parsed URL, possibly partial. `origin` is as written, or None if it is missing."""
 
     origin: str | None
     path: str
@@ -78,9 +78,9 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by the URL of a lower heading.
+        """Return this URL extended by the URL of a heading below.
 
-        `other` has the same origin as this URL, or no origin.
+        `other`, the URL below, has either the same origin or none.
         """
         path = self.path + other.path
         return _Url(
@@ -92,7 +92,7 @@ class _Url:
 
 
 class _Merging:
-    """Merges the levels of one request, starting with the outermost level."""
+    """Merges a request with its parents, outermost first."""
 
     def __init__(self, levels: Sequence[ParsedRequest], tags: Tags) -> None:
         self._levels = levels
@@ -207,7 +207,7 @@ class _Merging:
 
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
-    """Return `above` followed by `below`, without items of `above` whose key occurs in `below`."""
+    """Return `above` and `below`, leaving out items of `above` whose key occurs in `below`."""
     overridden = set(map(key, below))
     return [item for item in above if key(item) not in overridden] + below
 

@@ -192,7 +192,7 @@ class Tags:
         return content
 
     def _key(self, form: Form) -> str | int:
-        """Return one step of a path: an index, or a member's name, which can be a symbol."""
+        """Return one step of a path: an index, or the name of a member (as text or a symbol)."""
         if isinstance(form, Number) and re.fullmatch(r"[-+]?[0-9]{1,9}", form.text):
             return int(form.text)
         return form.text if isinstance(form, Symbol) else self._value(form)
