@@ -44,7 +44,7 @@ _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """Return a JSON text with its comments and trailing commas replaced with spaces."""
+    """Return a JSON text in which spaces replace the comments and trailing commas."""
     for pattern in (_COMMENT, _TRAILING_COMMA):
         text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
     return text
@@ -135,12 +135,12 @@ def yaml_value(text: str, name: str) -> Any:
 
 
 def matches(value: object, shape: object) -> bool:
-    """Return whether a value of JSON has a shape.
+    """Return whether a JSON value has the structure that `shape` describes.
 
-    The shape is a type (`int` excludes booleans), None or a string for exactly this value, a tuple
-    of alternatives, `[shape, ...]` for a list of any length, `[shape, shape]` for a list of these
-    items, or a dict for an object that has at least these members. A member whose name ends in `?`
-    may be missing.
+    A shape is a type (`int` excludes booleans), None or a string for exactly this value, a tuple of
+    alternatives, `[shape, ...]` for a list of any length, `[shape, shape]` for a list of exactly
+    these items, or a dict for an object with at least these members. A member whose name ends in
+    `?` may be missing.
     """
     try:
         return _matches(value, shape)

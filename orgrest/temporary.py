@@ -81,8 +81,8 @@ def remove_left(target: Path) -> None:
 def copy_owner(target: Path, number: int) -> None:
     """Give a temporary file the mode and owner of `target`.
 
-    `number` is the descriptor of the temporary file. It gets the default mode if `target` does not
-    exist.
+    `number` is the descriptor of the temporary file, which gets the default mode if `target` does
+    not exist.
     """
     try:
         old = target.stat()

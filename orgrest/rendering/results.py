@@ -102,9 +102,10 @@ class Rendered:
         return (f"{self.body}\n" if self.body else "") + "".join(lines)
 
     def as_verb(self, part: str) -> str:
-        """Return the response in ob-verb's form: status line, headers, an empty line, the body.
+        """Return the response as ob-verb writes it: status line, headers, an empty line, the body.
 
-        If `part` is `get-headers` or `get-body`, only that part is returned. If it is "", all are.
+        If `part` is `get-headers` or `get-body`, only that part is returned. If it is "", the whole
+        response is returned.
         """
         if part == "get-body":
             return self.value
@@ -121,7 +122,7 @@ class Rendered:
 
 
 def _inside(line: str, closing: str) -> str:
-    """Return a line to put into a comment, with any end marker of the comment escaped."""
+    """Return a line for use in a comment, with any end marker of the comment escaped."""
     if closing == " -->":
         return line.replace("--", "-&#45;") if "--" in line else line
     return line.replace("*/", "*\\/") if closing else line
@@ -142,7 +143,7 @@ def parse_size(text: str) -> int:
 def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
     """Return the options of `render` that the header arguments of a block require.
 
-    `limit` applies unless they have another limit. Raises ArgumentError if one is invalid.
+    `limit` applies unless the arguments set a limit. Raises ArgumentError if one is invalid.
     """
     from orgrest.org.lisp import ArgumentError
 
@@ -180,9 +181,9 @@ def render(
     """Return the response to a request, rendered for a document.
 
     `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
-    the request's assertions. `jq` is a program whose output replaces the body. `limit` is the
-    maximum number of bytes of the body that are shown. None means `SHOWN`. `secrets` are
-    masked, by default those of the request. Raises CaptureError if jq fails.
+    the request's assertions. `jq` is a program whose output replaces the body. At most `limit`
+    bytes of the body are shown, by default `SHOWN`. `secrets` are masked, by default those of the
+    request. Raises CaptureError if jq fails.
     """
     secrets = request.secrets if secrets is None else secrets
     limit = limit or SHOWN
@@ -221,7 +222,7 @@ def render(
 def is_plain(response: Response, limit: int | None = None) -> bool:
     """Return whether rendering a response is certain to produce neither notes nor files.
 
-    This holds only for rendering without jq.
+    This applies only to rendering without jq.
     """
     kind, body = media_type(response), response.body
     if response.truncated or response.warnings:
@@ -241,7 +242,7 @@ def test_line(verdict: Verdict) -> str:
 
 @classes.frozen
 class _Text:
-    """A body as text: `text` is the part to show, cut from the pretty-printed text in `whole`."""
+    """A body as text: the pretty-printed text in `whole`, and in `text` the part to show."""
 
     text: str
     language: str
@@ -258,7 +259,7 @@ def _read(
     jq_args: str,
     limit: int,
 ) -> _Text:
-    """Return the part of the body, or of jq's output, to show, pretty-printed."""
+    """Return the body, or jq's output, pretty-printed, and the part of it to show."""
     if jq is not None:
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False

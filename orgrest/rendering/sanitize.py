@@ -62,7 +62,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def without_settings(line: str) -> str:
-    """Return a line changed so that editors find no settings in it (modelines, local variables)."""
+    """Return a line in which editors find no settings (modelines, local variables)."""
     return re.sub(
         _MODELINE,
         lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a",
@@ -76,9 +76,9 @@ def without_links(line: str) -> str:
 
 
 def with_escaped_links(string: str) -> str:
-    """Return the text inside a Lisp string's quotes with Org links escaped.
+    """Return the content of a Lisp string literal with Org links escaped.
 
-    The value of the string stays the same.
+    The escapes do not change the value of the literal.
     """
     return re.sub(
         _LINK_TYPE, lambda match: f"{match[1][:-1]}\\:", re.sub(r"\[(?=\[)", r"[\\", string)
@@ -105,7 +105,7 @@ def _show_character(match: re.Match[str]) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Return whether Org finds nothing but paragraphs without markup in the lines of `text`.
+    """Return whether Org finds only paragraphs without markup in `text`.
 
     The check accepts only text that is known to be plain, so it also rejects some plain strings.
     """
@@ -127,7 +127,7 @@ def is_plain_inside(text: str) -> bool:
 def verbatim(text: str) -> str | None:
     """Return a line as ``=verbatim=``, else as ``~code~``, or None if neither is possible.
 
-    Source: Org manual, "Emphasis and Monospace". The line must not have leading or trailing blanks.
+    The line must not have leading or trailing blanks. Source: Org manual, "Emphasis and Monospace".
     """
     for sign, ends in _ENDS_VERBATIM.items():
         if not re.search(ends, text):

@@ -3,9 +3,11 @@
 Each document is a suite, and each request is a case. Source: the schema that Jenkins publishes
 (`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no attributes for
 the file and line of a case, so they are in the text. All failures of a request are in one `failure`
-element, because many readers show only the first. GitLab (see its page on unit test reports)
-ignores a second case with the same `classname` and `name`, so a number is added to the names of
-later cases. It also reads the reasons for failures only from the content of elements.
+element, because many readers show only the first.
+
+GitLab (see its page on unit test reports) ignores a second case with the same `classname` and
+`name`, so a number is added to the names of later cases. GitLab reads the reasons for failures only
+from the content of elements.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _name(record: Record, names: Counter[tuple[str, str]]) -> str:
-    """Return a name for a request's test case that is unique among the test cases of its file."""
+    """Return a name for a request's test case that no other case of its file has."""
     name, file = title(record), record["file"]
     while names[file, name]:
         names[file, title(record)] += 1

@@ -101,16 +101,16 @@ def compare(
 
 @classes.frozen
 class ShownResponse:
-    """The body of a response as a result shows it, and the status, or None if it is not shown."""
+    """A response as a result shows it: the body, and the status, or None if it is not shown."""
 
     body: str
     status: int | None
 
 
 def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
-    """Return the differences between a response in a document and a new response, shown alike.
+    """Return the differences between a response in a document and a new response.
 
-    The status is compared if the old response shows it.
+    Both are in the form that the result has. The status is compared if the old response shows it.
     """
     status = list(_of_values("status", old.status, new.status)) if old.status is not None else []
     try:
@@ -219,7 +219,7 @@ def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
 def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
     """Yield the differences between two lists, apart from their common beginning and end.
 
-    If one item was inserted or removed, the items after it are thus not reported as changed.
+    Thus, if one item was inserted or removed, the items after it are not reported as changed.
     """
     texts = [[json.dumps(item, sort_keys=True) for item in values] for values in (old, new)]
     shorter = min(len(old), len(new))
@@ -298,7 +298,7 @@ def without_volatile(text: str, names: Iterable[str]) -> str:
 def content(text: str) -> str:
     """Return the content of a result, without the outcomes of assertions.
 
-    The blocks, drawers and colons that enclose it are also left out.
+    Enclosing blocks and drawers, and the colons of fixed-width lines, are also left out.
     """
     text = textwrap.dedent(text).strip("\n")
     while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block
@@ -323,7 +323,7 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
 
 
 def _begun(text: str) -> tuple[Any, str]:
-    """Parse the JSON value at the beginning of a string. Returns the value and the rest."""
+    """Parse the JSON value at the beginning of a string. Returns it and the rest of the string."""
     start = len(text) - len(text.lstrip())
     value, end = json.JSONDecoder().raw_decode(text, start)
     return value, text[end:].lstrip("\n")

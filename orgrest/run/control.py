@@ -28,9 +28,10 @@ class Control:
     """
 
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
-        """Create the client of the run by calling `new_client`, whose exceptions propagate.
+        """Create the client of the run with `new_client`.
 
-        `budget` limits the run. If it is None, there are no limits.
+        `budget` limits the run. If it is None, there are no limits. Raises the exceptions of
+        `new_client`.
         """
         self.interrupted = False
         self.budget = budget or Budget()

@@ -1,8 +1,8 @@
 """The OpenAPI descriptions that the exchanges of a run are checked against.
 
-The description of a request is selected by the last line `# @openapi FILE` above the end of the
-request, or else by the header argument `:openapi`, or else by the option of the run. The value `no`
-means no description. The value `auto` means a description in a file beside the document, if it
+The description for a request comes from the last line `# @openapi FILE` above the end of the
+request, or else from the header argument `:openapi`, or else from the option of the run. The value
+`no` means no description. The value `auto` means a description in a file beside the document, if it
 describes the request. The requests to each operation are counted.
 """
 
@@ -34,7 +34,7 @@ _MARK = "@openapi"
 
 @classes.define
 class Exercised:
-    """The counts for an operation: its `requests`, and those that `failed` the check.
+    """The number of `requests` to an operation, and of those that `failed` the check.
 
     `statuses` contains the statuses of the responses.
     """
@@ -48,7 +48,7 @@ class Exercised:
 class _Entry:
     """A description with its schemas, and the counts for each of its operations.
 
-    `foreign` counts the requests to the description's server that do not match an operation.
+    `foreign` counts the requests to the description's server that match no operation.
     """
 
     description: Description
@@ -86,7 +86,7 @@ class Descriptions:
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
-        """Return whether a request may have a description to be checked against."""
+        """Return whether any description may have been selected for a request."""
         return bool(self._default or "openapi" in arguments or parsed.source.holds(_MARK))
 
     def verdict(
@@ -127,7 +127,7 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict by the first applicable description beside the document, and notes.
+        """Return the verdict of the first description beside the document that applies, and notes.
 
         The verdict is None if no description applies.
         """
@@ -209,7 +209,7 @@ class Descriptions:
         ), notes
 
     def _undescribed(self, entry: _Entry, request: Request, verdict: Verdict) -> Verdict:
-        """Count a request that does not match an operation, and return the verdict on it."""
+        """Count a request that matches no operation, and return the verdict on it."""
         from urllib.parse import urlsplit
 
         from orgrest.rendering.masking import mask
@@ -255,6 +255,6 @@ class Descriptions:
 
 
 def _unseen(described: list[str], seen: set[int]) -> list[str]:
-    """Return the statuses that a description lists but that no response had."""
+    """Return the statuses that a description lists but no response had."""
     texts = {str(status) for status in seen} | {f"{status // 100}XX" for status in seen}
     return [status for status in described if status.upper() not in texts and status != "default"]

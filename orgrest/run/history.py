@@ -36,7 +36,7 @@ MOST_RUNS = 200
 MOST_BYTES = 64 * 2**20
 """The maximum total size of all files, in bytes.
 
-Neither this limit nor `MOST_RUNS` removes the last run.
+The last run is kept even if it exceeds this limit or `MOST_RUNS`.
 """
 MOST_OF_RUN = 8 * 2**20
 """The maximum number of bytes that are kept of one run. Later outcomes are dropped."""
@@ -173,7 +173,7 @@ def _files(place: Path) -> list[tuple[str, int]]:
 
 
 def _prune(place: Path, own: str) -> None:
-    """Remove the oldest files until there is room for a new run of the maximum size."""
+    """Remove the oldest files until a new run of the maximum size would fit."""
     other_files = [file for file in _files(place) if file[0] != own]
     count, size = len(other_files) + 1, sum(file[1] for file in other_files) + MOST_OF_RUN
     for name, bytes_ in other_files:
@@ -188,7 +188,7 @@ def _prune(place: Path, own: str) -> None:
 class KeptRun:
     """A run in the history: its id, its start time, its working folder and its records.
 
-    If `cut` is true, the last outcomes of the run were not kept.
+    If `cut` is true, the run exceeded `MOST_OF_RUN`, so its last outcomes were not kept.
     """
 
     id: str
@@ -206,8 +206,9 @@ class KeptRun:
 def runs() -> Iterator[KeptRun]:
     """Yield the runs in the history, the latest first.
 
-    Lines that are incomplete (from a killed run or a full disk) or damaged are skipped. So are runs
-    that are removed in the meantime. Raises OrgrestError if the history cannot be read.
+    Lines that are damaged, or incomplete because the run was killed or the disk was full, are
+    skipped. So are runs that are removed in the meantime. Raises OrgrestError if the history cannot
+    be read.
     """
     place = folder()
     if place is None:

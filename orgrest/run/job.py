@@ -50,8 +50,8 @@ class Work:
     """The state that all jobs of a run share.
 
     `client` is None if requests are not sent, and `file` is the document's name in messages. The
-    requests that `tokens` sends are recorded in the last list of `asked`, which belongs to the
-    current job. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran`
+    last list in `asked` belongs to the current job, and contains the requests that `tokens` has
+    sent for it. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran`
     contains the results of scripts that run only once, and `pending` contains their log messages
     and test results until these are reported with the next request.
     """
@@ -116,7 +116,7 @@ class Work:
         self.sending.budget.wait(length)
 
     def check_wait(self, what: str, length: float) -> None:
-        """Raise EvaluationError if a document may not make the run wait for `length` seconds."""
+        """Raise EvaluationError if a document may not wait for a total of `length` seconds."""
         if length > MOST_WAIT and self.sending.budget.deadline is None:
             limit = f"a total of {MOST_WAIT / 60:g} minutes"
             reason = (
@@ -135,9 +135,9 @@ class Job:
     those parts of the request that scripts created. `features` selects the stages of the request.
     If `declined` is true, the request is not sent.
 
-    `attempts` contains the attempts to send the request. `asked` contains requests for tokens and
-    requests by scripts that do not belong to an exchange yet. `tested` is the index of the first
-    test of the current request. `unsent` contains the reasons why requests of the task were
+    `attempts` contains the attempts to send the request. `asked` contains the requests for tokens
+    and the requests by scripts that are not part of an exchange yet. `tested` is the index of the
+    first test of the current request. `unsent` contains the reasons why requests of the task were
     declined.
     """
 
@@ -166,7 +166,7 @@ class Job:
     scripts: Logged = classes.field(factory=Logged)
 
     def begin(self, parsed: ParsedRequest) -> None:
-        """Start with `parsed`, the next request of the task."""
+        """Start the next request of the task, `parsed`."""
         self.parsed, self.context = parsed, self.task.context
         self.tested = len(self.scripts.tests)
         self.declined = False
@@ -211,7 +211,7 @@ class Job:
         return self.request, self.response
 
     def keep(self, render: Callable[[], Rendered] | None, tests: tuple[Verdict, ...]) -> None:
-        """Record the last attempt as an exchange that contains the earlier attempts.
+        """Record the last attempt as an exchange. The earlier attempts become part of the exchange.
 
         `render` renders the response. `tests` contains the verdicts on the response.
         """

@@ -3,8 +3,8 @@
 Each login has a separate file in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`). It
 contains the server, the client, the documents that may use the login, and where each document may
 send the token. Only the user may read the file. The tokens are stored in the system's keychain by
-`keyring`, if `keyring` is installed and finds a keychain. Otherwise nothing is stored: encryption
-with a key that is stored next to the file would protect nothing.
+`keyring`, if `keyring` is installed and finds a keychain. Otherwise, nothing is stored: it would be
+pointless to encrypt the tokens with a key that is stored next to them.
 
 If the environment variable `ORGREST_LOGINS` is `off`, nothing is stored. If it is the path of a
 folder, logins are stored in files in that folder, including their tokens, unencrypted.
@@ -84,7 +84,7 @@ class LoginStore:
     def write(self, key: str, login: dict[str, Any]) -> None:
         """Store a login under `key`.
 
-        Raises OrgrestError if that fails. In that case, the token is not stored.
+        Raises OrgrestError if that fails. Then the token is not stored.
         """
         stored = {"login": FORMAT, **login}
         try:
@@ -102,10 +102,10 @@ class LoginStore:
             raise OrgrestError(f"the keychain reported an error: {error}") from None
 
     def locked(self, key: str) -> AbstractContextManager[None]:
-        """Return a context manager during which no other process refreshes the login.
+        """Return a context manager that prevents other processes from refreshing the login.
 
-        It is entered without a lock on systems without file locks (Windows, some file systems), and
-        if another process holds the lock for more than a minute.
+        It does not lock anything on systems without file locks (Windows, some file systems), or if
+        another process keeps the lock for more than a minute.
         """
         return locked(self._folder / f"{key}.lock", seconds=_PATIENCE, create=True)
 

@@ -1,10 +1,10 @@
 """Logins: tokens that a user got by signing in, and the permissions of documents to use them.
 
 A document chooses the server, the client and the destinations of its requests, and it may come from
-anyone. Therefore the user must give permission once for each document and each origin that the
-document sends the token to. These permissions limit where the token is sent (`model.Bound`): it is
-not sent to other hosts, in any form. Another document that names the same server and client can use
-the same login, but only with a separate permission.
+anyone. Therefore, the user must give permission once for each document and each origin to which the
+document sends the token. The token is not sent to any other origin, in any form (`model.Bound`).
+Another document that names the same server and client can use the same login, but only with a
+separate permission.
 
 If there is no user to ask (`Person` is None), only stored logins are used and refreshed, and only
 by documents that are already allowed to use them.
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Person:
     """A user who can answer questions, read messages and see a page in a browser.
 
-    Control characters in questions and messages are escaped, since these strings may come from
-    documents and servers.
+    Control characters in questions and messages are escaped, since parts of these strings may come
+    from documents and servers.
     """
 
     _ask: Callable[[str], bool]
@@ -118,8 +118,9 @@ class Logins:
     ) -> tuple[Token, Bound]:
         """Return a valid token for a use, and its binding.
 
-        If necessary, the user signs in, in only one thread at a time. `steps` carries out the login
-        flow. Raises OrgrestError if the user does not allow the use, or if there is no user to ask.
+        If necessary, the user signs in (in only one thread at a time). `steps` carries out the
+        login flow. Raises OrgrestError if the user does not allow the use, or if there is no user
+        to ask.
         """
         from orgrest.http.auth.flows import issue
 
@@ -173,7 +174,7 @@ class Logins:
                 login.token = None
 
     def _changed(self, grant: Grant, login: _Login) -> bool:
-        """Return whether another process has stored a new token. If so, use that token."""
+        """Return whether another process has stored a new token. If so, use the new token."""
         stored = _read(self._store, grant)
         if stored is None or stored.token is None or stored.has_expired(self._clock()):
             return False
@@ -265,7 +266,7 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return the fields of a grant that identify its login: all but its secrets and redirect."""
+    """Return the fields of a grant that identify its login: all except secrets and the redirect."""
     return {
         "flow": grant.flow,
         "page": grant.page,

@@ -37,7 +37,7 @@ class EvaluationError(OrgrestError):
 
 
 Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
-"""Why a request was sent that is not in the document itself."""
+"""The reason for sending a request that is not in the document itself."""
 
 
 @classes.frozen
@@ -74,7 +74,7 @@ class Exchange:
         response: Response | None = None,
         error: TransportError | None = None,
     ) -> Exchange:
-        """Return the exchange for a request that was sent in the given hops, such as redirects."""
+        """Return the exchange for a request that was sent in several hops, such as redirects."""
         if not hops:
             return cls(request, error=error)
         exchanges = [
@@ -99,11 +99,11 @@ class Exchange:
 
     @cached_property
     def rendered(self) -> Rendered | None:
-        """The rendered response. A run of tests seldom needs it, so it is computed on first use."""
+        """The rendered response, computed on first use because a run of tests seldom needs it."""
         return None if self.render is None else self.render()
 
     def unmasked(self) -> Rendered | None:
-        """Return the rendered response without masking, for other requests that refer to it."""
+        """Return the rendered response without masking, for requests that refer to it."""
         if self.render is None or not self.request.secrets:
             return self.rendered
         return self.render(secrets=frozenset())
@@ -132,7 +132,7 @@ class Placing:
     """The place where a result was inserted, for an editor whose text may have changed since.
 
     `start` is the offset of the block in the evaluated text. `kind` and `name` describe the block,
-    and `request` is its text that was evaluated (see `request_of`).
+    and `request` is its request as evaluated (see `request_of`).
     """
 
     start: int
@@ -163,7 +163,7 @@ class Placing:
 
 
 def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
-    """Return the body of a block, and its call, if it is one. Blank lines at the end are removed.
+    """Return the body of a block without blank lines at its end, and the call if it is one.
 
     Header arguments and indentation, which may change while a request is sent, are not included.
     """
@@ -182,9 +182,9 @@ class Outcome:
     block or request and are not reported anywhere else. `title` is the method and URL as written,
     if known. `secrets` must be masked in all output.
 
-    `change` is a pair of the replaced text and the new result, and `placing` is the place of the
-    result. Both are None if nothing was inserted. `volatile` describes the parts that may differ
-    between the two texts. `files` contains the files of the result as pairs (path, content).
+    `change` is a pair (replaced text, new result), and `placing` is the place of the result. Both
+    are None if nothing was inserted. `volatile` describes the parts that may differ between old and
+    new results. `files` contains the files of the result as pairs (path, content).
 
     `file` is the imported file with the request, or None for the document itself. `task` is the
     task that was carried out, and `step` is the step of the plan. Each of them may be None. `began`
@@ -256,8 +256,8 @@ class Task:
     `id` is unique in the run. `parsed` contains the requests of the task. `block` is the task's
     block in the evaluated text, or None for a request in a request file. `file` is the imported
     file with the request, or None for the document itself. `needed` contains requests that must be
-    sent before the task, or errors if they do not exist. If `turns` is true, the task represents
-    the iterations of a loop, or it has a condition.
+    sent before the task, or errors for those that do not exist. If `turns` is true, the request has
+    a loop or a condition, and the task represents all iterations.
     """
 
     id: StepId
@@ -276,7 +276,7 @@ class Task:
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return a step's error with a position: its own position, or else `file` and `line`."""
+    """Return a step's error with its own position, or else with the position `file` and `line`."""
     problem = explained(error)
     if problem.line is None:
         problem.file, problem.line = file, line

@@ -1,8 +1,8 @@
 """The plan of a run: its steps in order, each with a unique identity.
 
 Runs and dry runs carry out these steps. Code lenses, diagnostics and test explorers list them. A
-run of tests selects some of the steps, sends the setup before them, and sends the teardown after
-them.
+run of tests selects some of these steps, and carries out the setup before them and the teardown
+after them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class StepId:
     """The identity of a step, which depends on its position and not on its name.
 
     `file` is the document, and `start` is the offset of the request or block in the original text.
-    `turn` is the index of a loop's iteration, from 0. `runs` contains the file and offset of each
-    `run` line that leads to the step, the outermost first. `name` is only used in messages.
+    `turn` is the index of the iteration in a loop, from 0. `runs` contains the file and offset of
+    each `run` line that leads to the step, the outermost first. `name` is used only in messages.
     """
 
     file: str
@@ -67,10 +67,10 @@ class CallId(StepId):
 
 @classes.frozen(eq=False)
 class Step:
-    """A step: a request, a block, or a line in a request file that runs other requests.
+    """A step: a request, a block, or a `run` line in a request file.
 
-    `source` is the parsed request, block or line. `line` is its line number, counted from 1. `tags`
-    come from the Org headings above it, `#+FILETAGS:` and `# @tag` lines.
+    `source` is the parsed request, block or `run` line. `line` is its line number, counted from 1.
+    `tags` come from Org headings, `#+FILETAGS:` and `# @tag` lines.
     """
 
     id: StepId
@@ -83,7 +83,7 @@ class Step:
     def part(self) -> Part:
         """The part of the run that this step belongs to: `setup`, `teardown` or `request`.
 
-        The name or the tag `setup` or `teardown` assigns a step to that part.
+        A step named or tagged `setup` or `teardown` belongs to that part.
         """
         words = {word.lower() for word in (*self.tags, self.name or "")}
         if "setup" in words:
@@ -117,8 +117,8 @@ class Plan:
 
     `problems` contains failures of the whole document, and `notices` contains warnings for the
     user. `suspects` contains messages about text that looks like a block or a header argument but
-    is neither. These messages are warnings, but in a run of tests they are errors, because the
-    intended check would otherwise be skipped silently.
+    is neither. They are errors in a run of tests, where the intended check would otherwise be
+    skipped silently, and warnings in other runs.
     """
 
     steps: tuple[Step, ...]
@@ -128,7 +128,7 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices and suspects, for runs in which suspects are only warnings."""
+        """The notices and suspects together, for runs in which both are warnings."""
         return (
             *self.notices,
             *(f"line {suspect.line}: {suspect.reason}" for suspect in self.suspects),

@@ -1,7 +1,7 @@
 """The record of a request in a run, as JSON data without secrets.
 
-All reports are generated from records. Therefore secrets are masked in one place only, and a report
-that is generated later from a `.jsonl` file is the same. The fields are described in
+All reports are generated from records. Therefore, secrets are masked in one place only, and a
+report can be generated later from a `.jsonl` file. The fields are described in
 docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024
-"""The maximum number of bytes of a body that are kept for reports."""
+"""The maximum number of bytes of a body to keep for reports."""
 OUTCOMES: Final = ("passed", "failed", "error", "skipped")
 _TEXT: Final = (str, None)
 _NUMBER: Final = (int, float)
@@ -91,9 +91,9 @@ OUTCOME: Final = {
     "exchanges": [_EXCHANGE, ...],
     "notes": [str, ...],
 }
-"""The shape of the records in the history, as `structured.matches` expects it."""
+"""The structure of records in the history, for `structured.matches`."""
 RECORD: Final = {**OUTCOME, "turn": int, "row": (int, None)}
-"""The shape of the records of test runs."""
+"""The structure of records of test runs."""
 _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
@@ -163,7 +163,7 @@ def without_request(
     step: Step | None = None,
     title: str = "",
 ) -> Record:
-    """Return a record without a request: of a document that was not run, or a step not sent."""
+    """Return a record without exchanges: for a document that was not run, or a step not sent."""
     return {
         **place,
         "line": step.line if step else line,
@@ -221,7 +221,7 @@ def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
 
 
 def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
-    """Return the record of the request that got the response, after redirects or challenges."""
+    """Return the record of the last request: the one after all redirects and challenges."""
     return {
         "request": _of_request(sent.request, secrets, sent=True),
         "number": sent.number,
@@ -307,8 +307,8 @@ def _of_body(
 ) -> Record:
     """Return the record of a body.
 
-    The record has the beginning of `text`. For a binary body, `text` is None, and the record has
-    `start`, the beginning of `data`, in base64.
+    The record contains the beginning of `text`. For a binary body, `text` is None, and the record
+    contains `start`, the beginning of `data`, in base64.
     """
     cut = truncated or len(data) > BODY
     described: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     """
 
 MAX_DEPTH = 50
-"""The maximum number of requests that can wait for each other's responses."""
+"""The maximum number of requests that can be in progress, each waiting for the next."""
 
 
 def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]:
-    """Return the value of `compute`, after yielding each request that it needs.
+    """Return the value of `compute`, after yielding a NeededError for each request that it needs.
 
     Raises the errors of `compute`, for instance if one of these requests has failed.
     """
@@ -57,15 +57,15 @@ def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]
 class RequestResults:
     """The outcomes of a run's steps, by the identity of the step.
 
-    The scripts and assertions of a request may refer to its exchange before the request has an
-    outcome. Therefore the exchange of a request in progress is in `answers`.
+    `answers` also contains the exchange of a request in progress, because its scripts and
+    assertions may refer to the exchange before there is an outcome.
     """
 
     def __init__(self, answers: Answers) -> None:
-        """Start without outcomes. `answers` records exchanges and failures."""
+        """Start without outcomes. Exchanges and failures are added to `answers`."""
         self.answers = answers
         self.under_way: list[StepId] = []
-        """The steps in progress, each of which waits for the next."""
+        """The steps in progress. Each waits for the next."""
         self._outcomes: dict[StepId, Outcome] = {}
 
     def known(self, step: StepId) -> Outcome | None:

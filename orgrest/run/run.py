@@ -4,15 +4,16 @@ A `Run` carries out the steps of a document's plan: the request blocks, calls an
 an Org document from top to bottom, or the requests of a request file. It yields an `Outcome` for
 each step. Its `text` is the document with all results so far. Request files do not contain results.
 
-If a step needs a token or the response to another request, it yields a `NeededError`. The run sends
-such a request first, as a separate step, so that a single loop sends all requests of the document.
+If a step needs a token or the response to another request, it yields a `NeededError`. The run then
+obtains what is needed, as a separate step, before it continues. Thus, a single loop sends all
+requests of the document.
 
-An error in one block leaves its old result unchanged and does not stop the other blocks. A block
-that other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT
-heading and blocks inside results are not evaluated.
+If a block fails, its old result is kept, and the other blocks are still evaluated. A block that
+other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT heading
+and blocks inside results are not evaluated.
 
-Only files that a request names are read. Result files are written, by `Services.write`, before the
-links to them are inserted. If a file cannot be written, the step fails.
+Only files that a request names are read. `Services.write` writes result files before the links to
+them are inserted. If a file cannot be written, the step fails.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ class Run:
             began, start = time.time(), time.monotonic()
 
     def _outcomes(self, step: Step) -> Iterator[Outcome]:
-        """Carry out one step of the plan. An exception becomes the step's outcome."""
+        """Carry out one step of the plan. An exception becomes a failed outcome of the step."""
         try:
             for task_or_outcome in self._tasks(step.id, partial(self.document.tasks, step)):
                 yield (
@@ -190,7 +191,7 @@ class Run:
     def completed(
         self, outcome: Outcome, needed: tuple[Outcome, ...] = (), **changes: Any
     ) -> Outcome:
-        """Return an outcome with all secrets known so far, and store it in the history.
+        """Add all secrets known so far to an outcome, store it in the history, and return it.
 
         `needed` contains the outcomes of other requests that were sent for this outcome. `changes`
         contains new values for its fields.
@@ -209,7 +210,7 @@ class Run:
         return str(self._settings.inputs.directory.resolve() / name)
 
     def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
-        """Yield a skipped outcome for a step, unless it was already sent for another step."""
+        """Yield a skipped outcome for a step, or its real outcome if another step needed it."""
         if self.results.has(step.id):
             yield from self.evaluate(step)
         else:
@@ -226,7 +227,10 @@ class Run:
     def _tasks(
         self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks of a step, after sending the requests that `find` needs to find them."""
+        """Yield the tasks of a step. First sends the requests on which the tasks depend.
+
+        `find` returns the tasks and raises a NeededError for each such request.
+        """
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))
         for task_or_outcome in tasks_found:
@@ -245,7 +249,7 @@ class Run:
                 yield task_or_outcome
 
     def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
-        """Return the next value of a generator, sending the requests that it needs first.
+        """Return the next value of a generator, after sending the requests that it needs.
 
         Raises StopIteration at the end of the generator.
         """
@@ -264,7 +268,7 @@ class Run:
         raise AssertionError  # such a generator yields only NeededErrors
 
     def _failure(self, needed: NeededError) -> OrgrestError | None:
-        """Send a needed request or get a needed token. Return the error, or None on success."""
+        """Send a needed request, or get a needed token. Returns the error, or None on success."""
         try:
             if isinstance(needed, TokenNeededError):
                 self._get_token(needed)
@@ -310,7 +314,7 @@ class Run:
         """Send the request of a task, and return its outcome.
 
         If the request was sent before, the earlier outcome is returned, unless `again` is true. If
-        the task is `needed` by another step, it is reported with that step.
+        `needed` is true, the outcome is reported with the step that needs it.
         """
         with self.results.needing(task.id):
             outcome = self.results.known(task.id)

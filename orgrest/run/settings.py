@@ -98,8 +98,8 @@ class Settings:
     `choice` also selects steps.
 
     In a dry run, a name in angle brackets replaces the value that a response would provide. If
-    `complete` is true, such a value is an error instead. `retry_policy` decides which requests are
-    sent again.
+    `complete` is true, a request that needs such a value is an error instead. `retry_policy`
+    decides which requests are sent again.
 
     If `fail` is true, a status of 400 or above counts as a failure. In a run of tests, `bail` ends
     the run at the first failure, and `write` writes the results into the documents.
@@ -107,7 +107,7 @@ class Settings:
     `timeout` is in seconds. `limit` is the maximum number of bytes of a body that are shown, or
     None for the default. Longer bodies are written to a file. Documents may write any file below
     the folders in `allow_write`. If `insecure` is true, certificates are not verified, and
-    documents may request that, too. Documents may choose one of the `proxies`.
+    documents may request that, too. Documents may choose among the `proxies`.
 
     `languages` contains the languages of requests. If it is empty, all three languages are
     evaluated, except in documents with restclient blocks: those were written for ob-restclient, so
@@ -142,7 +142,7 @@ class Settings:
     def of_document(self, directory: Path, overrides: Mapping[str, str] | None = None) -> Settings:
         """Return the settings for a document in a folder, with additional values of variables.
 
-        Values that the user gave for the run take precedence over `overrides`.
+        Values that the user has given for the run take precedence over `overrides`.
         """
         inputs = self.inputs
         overrides = {**(overrides or {}), **inputs.overrides}

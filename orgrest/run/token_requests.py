@@ -109,13 +109,13 @@ class TokenRequests:
         return self._logins
 
     def current(self, request: Request) -> Request:
-        """Return a request in which refused tokens are replaced with their replacements."""
+        """Return a request with its refused tokens replaced by new tokens."""
         for old, new in self._renewed.items():
             request = _with(request, old, new)
         return request
 
     def renewed(self, request: Request) -> tuple[str, Token] | None:
-        """Return the refused token in a request and its replacement, or None without a replacement.
+        """Return the refused token in a request and a new token, or None if there is no new token.
 
         Raises TransportError if the token server cannot be reached.
         """

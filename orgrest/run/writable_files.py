@@ -1,12 +1,12 @@
 """The files that documents may write: data files in their folder that orgrest itself created.
 
-The content may come from an untrusted server, and the name comes from the document. So only the
-suffixes of data files are allowed. If tools could find a file of this type by name (JSON, XML,
-text, archives ...), its name must also contain the document's name: `api.org` writes
+The content may come from an untrusted server, and the name comes from the document. Therefore, only
+the suffixes of data files are allowed. If the file has a type that tools look for by name (JSON,
+XML, text, archives ...), its name must also contain the document's name: `api.org` writes
 `api-users.json` and `api-results/users.json`, which no tool looks for.
 
 The digests of written files are stored in the user's state folder
-(`$XDG_STATE_HOME/orgrest/written`), so that other files, and files that were edited later, are not
+(`$XDG_STATE_HOME/orgrest/written`), so that only unchanged files that orgrest wrote itself are
 overwritten. None of these limits apply below the folders of `--allow-write`.
 """
 
@@ -142,9 +142,9 @@ def saved(
 ) -> Path:
     """Return the file to save a response to, if `check` allows it.
 
-    `path` is the path in the request, after expansion, and `document` is the document's file. `>>!`
-    overwrites an existing file, and `>>` uses the next free name. Raises EvaluationError if the
-    file may not be written.
+    `path` is the path in the request, with its variables replaced, and `document` is the document's
+    file. `>>!` overwrites an existing file, and `>>` uses the next free name. Raises
+    EvaluationError if the file may not be written.
     """
     try:
         target = resolved(context.directory.resolve() / path)

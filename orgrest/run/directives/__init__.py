@@ -1,8 +1,8 @@
 """The directives that act before a request is sent, each in a module of the same name.
 
-`orgrest.http.parsing.directives` has the table of all directives. Each module here has a function
-`act`, which gets the directive's value and the job. The function raises EvaluationError for a wrong
-value, and calls `job.decline` if the request must not be sent.
+`orgrest.http.parsing.directives` has the table of all directives. The function `act` of each module
+gets the directive's value and the job. It raises EvaluationError if the value is invalid, and calls
+`job.decline` if the request must not be sent.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def act(job: Job) -> None:
 def seconds(text: str, what: str, unit: str = "ms") -> float:
     """Return the duration in `text`, converted to seconds.
 
-    A bare number is in `unit`. `what` is the directive's name, for messages. Raises EvaluationError
-    if `text` is not a duration.
+    A number without a unit is in `unit`. `what` is the directive's name, for messages. Raises
+    EvaluationError if `text` is not a duration.
     """
     match = _TIME.fullmatch(text.strip())
     if match is None:

@@ -1,7 +1,8 @@
 """`# @ratelimit` delays requests to limit the load on a server.
 
-`slot NAME` groups requests that are counted together. `minIdleTime MS` is the minimum time between
-two requests of a slot. `max N expire MS` allows at most N of them within MS milliseconds.
+`slot NAME` names a group of requests that share a limit. `minIdleTime MS` is the minimum time
+between two requests of a slot. `max N expire MS` allows at most N requests of a slot within MS
+milliseconds.
 
 Source: httpyac's guide, "Meta data: ratelimit".
 """
@@ -28,7 +29,7 @@ _LIMIT = compiled(
 
 @classes.frozen
 class Limit:
-    """The rate limit of a slot, with times in seconds. If `most` is 0, any number is allowed."""
+    """The rate limit of a slot, with times in seconds. If `most` is 0, the number is unlimited."""
 
     slot: str
     idle: float
@@ -58,7 +59,7 @@ def act(text: str, job: Job) -> None:
 
 
 def wait(limit: Limit, sent: list[float], now: float | None = None) -> float:
-    """Return the seconds until the next request may be sent, and add its time to `sent`.
+    """Return the seconds until the next request may be sent, and append its time to `sent`.
 
     `sent` contains the times of earlier requests in the same slot, and `now` is the current time.
     All times are in seconds of the monotonic clock.

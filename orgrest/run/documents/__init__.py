@@ -1,1 +1,1 @@
-"""The kinds of documents that a `Run` evaluates: request files and Org documents (with verb's)."""
+"""The kinds of documents that a `Run` evaluates: request files, and Org documents (also verb's)."""

@@ -62,10 +62,10 @@ class BlockReader:
         resolve: Resolve,
         variables: Mapping[str, str] | None = None,
     ) -> Task:
-        """Return the task of a block, or of the block that it calls, with its variables.
+        """Return the task for a block, or for the block that it calls.
 
-        `resolve` returns the value of a ``:var`` that is not a plain string. The `variables`
-        override the block's ``:var``s. Raises OrgrestError if the block is invalid.
+        `resolve` returns the value of a ``:var`` that is not a plain string. `variables` take
+        precedence over the block's ``:var``s. Raises OrgrestError if the block is invalid.
         """
         target = header.target_of(self._editor.document, block)
         values, literal, shown = _variables(arguments, variables or {}, context, resolve)
@@ -169,7 +169,7 @@ def _variables(
 def _between(
     arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return a body between its prologue and epilogue, and the positions of all lines.
+    """Return a body with its prologue and epilogue, and the positions of all lines.
 
     The lines of the prologue and the epilogue get the position `first`.
     """
@@ -192,7 +192,7 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Return the requests of a block to send, and notices about its requests that are not sent."""
+    """Return the requests of a block that are sent, and notices about those that are not."""
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]
@@ -206,7 +206,7 @@ def _requests(
 
 
 def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
-    """Return the hash of a block for `:cache`, computed from the same text as in Emacs.
+    """Return the hash of a block for `:cache`. It is computed from the same text as in Emacs.
 
     `shown` contains the variables of the block.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DocumentEditor:
-    """An Org document into which results are inserted.
+    """Inserts results into an Org document.
 
     `document` is the most recently parsed version.
     """
@@ -85,9 +85,9 @@ class DocumentEditor:
         )
 
     def as_placed(self, name: str) -> OrgDocument:
-        """Return the document for looking up `name`.
+        """Return the document in which to look up `name`.
 
-        If a result was just inserted under that name, the document is parsed again.
+        The document is parsed again if a result with that name was inserted since it was parsed.
         """
         return (
             OrgDocument(self.text, self.document) if name.lower() in self._placed else self.document
@@ -96,7 +96,7 @@ class DocumentEditor:
     # Blocks move when results are inserted above them.
 
     def follow(self, blocks: Iterable[Block]) -> None:
-        """Track `blocks`, so that they are located again each time the text is parsed."""
+        """Track `blocks`: locate them again each time the text is parsed."""
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:
@@ -113,9 +113,9 @@ class DocumentEditor:
         """Insert the result of a block, using the edit that `make` returns.
 
         Returns the outcome with the old and the new text. `judge` decides whether the new text is
-        as expected. If it is not, the old result stays. Raises EvaluationError if the block no
-        longer exists, if the result cannot be inserted (see `Placing.edit`), or if `write` fails.
-        In these cases, the document is not changed.
+        as expected. If not, the old result is kept. Raises EvaluationError if the block no longer
+        exists, if the result cannot be inserted (see `Placing.edit`), or if `write` fails. In these
+        cases, the document is not changed.
         """
         present = self._present(block)
         request = request_of(self.document, present)

@@ -60,7 +60,7 @@ class FileResults:
     ) -> tuple[str, list[tuple[Path, bytes]]]:
         """Return the link to the result of an exchange, and a list with at most one file to write.
 
-        `number` is the number of files that this block already has. Raises OrgrestError if the file
+        `number` is the number of files that the block already has. Raises OrgrestError if the file
         may not be written.
         """
         folder = self._folder
@@ -94,7 +94,7 @@ class FileResults:
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, name: str) -> Path:
-        """Return the absolute path of a result.
+        """Return the absolute path of a result file.
 
         Raises EvaluationError if it is the path of the document itself.
         """
@@ -116,7 +116,7 @@ class FileResults:
         return any((self._folder / linked(match[0])).resolve() == target for match in links)
 
     def _own_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
-        """Return the path of a result file for which the document does not specify a path."""
+        """Return the path of a result file if the document does not specify one."""
         start = writable_files.own_name(self._file)
         block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
@@ -154,7 +154,7 @@ _EXTENSION = compiled(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
 
 
 def _link(path: str, description: str | None) -> str:
-    """Return a link like `org-link-make-string` does, with the description on one line."""
+    """Return a link as `org-link-make-string` does, with the description on one line."""
     target = re.sub(r"(\\*)([][]|$)", lambda m: m[1] * 2 + (m[2] and f"\\{m[2]}"), path)
     if description is None:
         return f"[[file:{target}]]"

@@ -4,13 +4,13 @@ A path is relative to the folder of the file that contains it. Each file is read
 imports terminate.
 
 A name refers to the last request with that name above it in the same file, or else to the first
-request with that name below it. If the file does not contain the name, the imported files are
-searched, in the order of the imports and each file before its own imports. Then all other files of
-the run are searched. In imported and other files, the name refers to the last request with that
-name.
+request with that name below it. If there is no such request in the file, the imported files are
+searched in the order of the imports, each file before its own imports, and then all other files of
+the run. In these files, the name refers to the last request with that name.
 
-A variable that a file does not define is looked up by name only, in the document and in all
-imported files. If there are several definitions, the one nearest to the document is used.
+A variable that a file does not define is looked up in the document and in all imported files,
+regardless of which file imports which. If there are several definitions, the one nearest to the
+document is used.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class File:
 class Broken:
     """An import that failed, with the `error`.
 
-    `own` is the failed import itself. `item` is the import in the document that leads to it. If the
-    failed import is in the document, both are the same.
+    `own` is the failed import itself. `item` is the import in the document that leads to it, or
+    `own` if that is in the document.
     """
 
     item: Import
@@ -92,7 +92,7 @@ def read_file(path: Path, name: str) -> Document:
 class Imports(RequestNames):
     """The files that a document imports, directly or indirectly. `main` is the document itself.
 
-    `broken` contains the failed imports. `circles` contains the imports of the document that lead
+    `broken` contains the failed imports. `circles` contains those imports of the document that lead
     back to it, each with the chain of file names.
     """
 
@@ -132,8 +132,8 @@ class Imports(RequestNames):
     def _follow(self, top: Import, item: Import, above: list[File]) -> None:
         """Read the file that `item` imports, and recursively the imports of that file.
 
-        `top` is the import in the document that leads to `item`, and `above` contains the files on
-        the way.
+        `top` is the import in the document that leads to `item`, and `above` contains the files
+        between the two.
         """
         if item.path is None:
             return
@@ -196,7 +196,7 @@ class Imports(RequestNames):
     # ---------------------------------------------------------------------------------- names
 
     def named(self, source: Source) -> dict[str, list[ParsedRequest]]:
-        """Return the requests that names in a source may refer to, as a list for each name.
+        """Return the requests that the names in a source may refer to, as a list for each name.
 
         All requests with the same name are from the same file: the first file, in order of
         precedence, that contains the name.
@@ -241,8 +241,8 @@ class Imports(RequestNames):
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
         """Yield the requests that a name in the request `using` may refer to.
 
-        If `using` itself has the name, it comes first, so its own response is used as soon as there
-        is one.
+        If `using` itself has the name, it comes first, so that its own response is used as soon as
+        there is one.
         """
         if name == using.name:
             yield self.id_of(using)

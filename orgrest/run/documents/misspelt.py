@@ -187,7 +187,7 @@ def _is_quoted(text: str, offset: int) -> bool:
 def _language(word: str) -> str | None:
     """Return the request language that a word probably misspells, or None.
 
-    The name of another language, such as rust, does not count as a misspelling of rest.
+    The name of another language does not count as a misspelling: `rust` is not `rest`.
     """
     return _alike(word, ALL_LANGUAGES - {"rest"}, _ALIKE) or _alike(word, ALL_LANGUAGES, 0.8)
 

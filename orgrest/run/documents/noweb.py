@@ -39,7 +39,7 @@ class Noweb:
         self._refs: dict[str, list[Block]] | None = None
 
     def is_of(self, editor: DocumentEditor) -> bool:
-        """Return whether the document of `editor` is still the version given at creation."""
+        """Return whether the editor still has the version of the document given at creation."""
         return self._document is editor.document
 
     def expand(
@@ -48,7 +48,7 @@ class Noweb:
         places: Sequence[tuple[int, int]],
         resolve: Callable[[Value, Arguments], str],
     ) -> tuple[str, list[tuple[int, int]]]:
-        """Return `text` with its references replaced by blocks, and the positions of the new lines.
+        """Return `text` with its references replaced by blocks, and the positions of its lines.
 
         `places` contains the positions of the lines, as in `blocks.Body`. An inserted line has the
         position of its reference. The text before a reference is repeated on each inserted line.

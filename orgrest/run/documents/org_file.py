@@ -49,7 +49,7 @@ class _Stores(RequestNames):
 
 
 class OrgFile:
-    """The Org document of a `Run`. `editor` holds the document with the results so far."""
+    """The Org document of a `Run`. `editor` contains the document with the results so far."""
 
     def __init__(
         self,
@@ -98,8 +98,7 @@ class OrgFile:
     def tasks(self, step: Step) -> list[Task | Outcome]:
         """Return the task for a step, or an outcome if its block is not sent.
 
-        Raises RequestNeededError as long as the block refers to other blocks that have not been
-        sent.
+        Raises RequestNeededError if the block refers to a block that has not been sent yet.
         """
         now = self.editor.now(step.source)
         if now is None:

@@ -68,8 +68,7 @@ class References:
         """Return the outcome of a request block.
 
         If there are `variables`, the block is sent again for each reference. Raises
-        RequestNeededError if the block has not been sent yet, and the block's own error if it
-        failed.
+        RequestNeededError if the block must be sent first, and the block's own error if it failed.
         """
         step = self._editor.id_of(block)
         if variables or step is None:

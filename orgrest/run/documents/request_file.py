@@ -1,8 +1,8 @@
 """A request file in a run. Each request becomes a task, and the file is not changed.
 
-If other requests refer to a request (`{{login.response...}}`, `# @ref login`), it is sent once,
-when it is first needed. Other files are imported for their requests and variables. A `run` line
-sends the requests that it names at its own position in the file.
+A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, when it is
+first needed. Imported files provide requests and variables. A `run` line sends the requests that it
+names when the run reaches the line.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class RequestFile:
     ) -> Task:
         """Return the task for a request.
 
-        `variables` contains the values from the `run` lines that lead to the request, and `runs`
-        contains the positions of those lines.
+        `runs` contains the positions of the `run` lines that lead to the request, and `variables`
+        contains the values in those lines.
         """
         context, file = self._context, self.names.file(parsed.source)
         if file is not None and (variables or file is not self.names.main):
@@ -132,7 +132,7 @@ class RequestFile:
     ) -> RequestNeededError | EvaluationError:
         """Return a RequestNeededError for the request that `@ref` or `@force-ref` names.
 
-        If that request does not exist or is disabled, an error with the reason is returned instead.
+        If that request does not exist or is disabled, returns an EvaluationError with the reason.
         """
         name, source = directive.value.text, needing.source
         parsed = self.names.of(source, name, needing.span.start)
@@ -155,11 +155,11 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Yield, in order, the tasks for the requests that a `run` line of `source` sends.
+        """Yield the tasks for the requests that a `run` line of `source` sends, in order.
 
         If the line runs a whole file, the `run` lines in that file are followed, too. `above`
         contains the files that lead to this line, `runs` contains the positions of their `run`
-        lines, and `variables` contains the values from those lines.
+        lines, and `variables` contains the values in those lines.
         """
         line = source.position(item.span.start).line
         try:
@@ -257,7 +257,7 @@ def position(request: ParsedRequest) -> int:
 
 
 def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
-    """Return (request, first) for each request whose name is already used above.
+    """Return (request, first) for each request whose name an earlier request already has.
 
     `first` is the first request with that name.
     """

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 class Written:
     """The responses of a block as text, ready to be inserted.
 
-    `values` contains the bare strings, `blocks` contains them wrapped in Org blocks, and `texts`
-    contains them with the headers as comments. `files` contains the files that links refer to, as
-    pairs (path, content). If `links` is true, each response is only a link to its file.
+    `values` contains only the bodies (or the parts that verb's ``:op`` selects), `blocks` contains
+    the responses in Org blocks, and `texts` contains the bodies with the headers as comments.
+    `files` contains the files that links refer to, as pairs (path, content). If `links` is true,
+    each response is only a link to its file.
     """
 
     values: list[str] = classes.field(factory=list)
@@ -186,7 +187,7 @@ class ResultWriter:
 
 
 def inline_text(arguments: Arguments, rendered: Sequence[Rendered], language: str) -> str:
-    """Return the text that replaces an inline block's result in its line.
+    """Return the text that replaces an inline block's result.
 
     Raises EvaluationError if the text has more than one line.
     """

@@ -1,9 +1,9 @@
 """The plan of an Org document: which of its blocks are evaluated.
 
 A run evaluates requests (including verb's, below headings) and calls of request blocks. It skips
-those below a COMMENT heading, and those inside a result, because text sent by a server is never
-treated as a request. Names and lines select among these blocks, and may select a block below a
-COMMENT heading.
+blocks below a COMMENT heading. It also skips blocks inside a result, because text sent by a server
+is never treated as a request. The user can select blocks by name or line, even below a COMMENT
+heading.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def sent_of(document: OrgDocument, inherited: Inherited, languages: frozenset[st
 def _requests(
     document: OrgDocument, inherited: Inherited, languages: frozenset[str]
 ) -> tuple[list[Block], list[tuple[int, int]]]:
-    """Return the blocks in these languages outside results, and the spans of the results."""
+    """Return the blocks in these languages outside of results, and the spans of the results."""
     texts = [(heading.start, document.offset(heading.last)) for heading in document.verb]
     requests = [
         block
@@ -170,7 +170,7 @@ def _requests(
 
 
 def _nameless(document: OrgDocument) -> list[Block]:
-    """Return the calls that name a block that does not exist."""
+    """Return the calls of blocks that do not exist."""
     return [
         block
         for block in document.blocks
@@ -242,7 +242,7 @@ def _tags(text: str, block: Block) -> frozenset[str]:
 
 
 def _noted(block: Block, notices: list[str]) -> bool:
-    """Add a notice that a block was not sent, because it may be part of a response.
+    """Add a notice that a block is not sent because it may be part of a response.
 
     Always returns True.
     """
@@ -288,7 +288,7 @@ def check_names(names: Iterable[str], known: Container[str | None], file: str) -
 
 
 def namesakes(document: OrgDocument, blocks: Iterable[Block]) -> list[tuple[Block, Block]]:
-    """Return (block, first) for each block whose name is already used above.
+    """Return (block, first) for each block whose name an earlier block already has.
 
     `first` is the first block with that name.
     """

@@ -1,7 +1,7 @@
-"""A response as the result of a block, compared with the result that the document contains.
+"""Compares a response, as the result of a block, with the result in the document.
 
 The response comes from the record of a run. It is rendered as the header arguments of the block
-require, so that the two results only differ where the responses do.
+require, so the two results differ only where the responses do.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _HEAD_BELOW = compiled(
     rf"(?:{_MARK}\d{{3}} [^\n]* -> [^\n]*\n)*{_MARK}HTTP/[\d.]+ (?P<status>\d{{3}})\b",
     re.MULTILINE,
 )
-"""The beginning of the head below a body: the request line, redirects and the status line."""
+"""The beginning of the head that follows a body: request line, redirects and status line."""
 _HEAD_ABOVE = compiled(r"HTTP/[\d.]+ (?P<status>\d{3})\b[^\n]*(?:\n[^\n]+)*(?:\n\n)?")
-"""The head above a body, in results of verb."""
+"""The head that precedes a body, in results of verb."""
 
 
 def stored_and_new(
     document: OrgDocument, name: str, record: Record
 ) -> tuple[ShownResponse, ShownResponse]:
-    """Return the result of the block called `name`, and the same with the response in a record.
+    """Return the result of the block called `name`, and the response in a record in the same form.
 
-    Raises OrgrestError if one of them does not exist, or if the result does not contain the whole
-    body as text.
+    Raises OrgrestError if the block, its result or the response does not exist, or if the result
+    does not contain the whole body as text.
     """
     block = document.block_named(name)
     if block is None or result_of(document, block) is None:

@@ -1,9 +1,9 @@
 """Support for verb in a run: inherited requests of headings, preludes, and stored responses.
 
-Three properties of a heading are supported. ``Verb-Store`` names its response for other requests.
-``Verb-Prelude`` defines variables as JSON, in the property or in a file. Preludes of parent
-headings apply, too, and the nearest takes precedence. ``Verb-Max-Redirections: 0`` turns redirects
-off. Properties that need Emacs Lisp are errors.
+Three properties of a heading are supported. ``Verb-Store`` is the name by which other requests
+refer to the heading's response. ``Verb-Prelude`` defines variables as JSON, in the property or in a
+file. Preludes of parent headings apply, too, and the nearest takes precedence.
+``Verb-Max-Redirections: 0`` turns redirects off. Properties that need Emacs Lisp are errors.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def selected_part(arguments: Arguments) -> str:
 def _prelude(prelude: str, context: Context) -> dict[str, str]:
     """Return the variables of a prelude, which is JSON or the name of a file with JSON.
 
-    The values in a nested object are variables, too, but only one level deep.
+    The members of a nested object are variables, too, but only one level deep.
     """
     text = prelude
     if not any(c in prelude for c in "(){}"):

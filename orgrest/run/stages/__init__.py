@@ -1,9 +1,9 @@
 """The stages that each request of a task goes through in order. Each is a function of a `Job`.
 
 Each row of a table names a feature and a function. Only requests with that feature go through the
-stage, and only then is its module imported. The features of a request are in `Job.features`, and ""
-means all requests. A function yields a NeededError for each token or response that it needs. If a
-stage or a directive declines the request, the later stages are skipped.
+stage, and its module is imported only for them. `Job.features` contains the features of a request.
+The feature "" means all requests. A function yields a NeededError for each token or response that
+it needs. If a stage or a directive declines the request, the later stages are skipped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.render.render"),
 )
 PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview"),)
-"""The stages of a dry run, which replace `SENT`."""
+"""The stages that a dry run has instead of `SENT`."""
 
 
 def do(job: Job) -> Needing[Outcome]:
@@ -90,7 +90,7 @@ def _check(parsed: ParsedRequest) -> None:
 
 
 def _send_each(job: Job) -> Needing[None]:
-    """Send a request once, or once for each element of the list that it refers to."""
+    """Send a request once, or once for each element of the list that it iterates over."""
     contexts = [job.context]
     if "elements" in job.features:
         from orgrest.run.stages.turns import of_elements

@@ -135,7 +135,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all strings and numbers in a JSON value as strings."""
+    """Yield all strings and numbers in a JSON value, converted to strings."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
     if isinstance(value, list):

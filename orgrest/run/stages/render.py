@@ -1,6 +1,6 @@
 """Renders a response as a result: text and files, for the document or the terminal.
 
-If rendering is certain not to add notes, it is put off until the result is needed.
+If rendering is certain to add no notes, it is delayed until the result is needed.
 """
 
 from __future__ import annotations

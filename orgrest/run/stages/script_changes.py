@@ -38,7 +38,7 @@ def as_written(parsed: ParsedRequest) -> Request:
 def rewritten(
     parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
 ) -> ParsedRequest:
-    """Return a request with the changes that the script above it made.
+    """Return a request, changed as the script above it requires.
 
     `code` is the source of the script. Only placeholders that occur in the request or in the script
     itself are replaced, so that placeholders in text from a response cannot reveal other values.
@@ -89,7 +89,7 @@ def rewritten(
 
 
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
-    """Return a completed request with the changes that its script made.
+    """Return a completed request, changed as its script requires.
 
     `secrets` contains all secrets known so far. Raises OrgrestError for a change that cannot be
     sent.

@@ -68,7 +68,7 @@ def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, Scr
 
 
 def _key(path: Path, folder: Path) -> str:
-    """Return the path by which scripts know a file.
+    """Return the path of a file as scripts see it.
 
     It is relative to `folder`, so that it reveals nothing about the machine.
     """
@@ -76,7 +76,7 @@ def _key(path: Path, folder: Path) -> str:
 
 
 def _names(code: str, folder: Path, context: Context) -> dict[str, Path]:
-    """Return the files that a source in `folder` requires, by the name in `require`.
+    """Return the files that the script `code` in `folder` requires, by the name in `require`.
 
     Names without a file are left out.
     """
@@ -95,9 +95,9 @@ def _resolve(name: str, folder: Path, context: Context) -> Path | None:
 
 
 def _file(path: Path, context: Context) -> Path | None:
-    """Return the file for a required path, or None.
+    """Return the file that a required path refers to, or None.
 
-    The path may omit the suffix or be the folder of a package.
+    The path may lack the suffix, or be the folder of a package.
     """
     for candidate in _candidates(path):
         try:

@@ -146,7 +146,7 @@ def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret])
 
 @contextlib.contextmanager
 def _previewed(job: Job) -> Iterator[None]:
-    """Return a context manager that, in a dry run, turns an error into a note.
+    """Return a context manager that turns an error into a note if this is a dry run.
 
     Scripts may fail in a dry run because it has no responses.
     """
@@ -335,7 +335,7 @@ def _code(script: Script, context: Context) -> tuple[str, int | None]:
 def _at_line(
     error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
 ) -> OrgrestError:
-    """Return an error of a script with its position in the document."""
+    """Return an error of a script with the position in the document added."""
     source = parsed.source
     place = source.position(script.span.start if offset is None else offset)
     if script.file is not None:

@@ -43,7 +43,7 @@ def send(job: Job) -> Needing[None]:
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
     """Return the first response for which all assertions in `waited` hold.
 
-    If a failing assertion's time limit is reached, the last response is returned. A request that
+    If an assertion still fails at its time limit, the last response is returned. A request that
     gets no response is repeated up to the shortest time limit of all assertions.
     """
     from orgrest.run.stages.judge import verdicts

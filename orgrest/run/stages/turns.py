@@ -119,7 +119,7 @@ def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> b
 def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:
     """Yield the variables for each iteration of `@loop`. Raises OrgrestError if it is invalid.
 
-    In a dry run, a list from a response has one iteration.
+    In a dry run, a list from a response counts as one iteration.
     """
     if match := _TURNS.fullmatch(text.strip()):
         if int(match[1]) > MOST_TURNS:
@@ -167,7 +167,7 @@ def _parsed(text: str) -> Any:
 def of_elements(job: Job) -> Needing[list[Context]]:
     """Return a context for each iteration over a list.
 
-    If the list is empty, the job's request is declined. Raises the errors of `contexts`.
+    If the list is empty, the job's request is declined. Raises the same errors as `contexts`.
     """
     turns = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))
     if not turns:
@@ -179,8 +179,8 @@ def contexts(parsed: ParsedRequest, context: Context) -> Iterator[Context]:
     """Yield a context for each iteration of a request.
 
     If the request does not use a list, only `context` is yielded. In a dry run, a list from a
-    response has one iteration. Raises EvaluationError if a path is invalid, or if the lists have
-    different lengths.
+    response counts as one iteration. Raises EvaluationError if a path is invalid, or if the lists
+    have different lengths.
     """
     paths = list(dict.fromkeys(_paths(parsed)))
     if not paths:

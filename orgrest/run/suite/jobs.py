@@ -38,8 +38,8 @@ _PAUSE = 0.05
 class _Message:
     """A message from a job: the outcome of a request, or the end of a document.
 
-    `number` is the number of the `Unit`. When the run of a document ends, `done` is true or, if an
-    exception ended it, `error` is set. `unreadable` is the reason why a document could not be read.
+    `number` is the number of the `Unit`. When a document ends, `done` is true or, if an exception
+    ended it, `error` is set. `unreadable` is the reason why a document could not be read.
     """
 
     number: int
@@ -86,7 +86,7 @@ class SuiteRun:
         self._lock = threading.Lock()
 
     def briefs(self) -> Iterator[Brief]:
-        """Run all documents, and yield a short record of each request, in order."""
+        """Run all documents, and yield a `Brief` for each request, in order."""
         for _ in range(self._jobs):
             # The threads are daemons, so a second Ctrl-C ends the process immediately.
             threading.Thread(target=self._job, daemon=True).start()

@@ -1,8 +1,8 @@
 """The records of a run on disk, one line of JSON each, in the `--jsonl` file or a temporary file.
 
-Records are written as they arrive. So even a long run needs little memory, and the records of a
-killed run are kept. With `--jsonl -`, the records also go to standard output. Reports read them in
-the order of the documents, regardless of the order in which the jobs wrote them.
+Records are written as they arrive. Thus, even a long run needs little memory, and the records of a
+killed run are kept. With `--jsonl -`, the records also go to standard output. Reports get the
+records in the order of the documents, regardless of when the jobs wrote them.
 
 The first line describes the run (`{"format": 2, ...}`), and the last line is its summary
 (`{"summary": ...}`). Truncated lines, for instance after a power failure, are skipped.
@@ -65,7 +65,7 @@ _SUMMARY: Final = {
     ],
 }
 _LINE: Final = (RECORD, {"summary": _SUMMARY}, _HEAD)
-"""The shape of a line, as `structured.matches` expects it."""
+"""The structure of a line, for `structured.matches`."""
 _STANDARD_OUTPUT = Path("-")
 
 
@@ -161,8 +161,8 @@ def _temporary() -> IO[bytes]:
 def read(path: Path) -> tuple[Record, list[Record], Record]:
     """Return the head, the records in order, and the summary from the file of a run.
 
-    The summary is empty if the run was killed. Raises OrgrestError if this is not the file of a
-    run, or if a line is damaged but not truncated.
+    The summary is empty if the run was killed. Truncated lines are skipped. Raises OrgrestError if
+    this is not the file of a run, or if a line is damaged in another way.
     """
     from orgrest.files import read_bytes
 

@@ -1,4 +1,4 @@
-"""Summaries of test runs: of each request during the run, and of the totals at the end."""
+"""Summaries of test runs: each request in short form, and the totals at the end."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ PERCENTILES = (50, 90, 95, 99)
 class Brief:
     """A short form of the record of a request.
 
-    `unit` is the number of the document's run. `place` is the file and line, `title` names the
-    request, and `why` contains the reasons for its failure, one line each. `assertions` is the
-    number of assertions checked, including tests in scripts. `notes` contains other messages for
-    the user.
+    `unit` is the number of the `Unit`. `place` is the file and line, `title` names the request, and
+    `why` contains the reasons for its failure, one line each. `assertions` is the number of
+    assertions checked, including tests in scripts. `notes` contains other messages for the user.
     """
 
     unit: int
@@ -103,8 +102,8 @@ def reasons(record: Record) -> Iterable[str]:
 class Summary:
     """The totals of a run: requests by outcome, checked assertions, and durations.
 
-    `unasserted` is the number of requests that got a response but have no assertions. `repeated`
-    means that documents run several times.
+    `unasserted` is the number of requests that got a response but have no assertions. If `repeated`
+    is true, documents run several times.
     """
 
     repeated: bool = False

@@ -29,8 +29,8 @@ class Unit:
     """A document to run once.
 
     `turn` is the number of this repetition (`--repeat`), from 1. `row` is the number of the row of
-    data, and `data` contains the row's variables. A document that was `found` in a folder may
-    contain no requests, since other documents may import it.
+    data, and `data` contains the row's variables. If `found` is true, the document was found in a
+    folder. It may then contain no requests, since other documents may import it.
     """
 
     number: int
@@ -90,7 +90,7 @@ class Opened:
     def abandon(self, why: str) -> Iterator[Record]:
         """Yield records for the requests in progress, and for all steps without a record.
 
-        `why` is the reason for the end of the run.
+        `why` is the reason why the run ended.
         """
         steps = {step.id: step for step in self.run.plan.steps}
         under_way = tuple(self.run.results.under_way)
@@ -175,7 +175,7 @@ def run(
 
 
 def _torn_down(outcomes: Generator[Outcome, None, None], error: Exception) -> Iterator[Outcome]:
-    """Throw an error into the generator of a run, and yield the outcomes of the teardown."""
+    """Throw an error into the generator `outcomes`, and yield the outcomes of the teardown."""
     with contextlib.suppress(type(error), StopIteration):
         yield outcomes.throw(error)
         yield from outcomes
