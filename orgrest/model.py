@@ -176,7 +176,7 @@ class RequestSyntaxError(OrgrestError):
 
 
 class ExpansionError(OrgrestError):
-    """Raised if a request cannot be completed, for example because `{{name}}` is undefined."""
+    """Raised if a request cannot be expanded, for example because `{{name}}` is undefined."""
 
 
 UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
@@ -319,7 +319,7 @@ class Request:
     server-sent events.
 
     `secrets` are the values that must not appear in a result: all secrets that the document had
-    when the request was completed. `held` contains (part, secret) pairs: the part of the request
+    when the request was expanded. `held` contains (part, secret) pairs: the part of the request
     contains the secret, in any encoding. The part is `method`, `url`, `body`, or a header's name in
     lower case. The request is sent only to hosts that may receive all of these secrets.
     """

@@ -33,10 +33,10 @@ class TokenRequests:
     ) -> None:
         """Start without tokens.
 
-        `numbers` yields the numbers of the run's requests. `person` is the user who can sign in, or
-        None if no user is present. `logins` contains the user's logins. If it is None, logins are
-        forgotten at the end of the run. `document` is a pair: the path of the document, and whether
-        it is a file. Exchanges are appended to the last list in `exchanges`.
+        `numbers` yields a number for each request of the run. `person` is the user who can sign in,
+        or None if no user is present. `logins` contains the user's logins. If it is None, logins
+        are forgotten at the end of the run. `document` is a pair: the path of the document, and
+        whether it is a file. Exchanges are appended to the last list in `exchanges`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def explain(error: BaseException, limits: Limits) -> str:
-    """Return an explanation in plain words of an error of urllib3, http.client or the system.
+    """Explain an error of urllib3, http.client or the system in plain words.
 
     `limits` are the limits of the failed exchange.
     """

@@ -1,4 +1,4 @@
-r"""Completes parsed requests so that they can be sent: variables, expressions, `< file` bodies.
+r"""Prepares parsed requests for sending: variables, expressions, `< file` bodies.
 
 `:name` and `{{name}}` refer to a variable. `:name` is replaced if a variable of exactly that name
 is defined and no name character (letter, digit, `_`, `-`) follows. A name that starts with a digit
@@ -6,9 +6,11 @@ is not replaced if a name character precedes the colon (as in ports and times of
 `:name` is text. An undefined `{{name}}` is an error. If a name has several definitions, the first
 of these is used:
 
-1. `--var name=value` of the command line; 2. a capture by a request of the same block, below the
-block's own definition; 3. the last `:name = value` in the block, above the request; 4. `:var
-name=value` of an Org block; 5. a capture by a request of an earlier block of the same document.
+1. `--var name=value` of the command line;
+2. a capture by a request of the same block, unless the block redefines the name below that request;
+3. the last `:name = value` in the block, above the request;
+4. `:var name=value` of an Org block;
+5. a capture by a request of an earlier block of the same document.
 
 In request files, and in `http` and `rest` blocks without restclient's syntax, `{{...}}` refers to
 values. `:name` refers to values only if the file has a line `:name = value`. The first of these is
@@ -49,10 +51,10 @@ results mask them.
 Only files below the document's folder are read, unless the caller allows other folders.
 
 The modules, bottom up: `context` holds the state that a document's requests share; `references`
-finds references to variables in a string; `sources` implements the list above, and looks up the
+finds references to variables in a string; `sources` implements the lists above, and looks up the
 exchanges of other requests; `javascript` and `expressions` evaluate expressions; `values` replaces
-references; `expansion` completes a request, and its function `check` reports the problems that
-would prevent this.
+references; `expansion` expands a request, and its function `check` reports the problems that would
+prevent this.
 """
 
 from orgrest.http.values.context import Context, Helpers, Inputs, RequestNames

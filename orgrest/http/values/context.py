@@ -155,7 +155,7 @@ class _Started:
 
 
 class RequestNames:
-    """Resolves the names of requests and imported variables. By default, it resolves nothing."""
+    """Resolves the names of requests and imported variables. This base class finds nothing."""
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
         """Return the keys of the requests that a name in the request `using` may refer to.

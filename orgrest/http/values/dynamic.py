@@ -141,7 +141,7 @@ def _uuid(_match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
-    """Return the time shifted by an offset such as `-3 h`."""
+    """Return the current time, shifted by an offset such as `-3 h`."""
     now = around.now()
     if match["offset"] is None:
         return now

@@ -1,4 +1,4 @@
-"""Completes requests, and checks before sending whether they can be completed."""
+"""Replaces the placeholders in requests, and checks in advance whether that is possible."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MOST_CHECKED = 2**20  # characters; a check only displays values
 
 
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
-    """Return the completed request: its variables are replaced and its files are read.
+    """Return the request to send, with its variables replaced and its files read.
 
     `values` are the request's values in `context`, passed by callers that need their `origins`.
     Raises `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an
@@ -69,7 +69,7 @@ class Expansion:
         self._credentials: Credentials | None = None
 
     def request(self) -> Request:
-        """Return the completed request. Raises `ExpansionError`."""
+        """Return the request to send. Raises `ExpansionError`."""
         parsed = self._parsed
         url = self._values.url = self._url()
         headers = self._headers()
@@ -361,7 +361,7 @@ class Checked:
 def check(
     parsed: ParsedRequest, context: Context, definitions: Iterable[Definition] = ()
 ) -> Checked:
-    """Complete a request as far as possible, and return its parts with all of its errors.
+    """Expand a request as far as possible, and return its parts and all of its errors.
 
     `definitions` are checked even if the request does not use them. Files are not read, but a file
     that the request would fail to read is reported.
@@ -378,7 +378,7 @@ def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
 
 
 class _Check(Expansion):
-    """Completes one request and continues after errors."""
+    """Expands one request, and continues after errors."""
 
     def __init__(self, parsed: ParsedRequest, context: Context) -> None:
         self._problems = list(parsed.problems)

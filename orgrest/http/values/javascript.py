@@ -53,7 +53,7 @@ class Variables(Protocol):
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return `compute()`, or its result in an earlier attempt to complete the request."""
+        """Return `compute()`, or its result in an earlier attempt to expand the request."""
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request provides later."""

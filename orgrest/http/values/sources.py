@@ -224,7 +224,7 @@ def _element(use: Use) -> Found | None:
     """Return a source without a value for JetBrains' placeholder `{{$.list..name}}`.
 
     When a request iterates over a list, this placeholder is replaced by an element of the list
-    before the request is completed.
+    before its other placeholders.
     """
     if not use.name.startswith("$."):
         return None

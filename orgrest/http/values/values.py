@@ -42,7 +42,7 @@ class Origin:
 
 
 class Values:
-    """The variables of a request that is being completed.
+    """The variables of a request whose placeholders are being replaced.
 
     If `problems` is None, an error in a variable is raised. Otherwise the error is added to
     `problems`, and the value of the variable is `UNKNOWN`. `defined` contains the values of
@@ -82,11 +82,11 @@ class Values:
         self._lengths = sorted(lengths, reverse=True)
 
     def again(self) -> None:
-        """Restart the completion of the request, but keep the values computed so far."""
+        """Start to expand the request again, but keep the values computed so far."""
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return `compute()`, or its result in an earlier attempt to complete the request."""
+        """Return `compute()`, or its result in an earlier attempt to expand the request."""
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1

@@ -1,4 +1,4 @@
-"""Completes a verb request: merges it with its parent headings, and evaluates its tags."""
+"""Prepares a verb request: merges it with its parent headings, and evaluates its tags."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def method(levels: Sequence[ParsedRequest]) -> str:
 
 
 def expand(parsed: ParsedRequest, context: Context) -> Request:
-    """Return the completed request: merged with its parents, and with its tags evaluated.
+    """Return the request to send, merged with its parents and with its tags evaluated.
 
     Raises `RequestSyntaxError` for errors in the text of the request or of a parent. Raises
     `ExpansionError` if a tag cannot be evaluated, or if the method or the host is missing.

@@ -61,7 +61,7 @@ class VerbTree:
         self._parents = parents
 
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
-        """Return the request of a block, completed by its parent headings and its properties.
+        """Return the request of a block, with its parent requests and its properties added.
 
         The requests of the parent headings provide the parts that the block's request lacks. Raises
         EvaluationError for a property that is not supported.

@@ -1,4 +1,4 @@
-"""Completes a request: replaces its placeholders with values, by the rules of its language."""
+"""Replaces the placeholders of a request with values, by the rules of its language."""
 
 from __future__ import annotations
 

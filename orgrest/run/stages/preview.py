@@ -1,4 +1,4 @@
-"""The stage that a dry run has instead of sending: it records the completed request."""
+"""The stage that a dry run has instead of sending: it records the request to be sent."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The changes that a script makes to its request: URL, method, headers and body.
 
 A script above a request sees the request as written. Text that the script inserts becomes part of
-the document, so variables in it are replaced. A script for the completed request changes the
-request directly, so its text is sent unchanged.
+the document, so variables in it are replaced. A script that runs after the placeholders were
+replaced changes the request directly, so its text is sent unchanged.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def rewritten(
 
 
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
-    """Return a completed request, changed as its script requires.
+    """Return a request that is ready to be sent, changed as its script requires.
 
     `secrets` contains all secrets known so far. Raises OrgrestError for a change that cannot be
     sent.

@@ -74,7 +74,7 @@ def prepare(job: Job) -> Needing[None]:
 
 
 def completed(job: Job) -> Needing[None]:
-    """Run the scripts for the completed request, which may change it.
+    """Run the scripts for a request that is ready to be sent, which may change it.
 
     In a dry run, they run as far as possible. Raises ScriptError, or another OrgrestError if a
     change cannot be sent.

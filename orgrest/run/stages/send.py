@@ -1,4 +1,4 @@
-"""Sends the completed request, with retries, new tokens and `?? eventually` assertions."""
+"""Sends a request, with retries, new tokens and `?? eventually` assertions."""
 
 from __future__ import annotations
 
