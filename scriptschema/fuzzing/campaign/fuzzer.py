@@ -27,7 +27,7 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
-from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles import differential, normalisation
 from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
@@ -326,10 +326,14 @@ class Fuzzer:
             return
         if following is not None:
             self.runner.collect()  # discarded: `following` is submitted again below
-        second, again = self.runner.verdict(
-            program.tree, program.style, whole=True, wanted=signature
-        )
-        first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), program.style)
+        style = program.style
+        if isinstance(style, int) and signature.kind == differential.KIND:
+            # A directive such as `--!optimize 2` changes which variants differ.
+            plain, plain_runs = self.runner.verdict(program.tree, whole=True)
+            if plain is not None and plain.signature.kind == differential.KIND:
+                style, verdict, runs, signature = None, plain, plain_runs, plain.signature
+        second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
+        first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), style)
         if second is not None and second.signature == signature:
             self._handed[signature] += 1
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
@@ -337,7 +341,7 @@ class Fuzzer:
             other = None
             if second is not None:
                 requests = _requests_of(again)
-                other = Suspect(data, second, again, program.origin, requests, program.style)
+                other = Suspect(data, second, again, program.origin, requests, style)
             for suspect in filter(None, (first, other)):
                 if suspect.verdict.signature.kind not in outcome.BROKEN:
                     batch.interval.unconfirmed += 1

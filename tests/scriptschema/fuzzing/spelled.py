@@ -1,7 +1,9 @@
 """A persistent target for tests, with deliberate bugs that depend on how a program is written.
 
 A hexadecimal or binary number, outside of strings, fails with the variant -O2, and so does a
-`repeat`. With the argument `old`, it refuses such numbers.
+`repeat`. With the argument `old`, it refuses such numbers. With the argument `levels`, a program
+that contains `print` prints something else at -O2, and a directive such as `--!optimize 2` selects
+the level.
 """
 
 import json
@@ -15,7 +17,12 @@ for line in sys.stdin:
     request = json.loads(line)
     source = re.sub(STRING, "''", request["source"])
     found = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
-    if "old" in sys.argv:
+    if "levels" in sys.argv:
+        directive = re.search(r"--!optimize (\d)", request["source"])
+        level = f"-O{directive[1]}" if directive else request["variant"]
+        wrong = level == "-O2" and "--codegen" not in request["variant"] and "print" in source
+        found["output"] = "wrong" if wrong else "right"
+    elif "old" in sys.argv:
         if re.search(NUMBER, source):
             found |= {"kind": "rejected", "error": "program:1: malformed number"}
     elif request["variant"] == "-O2":

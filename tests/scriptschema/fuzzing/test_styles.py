@@ -99,6 +99,17 @@ def test_a_bug_that_needs_no_style_is_written_plainly(
     assert reduced.style is None
 
 
+def test_a_directive_that_selects_a_level_makes_no_second_find_of_a_bug(tmp_path: Path) -> None:
+    levels = attrs.evolve(
+        TARGET, command=f"{SERVICE} levels", variants=("-O0", "-O2", "-O0 --codegen")
+    )
+    config = attrs.evolve(CONFIG, targets=(levels,))
+    with Campaign(tmp_path / "one", config) as campaign:
+        Session(campaign, jobs=1, programs=300, finishing=600).run()
+    blamed = {find.signature.detail for _, find in finds.load_all(tmp_path / "one")}
+    assert blamed == {"-O0, -O0 --codegen / -O2"}
+
+
 def test_the_style_of_a_find_is_kept_when_it_is_reduced_again(
     finished: list[tuple[Path, finds.Find]],
 ) -> None:
