@@ -106,7 +106,7 @@ def decode(
     scriptschema.wire.DecodeError: byte 1, name: the value is truncated
     """
     if unknown not in ("drop", "error"):
-        raise ValueError(f"unknown must be 'drop' or 'error', found {unknown!r}")
+        raise ValueError(f"`unknown` must be 'drop' or 'error', found {unknown!r}")
     allowed = schema(luau) if luau else SEED
     read = decoders(allowed).get(cls)
     if read is None:

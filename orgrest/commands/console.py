@@ -107,7 +107,9 @@ def require_separate_files(
         if other != option:
             if str(path) == "-":
                 raise click.UsageError("only one report can be written to standard output")
-            raise click.UsageError(f"--{other} and --{option} need different files, not {path}")
+            raise click.UsageError(
+                f"--{other} and --{option} would both write to {path}: choose different files"
+            )
 
 
 def _identity(path: Path) -> object:

@@ -24,7 +24,7 @@ PORT = "@PORT@"
 @program.command()
 @click.argument("path", required=False, type=click.Path(path_type=Path, dir_okay=False))
 def demo(path: Path | None) -> None:
-    """Evaluate a tour against a server on this machine.
+    """Run a tour of orgrest against a server on this machine.
 
     The first request is printed with its response. The whole tour, an Org document with all
     responses, is written to PATH (which must not exist yet), or to a temporary file.

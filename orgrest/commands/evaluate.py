@@ -79,7 +79,9 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("--line and --name require exactly one FILE")
     if options.stdin_name is not None:
         if paths != ["-"]:
-            raise click.UsageError("--stdin-name requires input from standard input, without FILE")
+            raise click.UsageError(
+                "--stdin-name is for standard input, so it cannot be combined with FILE"
+            )
         if not (modes or options.dry_run or is_request_file(options.stdin_name)):
             raise click.UsageError(
                 "Org text on standard input requires --stdout, --diff or --check"

@@ -54,7 +54,7 @@ def history(context: click.Context) -> None:
     type=click.IntRange(1),
     default=20,
     metavar="N",
-    help="The number of runs to list (20).",
+    help="The number of runs to list (default: 20).",
 )
 @_ALL
 @_JSON(help="Print a line of JSON per run.")

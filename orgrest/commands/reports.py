@@ -73,7 +73,8 @@ def write_all(
 def report(run: Path, **given: Any) -> None:
     """Write reports about an earlier run of `orgrest test`.
 
-    FILE is the output of `orgrest test --jsonl FILE`, even if that run was killed.
+    FILE was written by `orgrest test --jsonl FILE`. It can be incomplete because the run was
+    killed.
 
     \b
     orgrest report run.jsonl --html report.html

@@ -136,7 +136,7 @@ class _Reader(Reader):
                 section, in_body, comments = "headers", False, []
             elif entry is None or line.startswith("#"):
                 if line and not line.startswith("#"):
-                    reason = "expected a request"
+                    reason = "expected a request such as GET https://example.org/"
                     raise ConversionError(reason, file=self._name, line=self._at)
                 comments += [line.lstrip("#").strip()] if line else []
             elif match := _RESPONSE.fullmatch(_COMMENT.sub("", line)):

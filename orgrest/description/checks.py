@@ -246,7 +246,9 @@ def _response(operation: Operation, method: str, response: Response, findings: F
     elif node.object.get("content"):
         _body(node, response.headers, response.body, findings, "response")
     elif response.body:
-        findings.problems.append(f"the body of the status {response.status} is not described")
+        findings.problems.append(
+            f"the response has a body, but none is described for the status {response.status}"
+        )
 
 
 # --------------------------------------------------------------------------------------- bodies

@@ -187,7 +187,7 @@ def of_text(parameter: Parameter, text: str) -> Any:
     elif style not in ("simple", "form", "cookie"):
         raise UnreadError(f"the style {style} is not supported")
     elif style != "simple" and parameter.explode and types & {"array", "object"}:
-        raise UnreadError("its values are sent as separate cookies")
+        raise UnreadError("its values are sent as separate cookies, which is not supported")
     return _split(parameter, text, separator, types)
 
 

@@ -370,7 +370,10 @@ class Names:
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
         moved = after.at(places[0].span.start)
         if moved is None or len(after.same(moved)) != len(places):
-            raise RenameError(f"renaming to {new} would also change other text that reads :{new}")
+            raise RenameError(
+                f"renaming to {new} would change what other text, such as :{new}, refers to: "
+                "choose another name"
+            )
 
 
 def _is_in_arguments(part: ParsedRegion, name: str) -> bool:

@@ -170,15 +170,15 @@ KNOWN: Mapping[str, Known] = {
     "tangle-mode": Known("The mode of the tangled file.", inert=True),
     "mkdirp": Known("Whether tangling makes folders.", _YES_NO, inert=True),
     "comments": Known("Which comments tangling writes.", inert=True),
-    "padline": Known("Whether tangling separates blocks.", _YES_NO, inert=True),
+    "padline": Known("Whether tangling puts empty lines between blocks.", _YES_NO, inert=True),
     "shebang": Known("First line of the tangled file.", inert=True),
-    "no-expand": Known("Tangle without expansion.", inert=True),
+    "no-expand": Known("Tangle without replacing variables and <<name>>.", inert=True),
     "noweb-sep": Known("The separator between blocks with the same noweb-ref.", inert=True),
     "noweb-prefix": Known(
         "Whether the text before <<name>> is repeated on each line.", _YES_NO, inert=True
     ),
     "file-mode": Known("The mode of the file.", inert=True),
-    "sep": Known("The separator of tables in files.", inert=True),
+    "sep": Known("The text between the columns of tables in files.", inert=True),
 }
 
 _ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "expect")

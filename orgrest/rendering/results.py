@@ -83,7 +83,10 @@ class Rendered:
         """Return the complete body. Raises OrgrestError if it is cut."""
         if self.is_cut:
             size = len(self.data or b"")
-            reason = f"the body is shown only in part, but all of it is needed: use :limit {size}"
+            reason = (
+                "only the beginning of the body is shown, but all of it is needed here: "
+                f"use :limit {size}"
+            )
             raise OrgrestError(reason)
         return self.body
 

@@ -127,7 +127,7 @@ _output = section("Output")
     metavar="N",
     help="The maximum number of programs.",
 )
-@_programs("--seed", type=int, metavar="N", help="The seed number of all random choices.")
+@_programs("--seed", type=int, metavar="N", help="The seed number for all random choices.")
 @_programs(
     "--size",
     type=click.IntRange(1, LARGEST),
@@ -144,7 +144,7 @@ _output = section("Output")
 @_programs(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
-    help="The programs' type annotations.",
+    help="Which type annotations the programs have.",
 )
 @_programs(
     "--style",
@@ -183,8 +183,16 @@ _output = section("Output")
     help="Use only these libraries: string,table",
 )
 @_judges("--checker", metavar="COMMAND", help="A type checker; see below.")
-@_judges("--printer", metavar="COMMAND", help="A command that reads a program and prints it.")
-@_judges("--judge", metavar="MODULE:FUNCTION", help="A function that judges programs.")
+@_judges(
+    "--printer",
+    metavar="COMMAND",
+    help="A printer to test: a command that reads a program and prints it.",
+)
+@_judges(
+    "--judge",
+    metavar="MODULE:FUNCTION",
+    help="A Python function that decides whether a program shows a bug.",
+)
 @_judges(
     "--known",
     type=click.Path(path_type=Path),
@@ -194,7 +202,7 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="Compare only the output, also error messages, or also the positions in them.",
+    help="What to compare: the output, also error messages, or also the positions in them.",
 )
 @_judges(
     "--ulps",
@@ -250,8 +258,8 @@ def fuzz(
 
     The severities of --fail-on-find, worst first: memory (a sanitizer's report, or out of memory),
     crash, result (incorrect), assertion, hang, undefined (behaviour), message, position. The
-    default is undefined. Differences only in messages share one entry, and so do differences only
-    in positions.
+    default is undefined. All differences in messages together count as one find, and so do all
+    differences in positions.
 
     With --engine afl, the first TARGET is a program built with AFL++'s compiler, ./harness or
     command:COMMAND. N instances of AFL++ run it with scriptschema's mutants; the inputs that they

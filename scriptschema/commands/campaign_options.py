@@ -182,8 +182,8 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
     if seeds.repaired:
         click.echo(
             f"seeds: changed {counted(len(seeds.repaired), 'program')}, for example "
-            f"{seeds.repaired[0]}, because the programs of a campaign must be valid: to see why it "
-            f"is not, run `scriptschema check{version}` on it",
+            f"{seeds.repaired[0]}, because the programs of a campaign must be valid: to see why a "
+            f"program is not valid, run `scriptschema check{version} FILE`",
             err=True,
         )
     return seeds.programs

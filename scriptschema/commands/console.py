@@ -86,7 +86,7 @@ message_option = click.option(
     show_default=True,
     metavar="NAME",
     shell_complete=_message_names,
-    help="The type of message of the trees, by its name in the schema.",
+    help="The message type of the trees: its name in the schema.",
 )
 from_option = click.option(
     "--from",
@@ -113,8 +113,8 @@ luau_option = click.option(
     "--luau",
     metavar="VERSION",
     callback=luau_version,
-    help="Also use features of this version of Luau that the schema's 57 messages lack: 0.711, "
-    "or today.",
+    help="Also use the features of Luau up to this version that the schema's 57 messages lack, "
+    "for example 0.711, or today.",
 )
 
 

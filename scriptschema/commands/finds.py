@@ -34,7 +34,7 @@ LINES = 20
 @click.option(
     "--replay",
     is_flag=True,
-    help="Repeat all requests to the process that failed, several times.",
+    help="Send all requests to the failed process again, several times.",
 )
 @trust_option
 def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
@@ -234,7 +234,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     "form",
     type=click.Choice(["markdown", "luau", "junit", "sarif"]),
     required=True,
-    help="An issue, a regression test, or results for CI.",
+    help="What to write: an issue, a regression test, or results for CI.",
 )
 @click.option(
     "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."

@@ -73,7 +73,7 @@ _written = section("Output")
     help=f"The approximate number of nodes of each tree (at most {LARGEST:,}).",
 )
 @message_option
-@_trees("--swarm", is_flag=True, help="Use a random half of the alternatives in each tree.")
+@_trees("--swarm", is_flag=True, help="In each tree, use only a random half of all alternatives.")
 @_trees(
     "--weights",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -99,7 +99,7 @@ _written = section("Output")
 @_programs(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
-    help="The type annotations of --programs: none, random or correct.  [default: random]",
+    help="The type annotations of --programs: none, random or correct (sound).  [default: random]",
 )
 @_programs(
     "--varying", is_flag=True, help="Allow --programs to print values that change from run to run."

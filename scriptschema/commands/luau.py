@@ -306,7 +306,7 @@ def parse_command(
     if lost and not losses:
         were = "was" if lost == 1 else "were"
         click.echo(
-            f"{counted(lost, 'thing')} that the schema lacks {were} dropped or rewritten: "
+            f"{counted(lost, 'construct')} that the schema lacks {were} dropped or rewritten: "
             "use --losses to list them",
             err=True,
         )

@@ -70,7 +70,7 @@ def _grammar(
         if message not in weights:
             if message in ("idioms", "libraries"):
                 raise WeightsError(
-                    f"{message} have weights only in programs that run, such as those of "
+                    f"{message} can only have weights in programs that run, such as those of "
                     "strategies.programs and generate --programs, but these are random trees"
                 )
             there = ", ".join(weights)

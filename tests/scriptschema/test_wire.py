@@ -279,7 +279,7 @@ def test_only_the_schemas_messages_are_decoded(cls: type) -> None:
 
 
 def test_what_to_do_with_unknown_fields_is_checked() -> None:
-    with pytest.raises(ValueError, match="unknown must be 'drop' or 'error', found 'keep'"):
+    with pytest.raises(ValueError, match="`unknown` must be 'drop' or 'error', found 'keep'"):
         wire.decode(Local, b"\x08\x05", unknown="keep")
 
 

@@ -153,7 +153,7 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     if flow is None:
         return Authorization(), f"OAuth 2.0 flow {grant_type} is not supported"
     if in_query or prefix != "Bearer":
-        return Authorization(), "an OAuth 2.0 token can only be sent in a header, after Bearer"
+        return Authorization(), "orgrest can only send an OAuth 2.0 token in a header, after Bearer"
     values = {}
     for name, settings in _OAUTH2.items():
         values[name] = next(
@@ -172,5 +172,5 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
         values["useAuthorizationHeader"] = "false"
     variables = tuple((name, value) for name, value in values.items() if value)
     if not values["tokenEndpoint"]:
-        return Authorization(), "OAuth 2.0 without a token endpoint"
+        return Authorization(), "OAuth 2.0 requires a token endpoint"
     return Authorization("Authorization", f"oauth2 {flow}", variables=variables), problem

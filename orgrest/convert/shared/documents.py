@@ -111,7 +111,10 @@ class _Writer:
             if "\n" in value or "\r" in value or value != value.strip(" \t"):
                 place = folder.name or "the collection"
                 self.notes.append(
-                    Note(place, f"the value of {name} spans several lines, or has blanks around it")
+                    Note(
+                        place,
+                        f"the value of {name} spans several lines, or starts or ends with a blank",
+                    )
                 )
                 continue
             if has_local_variables(value):

@@ -177,7 +177,8 @@ def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[No
         names = dict.fromkeys(name for script in scripts for name in foreign(script))
         if names:
             reason = (
-                f"a script was imported unchanged, but orgrest does not provide {', '.join(names)}"
+                f"a script was imported unchanged, but it uses {', '.join(names)}, which orgrest "
+                "does not provide"
             )
             notes.append(Note(place, reason, blocks))
     return notes

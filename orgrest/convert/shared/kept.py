@@ -26,7 +26,10 @@ PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
 """Matches values that need no encoding in a URL."""
-_ENCODED: Final = "a secret would not be sent in its stored form: store it in the form that is sent"
+_ENCODED: Final = (
+    "a secret that is changed before it is sent, for example encoded: store it in the form that is "
+    "sent"
+)
 _SCHEME: Final = re.compile(r"https?://")
 
 
@@ -63,8 +66,8 @@ class Merged:
 
     def fix(self, part: str) -> None:
         """Add a note that a part of the request contains values instead of references."""
-        self.notes.append(f"{part}: variables were replaced with their values, because the "
-                        "request sends them in another form")  # fmt: skip
+        self.notes.append(f"{part}: variables were replaced with their values, because these are "
+                        "changed before they are sent, for example encoded")  # fmt: skip
 
     def texts(self) -> Iterator[str]:
         """Yield all strings in the request."""

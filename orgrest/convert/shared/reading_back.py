@@ -31,12 +31,12 @@ def wrong_with(text: str, request: Request) -> tuple[str, str]:
     """
     document = request_file.parse(text)
     if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
-        return ("body", "it would be parsed as something else")
+        return ("body", "in a request file, it would be parsed as something else")
     (parsed,) = document.requests
     if parsed.problems:
         return "body", parsed.problems[0].reason
     if _has_other_body(parsed, request):
-        return "body", "the body would be sent differently"
+        return "body", "in a request file, the body would be sent differently"
     if fault := next((notice for notice in parsed.notices if notice.code not in _ACCEPTED), None):
         return "body", fault.reason
     headers = tuple(
@@ -105,12 +105,12 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
         return "method", f"{request.method} has another meaning in a request file"
     headers = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
     if not request.shorthand and sent.headers != headers:
-        return "headers", "its headers would be parsed as shorthand for others"
+        return "headers", "orgrest would read its headers as shorthand, and send others instead"
     text = texts.plain("\n".join(str(part) for part in body)) or ""
     if any(
         re.match("(?i)multipart/", v) for k, v in request.headers if k.lower() == "content-type"
     ):
         text = text.replace("\n", "\r\n")
     if request.body is not None and (sent.body or b"").decode("utf-8", "replace") != text:
-        return "body", "the body would be sent differently"
+        return "body", "in a request file, the body would be sent differently"
     return "", ""

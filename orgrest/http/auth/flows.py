@@ -183,7 +183,7 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
     expected = grant.issuer or origin(grant.auth_url)
     raise OrgrestError(
         f"the login was at {_place(grant.auth_url)}, but the response names "
-        f"{actual} instead of {expected}, so the code was not used (to expect another issuer, "
+        f"{actual} instead of {expected}, so the code was not used (to accept another issuer, "
         "add it to the settings of the login)",
         code="credentials",
     )

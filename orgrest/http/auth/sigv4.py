@@ -178,7 +178,7 @@ def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str
     if not (region and service):
         reason = (
             "AWS signatures require a region and a service, which cannot be derived "
-            "from this host name: add region: and service:"
+            "from this host name"
         )
         raise TransportError(f"{reason}: write AWS KEY SECRET region:REGION service:SERVICE")
     return region, service

@@ -124,7 +124,7 @@ def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
 def mismarked(text: str) -> str | None:
     """Return an error message if a line is an assertion that lacks `??`, otherwise None."""
     if match := HURL_STATUS.fullmatch(text):
-        return f"the status is asserted with ??, as in ?? status == {match['status']}"
+        return f"to check the status, use ??, as in ?? status == {match['status']}"
     match = MISMARKED.fullmatch(text)
     if match is None:
         return None

@@ -315,7 +315,7 @@ class _RequestReader:
                 )
             )
         elif text[0] in "{[<":
-            reason = "parsed as the body: insert an empty line before it"
+            reason = "this line starts the body: insert an empty line before it"
             self._notices.append(Notice.at(self.source, start, reason, "no-empty-line"))
             self._read_body()
             return False

@@ -268,7 +268,8 @@ class Client:
             if left_out:
                 names = ", ".join(left_out)
                 warnings.append(
-                    f"not sent after the redirect to another origin, {show(request.url)}: {names}"
+                    f"headers not sent after the redirect to another origin, {show(request.url)}: "
+                    f"{names}"
                 )
         if request.streamed:
             from orgrest.http.transport.events import check_events

@@ -153,7 +153,8 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
             return _months_later(now, number * {"years": 12, "quarters": 3, "months": 1}[unit])
         return now + timedelta(**{unit: number})
     except (OverflowError, ValueError) as error:
-        raise OrgrestError(f"{number} {unit} is outside the supported range of dates") from error
+        reason = f"an offset of {number} {unit} leads to a date outside of the supported range"
+        raise OrgrestError(reason) from error
 
 
 def _months_later(time: datetime, months: int) -> datetime:
@@ -359,7 +360,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$localDatetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
-        "The same in local time.",
+        "The local time, in a Day.js format, with an optional offset.",
         rf"\$localDatetime\s+{_FORMAT}{_OFFSET}",
         _local,
     ),
@@ -433,7 +434,8 @@ DYNAMICS: Final = (
     ),
     _row(
         "$dotenv NAME",
-        "A variable of the .env file beside the document; %NAME as for $processEnv.",
+        "A variable of the .env file beside the document; with %NAME, its name is the value of the "
+        "variable NAME.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,

@@ -201,7 +201,8 @@ class Judge:
         if round_trip.output_of(self.checker, source, self.seconds, 4096) is None:
             return None
         message = normalisation.message(run.outcome.error)
-        text = f"{self.checker} accepts it, but {run.target} reports: {run.outcome.error[:500]}"
+        error = run.outcome.error[:500]
+        text = f"{self.checker} accepts the program, but {run.target} reports: {error}"
         return Verdict(Signature(TYPES, message), text)
 
 

@@ -55,7 +55,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("types", "drop all type annotations", drop_types),
         Pass("lists", "shorten lists, from coarse to fine", shorten_lists),
         Pass("optionals", "drop what is optional", drop_optionals),
-        Pass("extensions", "drop what the seed's schema lacks", drop_extensions),
+        Pass("extensions", "drop what the schema's 57 messages lack", drop_extensions),
         Pass("module", "put the module in place of the program", keep_module),
         Pass("splice", "put a body in place of its statement", splice_bodies),
         Pass("loops", "put a body and its variable's first value in place of a loop", run_once),

@@ -68,7 +68,7 @@ class Description:
             )
         if bool(self.command.strip()) != (self.kind in WITH_COMMAND):
             what = "requires a command" if self.kind in WITH_COMMAND else "takes no command"
-            raise TargetError(f"a target {self.kind} {what}")
+            raise TargetError(f"a target of kind {self.kind} {what}")
         for name in ("seconds", "megabytes", "output"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:

@@ -334,7 +334,9 @@ def _coverage_of(value: object) -> frozenset[int] | None:
         raise ValueError(f"expected a list or a base64 string, found {type(value).__name__}")
     for number in value:
         if type(number) is not int or not 0 <= number < _MOST_COUNTERS:
-            raise ValueError(f"{str(number)[:40]} is not a valid number of a counter")
+            raise ValueError(
+                f"expected numbers from 0 to {_MOST_COUNTERS - 1}, found {str(number)[:40]}"
+            )
     return frozenset(value)
 
 

@@ -277,7 +277,7 @@ def grammar_of(
     if wrong is None:
         wrong = 0.0 if typed else WRONG if runs else WRONG_IF_COMPILED
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
-        raise ValueError(f"wrong must be a number from 0 to 1, found {wrong!r}")
+        raise ValueError(f"`wrong` must be a number from 0 to 1, found {wrong!r}")
     if weights is None:
         return _grammar((), wrong, deterministic, typed, luau, runs, without)
     if not isinstance(weights, Mapping):

@@ -132,7 +132,7 @@ def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeAr
     for index, argument in arguments:
         pack = argument.pack
         if not r.extended and pack is not None and pack.list is not None:
-            r.lose(index, "types in parentheses", "given one by one")
+            r.lose(index, "types in parentheses", "listed without the parentheses")
             literal.generics += pack.list.types
         elif not r.extended and pack is not None and pack.generic is None:
             pass  # a variadic type, which is already recorded as lost

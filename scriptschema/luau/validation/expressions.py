@@ -65,7 +65,11 @@ def visit_expr(
             content = inner.expr.alternative
             if content is not None and needs_parentheses(content, limit, after):
                 path = (path, "group", None)
-                v.note(path, "group", "these parentheses are written even without the group")
+                v.note(
+                    path,
+                    "group",
+                    "the group is redundant: its parentheses are written even without it",
+                )
                 path = (path, "expr", None)
                 setattr(node, inner.expr.which or "", content)
                 continue
@@ -75,7 +79,7 @@ def visit_expr(
                 double = content.double
                 value = content.val if double is None else double
                 if value > 0:
-                    v.note(path, "minus", f"-{value} must be a single constant")
+                    v.note(path, "minus", f"the sign of -{value} must be part of the constant")
                     node.number = m.ExprConstantNumber(
                         val=-max(content.val, 0), double=None if double is None else -double
                     )
@@ -301,7 +305,7 @@ def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> 
     group = node.left.group
     if group is not None and takes_less(group.expr):
         path = ((path, "left", None), "group", None)
-        v.note(path, "group", "these parentheses are written even without the group")
+        v.note(path, "group", "the group is redundant: its parentheses are written even without it")
         node.left = group.expr
 
 

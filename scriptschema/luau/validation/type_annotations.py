@@ -244,7 +244,7 @@ def _visit_type_table(v: Traversal, node: m.TypeTable, path: Place, depth: int) 
         tasks.append((_visit_type_indexer, node.indexer, here, depth + 1))
     position = node.indexer_position
     if position is not None and not (node.indexer is not None and 0 <= position <= len(node.items)):
-        v.note(path, "indexer", f"invalid position {position} of the indexer")
+        v.note(path, "indexer", f"the indexer has the invalid position {position}")
         node.indexer_position = None
     v.push(*tasks)
 

@@ -320,7 +320,7 @@ class TestWhatIsNotTranslated:
             ({"auth": {"type": "hawk", "hawk": []}}, "auth: unknown authentication type hawk"),
             (
                 {"auth": {"type": "oauth2", "oauth2": []}},
-                "auth: OAuth 2.0 without a token endpoint",
+                "auth: OAuth 2.0 requires a token endpoint",
             ),
             ({"auth": {"type": "digest", "digest": values(username="a b")}}, "requires a name"),
             ({"auth": {"type": "awsv4", "awsv4": []}}, "AWS requires an access key"),
@@ -658,7 +658,7 @@ def test_a_function_that_is_not_known_is_reported_by_its_name(
 ) -> None:
     event = {"listen": listen, "script": {"exec": [code]}}
     done = imported(tmp_path, collection({**item(), "event": [event]}))
-    assert f"a script was imported unchanged, but orgrest does not provide {name}" in done.stderr
+    assert f"imported unchanged, but it uses {name}, which orgrest does not provide" in done.stderr
     # What a script does before a request may change what is sent.
     assert ("# @disabled" in (tmp_path / "out.http").read_text()) == (listen == "prerequest")
 

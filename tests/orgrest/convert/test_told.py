@@ -163,7 +163,7 @@ def test_a_secret_that_is_encoded_on_the_way_is_left_out_too(target: str, tmp_pa
     done = export(path, target, TOKEN="a long secret")
     assert done.exit_code == 0
     assert "long" not in done.output
-    assert "a secret would not be sent in its stored form" in done.stderr
+    assert "a secret that is changed before it is sent" in done.stderr
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
@@ -253,8 +253,8 @@ def test_that_cookies_and_redirects_are_turned_off_is_not_lost(tmp_path: Path) -
     assert item["protocolProfileBehavior"]["disableCookies"] is True
     done = export(path, "har", "--strict")
     assert done.exit_code == 1
-    assert "not exported: the setting that redirects are not followed" in done.stderr
-    assert "not exported: the setting that cookies are neither stored nor sent" in done.stderr
+    assert "not exported: the setting not to follow redirects" in done.stderr
+    assert "not exported: the setting not to store or send cookies" in done.stderr
 
 
 def test_an_org_document_and_standard_input_are_exported(tmp_path: Path) -> None:

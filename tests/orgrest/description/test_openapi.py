@@ -172,7 +172,7 @@ def answer(value: Any, *headers: str, status: str = "200 OK", kind: str = JSON) 
             'POST /orders\nContent-Type: application/json\n\n{"state": "done"}',
             response(b"x", status="201 Made"),
             [
-                "the body of the status 201 is not described",
+                "the response has a body, but none is described for the status 201",
                 "the request's body: 'secret' is a required property",
             ],
         ),

@@ -487,10 +487,7 @@ def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path
     assert changing(printed) == changing((tmp_path / "notes.org").read_text())
     to_curl = ("export", "-", "--to", "curl", "--stdin-name", "sub/a.http", "--line", "3")
     assert "--data-raw" in run(*to_curl, text=text).stdout
-    assert (
-        "requires input from standard input,"
-        in run("notes.org", "--stdin-name", "x.org", text="").stderr
-    )
+    assert "is for standard input," in run("notes.org", "--stdin-name", "x.org", text="").stderr
     needs = run("-", "--stdin-name", "x.org", text=block)
     assert (needs.returncode, "requires --stdout" in needs.stderr) == (2, True)
     wrong = run("-", "--stdin-name", "a.http", text=f"GET {api}/{{{{b}}}}\n")

@@ -218,7 +218,7 @@ def test_parse_says_what_is_lost_and_that_names_are() -> None:
     write("a.luau", "mine = 0.5 -- comment")
     result = run("parse", "a.luau", "-o", "a.pb")
     assert result.stderr.splitlines() == [
-        "2 things that the schema lacks were dropped or rewritten: use --losses to list them",
+        "2 constructs that the schema lacks were dropped or rewritten: use --losses to list them",
         "the trees do not contain the sources' own names: use --save-names to keep them",
     ]
     result = run("parse", "a.luau", "-o", "a.pb", "--losses", "--save-names", "names.json")

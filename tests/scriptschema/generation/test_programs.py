@@ -148,7 +148,7 @@ def test_options_that_make_no_sense_are_named_with_what_they_take() -> None:
         program(size=0)
     with pytest.raises(ValueError, match="max_depth cannot be 0"):
         program(max_depth=0)
-    with pytest.raises(ValueError, match=r"wrong must be a number from 0 to 1, found 1\.5"):
+    with pytest.raises(ValueError, match=r"`wrong` must be a number from 0 to 1, found 1\.5"):
         program(wrong=1.5)
     with pytest.raises(ValueError, match="types must be one of none, random, sound, found 'some'"):
         program(types="some")  # type: ignore[arg-type]

@@ -410,7 +410,7 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "1:20: variadic type: dropped",
         ]),
         ("local f: A<(T, U), ...V>", "local f: A<T, U>", [
-            "1:12: types in parentheses: given one by one",
+            "1:12: types in parentheses: listed without the parentheses",
             "1:20: variadic type: dropped",
         ]),
         ("type A<T = U, V... = (T, U)> = T", "type A<T, V...> = T", [

@@ -41,7 +41,7 @@ def session(server: Server, params: Any) -> dict[str, Any]:
         document.globals = GlobalVariables()
         server.look_soon(document, 0)
     elif clear is not None:
-        raise JsonRpcInvalidParams("expected `cookies` or `variables`")
+        raise JsonRpcInvalidParams("`clear` must be `cookies` or `variables`")
     return _shown(document) | ({"state": _state(document)} if state is True else {})
 
 

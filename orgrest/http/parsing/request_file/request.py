@@ -97,7 +97,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         region.headers.append(HeaderVariable(match[1], line.span, spread=True))
     elif text[0] in "{[<":
         region.in_body = True
-        reason = "parsed as the body: insert an empty line before it"
+        reason = "this line starts the body: insert an empty line before it"
         reader.notice(line.start, reason, "no-empty-line")
         return False
     else:

@@ -196,7 +196,7 @@ const chain = (state) => {
         return chain(state);
       }
       if (!orgrest.has(METHODS, name) && !orgrest.has(SPECIAL, name)) {
-        throw new Error(`chai: .${name} is not supported, and checks nothing`);
+        throw new Error(`chai: .${name} is not supported, so it would check nothing`);
       }
       // Some are methods and words at once: .include.members(), .length.above(), .a.property().
       const further = {...state};

@@ -60,7 +60,7 @@ for (const name of [
 ]) {
   Object.defineProperty(crypto, name, {
     get() {
-      throw new Error(`crypto.${name} is not available: scripts have hashes, HMACs and random values`);
+      throw new Error(`crypto.${name} is not available: scripts can only use hashes, HMACs and random values`);
     },
     enumerable: false,
   });

@@ -83,7 +83,7 @@ const responseOf = (response) => {
     const strict = (object) => new Proxy(object, {
       get(_, name) {
         if (typeof name === "symbol" || name in object) return object[name];
-        throw new Error(`pm.response.to...${name} is not supported, and checks nothing`);
+        throw new Error(`pm.response.to...${name} is not supported, so it would check nothing`);
       },
     });
     return strict({have: strict(have), be: strict(is)});

@@ -167,7 +167,7 @@ def test_cookies_and_variables_of_a_document_are_shown_without_secrets_and_clear
     buffer.command("orgrest.send", 1)
     assert b"Cookie:" not in server.requests[count]
     assert ask(editor, "session", textDocument=identifier, clear="variables")["variables"] == []
-    with pytest.raises(JsonRpcException, match="expected `cookies` or `variables`"):
+    with pytest.raises(JsonRpcException, match="`clear` must be `cookies` or `variables`"):
         ask(editor, "session", textDocument=identifier, clear="all")
 
 

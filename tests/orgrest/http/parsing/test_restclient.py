@@ -167,7 +167,7 @@ def test_json_and_xml_right_below_the_headers_are_a_body_as_in_restclient(start:
     request = one(f"POST http://h/\nX: 1\n{start}")
     assert request.body is not None
     assert [n.reason for n in request.notices] == [
-        "parsed as the body: insert an empty line before it"
+        "this line starts the body: insert an empty line before it"
     ]
 
 

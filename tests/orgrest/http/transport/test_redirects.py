@@ -307,7 +307,7 @@ def test_of_the_documents_headers_only_a_short_list_reaches_another_origin(clien
     assert {"x-api-key", "x-auth-token", "api-key"}.isdisjoint(sent)
     names = "X-Api-Key, X-Auth-Token, Api-Key"
     assert answer.warnings == (
-        f"not sent after the redirect to another origin, {other.url}/: {names}",
+        f"headers not sent after the redirect to another origin, {other.url}/: {names}",
     )
 
 

@@ -150,8 +150,8 @@ def test_a_percent_sign_takes_the_name_from_a_variable() -> None:
         ("$processEnv NOPE", "the environment variable NOPE is not set"),
         ("$processEnv %nope", "the variable nope is not defined"),
         ("$dotenv NOPE", "NOPE is not set in a .env file beside the document or above it"),
-        ("$timestamp 999999999 y", "999999999 years is outside the supported range of dates"),
-        ("$timestamp 999999999 d", "999999999 days is outside the supported range of dates"),
+        ("$timestamp 999999999 y", "an offset of 999999999 years leads to a date outside"),
+        ("$timestamp 999999999 d", "an offset of 999999999 days leads to a date outside"),
         ("$random.alphabetic(999999999)", "random strings can have at most 1,000,000 characters"),
     ],
 )

@@ -577,7 +577,7 @@ def test_no_report_is_lost_because_another_has_the_same_file(
     (folder / "link").symlink_to("x.out")
     done = run("a.http", *options, a_http="GET HOST/json")
     assert (done.status, paths()) == (2, [])
-    assert f"{options[0]} and {options[2]} need different files" in done.err
+    assert f"{options[0]} and {options[2]} would both write to" in done.err
     assert not (folder / "x.out").exists()
 
 
