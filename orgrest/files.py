@@ -321,7 +321,8 @@ def write_private(path: Path, data: bytes) -> None:
 def write_new(path: Path, data: bytes) -> None:
     """Write a file and create its folder. Raises FileError if it exists with different content."""
     if path.exists() and path.read_bytes() != data:
-        raise FileError("the file already exists with different content", file=str(path))
+        reason = "the file already exists with different content: move it, or choose another output"
+        raise FileError(reason, file=str(path))
     path.parent.mkdir(exist_ok=True)
     write(path, data)
 

@@ -364,12 +364,12 @@ class _Reader(Reader):
                     return (bytes.fromhex(digits),), ""
                 return (base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True),), ""
             except (ValueError, binascii.Error):
-                raise ConversionError(f"not valid {match[1]}") from None
+                raise ConversionError(f"the body is not valid {match[1]}") from None
         if text[0] in "{[":
             return (self._text(text),), "application/json"
         if text[0] in '<"0123456789tfn':
             return (self._text(text),), ("" if text[0] == "<" else "application/json")
-        raise ConversionError(f"not supported: {text.splitlines()[0][:60]}")
+        raise ConversionError(f"this kind of body is not supported: {text.splitlines()[0][:60]}")
 
     def _graphql(self, text: str) -> str:
         query, _, variables = text.partition("\nvariables")

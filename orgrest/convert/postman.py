@@ -353,7 +353,7 @@ class _Reader(Reader):
             if not text.strip() or event.given.get("disabled") is True:
                 continue
             if listen not in ("prerequest", "test"):
-                event.note(f"a script for {listen} was left out")
+                event.note(f"a script for the event {listen} was left out")
             (after if listen == "test" else before).append(text)
         return [expectations.as_pm(statement) for statement in before], after
 

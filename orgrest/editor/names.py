@@ -330,7 +330,7 @@ class Names:
             raise RenameError(f"{name.name} is not defined in this document")
         edits = [Edit(place.span.start, place.span.end, new) for place in places]
         if self._is_taken(name, new):
-            raise RenameError(f"{new} already exists")
+            raise RenameError(f"{new} already exists: choose another name")
         self._check_scripts(name)
         self._check_meaning(places, edits, new)
         return edits

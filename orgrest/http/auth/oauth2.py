@@ -122,7 +122,7 @@ def reference(value: str) -> tuple[str, str]:
         )
         raise OrgrestError(reason, code="credentials")
     if match["exchange"]:
-        raise OrgrestError("token exchange is not supported", code="credentials")
+        raise OrgrestError("OAuth 2.0 token exchange is not supported", code="credentials")
     return _flow(match["flow"] or CLIENT_CREDENTIALS), match["prefix"] or "oauth2"
 
 

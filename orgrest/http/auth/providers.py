@@ -50,7 +50,8 @@ def secret(
         reason = f"the provider {provider} is not supported (only AspnetUserSecrets is)"
         raise OrgrestError(reason, file=str(file), code="no-secret")
     if not isinstance(name, str) or not name:
-        raise OrgrestError(f"{provider}: missing secretName", file=str(file), code="no-secret")
+        reason = f"the provider {provider} requires a secretName"
+        raise OrgrestError(reason, file=str(file), code="no-secret")
     identity = _identity(file.parent)
     secrets = _folder(environ) / identity / "secrets.json"
     for key, value in _flat(read(secrets)):

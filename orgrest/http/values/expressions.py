@@ -196,7 +196,8 @@ class Expression:
         value = self._term()
         rest = self._template.text[self._at :].strip()
         if rest:
-            raise self._error(self._at, f"unexpected {short(rest)}", "bad-expression")
+            reason = f"unexpected {short(rest)} after the expression"
+            raise self._error(self._at, reason, "bad-expression")
         return value
 
     def _next(self) -> re.Match[str] | None:

@@ -289,7 +289,7 @@ def read_seeds(
             elif problems:
                 repaired.append(tree.name)
     if not programs:
-        raise FileError(f"{name_of(folder)}: no usable programs")
+        raise FileError(f"{name_of(folder)} contains no programs that can be used")
     return Seeds([*programs], sum(programs.values()), without, repaired)
 
 

@@ -134,5 +134,5 @@ def from_word(word: str, **others: Any) -> Description:
         known = "luau-web, luau-web:FOLDER, pluau, command:COMMAND, persistent:COMMAND"
         raise TargetError(f"unknown target {word!r}; expected {known}")
     if colon and kind != "luau-web":
-        raise TargetError(f"unexpected {rest!r} after {kind}")
+        raise TargetError(f"the target {kind} takes no argument, found {word!r}")
     return Description(kind, folder=rest, **others)

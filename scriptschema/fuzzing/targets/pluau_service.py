@@ -86,7 +86,7 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
 
     def require(own: Any, _path: Any) -> Any:  # a reference to `lua` would keep it alive
         if request["module"] is None:
-            raise RuntimeError("no module")
+            raise RuntimeError("the program has no module")
         if not loaded:
             loaded.extend(own.load_chunk(request["module"], name="=module").call())
         return loaded[0]

@@ -53,7 +53,7 @@ def no_attributes(v: Traversal, node: m.ExprFunction, path: Place, what: str) ->
 
 def _visit_arguments(v: Traversal, node: m.ExprAttr, path: Place) -> None:
     if not node.braced and (node.args or node.parenthesised):
-        v.note(path, "argument", "arguments require an attribute in brackets")
+        v.note(path, "argument", "only an attribute in brackets can have arguments")
         node.args, node.parenthesised = [], None
     if node.type is m.ExprAttr.Kind.Deprecated:
         if len(node.args) > 1 or any(argument.which != "table" for argument in node.args):

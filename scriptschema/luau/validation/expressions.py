@@ -92,7 +92,7 @@ def visit_expr(
             inner.double = None
         return
     if registers > MAX_REGISTERS:
-        v.note(path, "registers", f"requires more than {MAX_REGISTERS} registers")
+        v.note(path, "registers", f"the value requires more than {MAX_REGISTERS} registers")
         node.number = filler()
     elif handler in _IN_HOLDER:
         handler(v, node, (path, node.which or "", None))
@@ -128,7 +128,7 @@ def visit_prefix(
     if handler in _IN_HOLDER:
         handler(v, node, path)
     elif registers > MAX_REGISTERS:
-        v.note(path, "registers", f"requires more than {MAX_REGISTERS} registers")
+        v.note(path, "registers", f"the value requires more than {MAX_REGISTERS} registers")
         v.simplify(node)
     else:
         v.enter(inner, path, depth + 1)
@@ -351,7 +351,7 @@ def _visit_interpolation(
                 parts.append(part)
             texts += [text.val] if text.val else []
         elif first + len(tasks) >= MAX_REGISTERS:
-            v.note(here, "registers", "more values than free registers")
+            v.note(here, "registers", "there are more values than free registers")
         else:
             end_text()
             parts.append(part)

@@ -59,7 +59,7 @@ def visit_require(v: Traversal, node: m.Stat, path: Place, depth: int) -> None:
     inner: Any = node.alternative
     here = (path, "require_into_local", None)
     if not v.module_reachable:
-        v.note(here, "require", "no module is available here")
+        v.note(here, "require", "no module can be required here")
         values = [m.Expr(table=m.ExprTable())] if depth + 3 <= v.deepest else []
         node.local = m.StatLocal(vars=[inner.var], values=values)
     elif inner.modulenum != 0:

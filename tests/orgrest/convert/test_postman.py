@@ -515,7 +515,7 @@ class TestTests:
         ]
         done = imported(tmp_path, collection(item() | {"event": event}))
         assert "a script was imported unchanged" in done.stderr
-        assert "a script for new was left out" in done.stderr
+        assert "a script for the event new was left out" in done.stderr
 
     @example("/*")
     @given(

@@ -60,7 +60,7 @@ def test_what_the_targets_luau_has_beyond_the_schema_is_taken_whole(tmp_path: Pa
     [data] = read_seeds(tmp_path, problems.append, TODAY).programs
     tree = wire.decode(ModuleSet, data, luau=TODAY)
     assert render(tree.program) == source
-    with pytest.raises(FileError, match="no usable programs"):
+    with pytest.raises(FileError, match="contains no programs that can be used"):
         read_seeds(tmp_path, problems.append, Version(700))
     assert "`const`, which requires Luau 0.711" in str(problems[-1])
 
@@ -93,7 +93,7 @@ def test_a_seed_that_does_not_run_as_it_was_written_is_reported(tmp_path: Path) 
 def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.luau").write_text("local = 1")
     problems: list[FileError] = []
-    with pytest.raises(FileError, match="no usable programs"):
+    with pytest.raises(FileError, match="contains no programs that can be used"):
         read_seeds(tmp_path, problems.append)
     assert len(problems) == 1
 

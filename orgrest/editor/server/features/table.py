@@ -119,7 +119,9 @@ async def _rename(
     names, text = await server.names(document)
     name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
     if name is None:
-        raise JsonRpcException("no name at this position", types.LSPErrorCodes.RequestFailed)
+        raise JsonRpcException(
+            "no name to rename at this position", types.LSPErrorCodes.RequestFailed
+        )
     try:
         edits = await asyncio.to_thread(names.rename, name, params.new_name)
     except OrgrestError as error:

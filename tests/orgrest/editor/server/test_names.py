@@ -60,7 +60,7 @@ def test_a_name_is_changed_everywhere_or_not_at_all(editor: Editor, folder: Path
     assert buffer.text == expected.replace("\n", "\r\n")
     with pytest.raises(JsonRpcException, match="invalid name"):
         rename("{{ho|st}}", "a b")
-    with pytest.raises(JsonRpcException, match="no name at this position"):
+    with pytest.raises(JsonRpcException, match="no name to rename at this position"):
         rename("* |😀", "x")
     nothing = types.PrepareRenameParams(buffer.identifier, buffer.at("* |😀"))
     assert buffer.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, nothing) is None

@@ -306,7 +306,7 @@ class TestVisualStudio:
             ({"provider": "AzureKeyVault", "secretName": "a"}, "provider AzureKeyVault is not"),
             ({"provider": "Encrypted", "value": "AQ"}, "provider Encrypted is not supported"),
             ({"provider": "Mine", "secretName": "a"}, "provider Mine is not supported"),
-            ({"provider": "AspnetUserSecrets"}, "missing secretName"),
+            ({"provider": "AspnetUserSecrets"}, "requires a secretName"),
             ({"provider": "AspnetUserSecrets", "secretName": "no"}, "no user secret no"),
         ],
     )

@@ -343,7 +343,7 @@ def test_now_is_rfc_3339_or_as_asked() -> None:
             'the environment variable UNSET is not set; use env("UNSET", "...") to give',
         ),
         ("base64(" * 200, "unexpected"),
-        ('netrc("h")', "netrc file not found"),
+        ('netrc("h")', "there is no netrc file"),
         ('now("\udcff")', "now: "),
     ],
 )
