@@ -155,9 +155,9 @@ class Placing:
         opened = closes(document, edit, block)
         if opened is not None:
             raise EvaluationError(
-                f"line {opened} opens a block or drawer that the end of this result would "
-                "close: use another form of result (:wrap, :results), or close the block or "
-                "drawer"
+                "the end of this result would close the block or drawer that line "
+                f"{opened} opens: use another form of result (:wrap, :results), or close the "
+                "block or drawer"
             )
         return edit
 

@@ -343,8 +343,8 @@ class UserSecrets:
             where = self._path or f"the file named by {VARIABLE}"
             raise OrgrestError(
                 f"the secret {name[:60]} is not listed in {where}: add [{name[:60]}] with "
-                'hosts = ["..."], the hosts that it may be sent to, and provider, the '
-                "program that stores it",
+                'hosts = ["..."] (the hosts that it may be sent to) and provider (the program '
+                "that stores it)",
                 code="no-secret",
             )
         return entry

@@ -507,7 +507,7 @@ class TestWhatTheUserWrote:
     ) -> None:
         done = run(f"{opening}\n{block('/token', ':results ' + words)}{closing}\nMine.\n")
         assert done.text == done.before
-        assert "line 1 opens a block or drawer that the end of this" in done.reasons()[0]
+        assert "would close the block or drawer that line 1 opens" in done.reasons()[0]
 
 
 class TestCallsAndInline:
@@ -743,7 +743,7 @@ class TestErrors:
         done = run(f"#+begin_example\n\n{block('/orgish')}")
         assert done.text == done.before
         assert (
-            "line 1 opens a block or drawer that the end of this result would close"
+            "the end of this result would close the block or drawer that line 1 opens"
             in done.reasons()[0]
         )
 
