@@ -28,7 +28,9 @@ def look_up(path: Path | None, host: str, field: str) -> str:
     import netrc
 
     if path is None:
-        raise OrgrestError("there is no netrc file: create ~/.netrc, or set NETRC to the path of one")
+        raise OrgrestError(
+            "there is no netrc file: create ~/.netrc, or set NETRC to the path of one"
+        )
     try:
         entry = netrc.netrc(str(path)).authenticators(host)
     except OSError as error:
