@@ -222,7 +222,7 @@ OPTIONS: Final = (
         "--proxy",
         _HOW,
         _SENDING,
-        "Send requests through this proxy instead of the environment's.",
+        "Send requests through this proxy instead of the one in the environment variables.",
         "proxy",
         field="client.proxy",
         metavar="URL",

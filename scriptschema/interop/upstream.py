@@ -299,7 +299,9 @@ def _read_call(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any
     }
     argument = call.WhichOneof("arg_oneof")
     if argument is None:
-        reader.report(path, "a call without parentheses or argument: read without an argument")
+        reader.report(
+            path, "a call with neither parentheses nor an argument: read without an argument"
+        )
     else:
         field = m.Expr.ALL_FIELDS[argument]
         inner = reader.read(field.type, getattr(call, argument), Path(path, "args", 0))

@@ -232,7 +232,7 @@ def test_what_upstream_leaves_open_is_reported() -> None:
     wanted = {
         m.ExprCall: [
             (theirs["ExprCall"](), "an empty call: replaced by a call of an empty expression"),
-            (call, "a call without parentheses or argument: read without an argument"),
+            (call, "a call with neither parentheses nor an argument: read without an argument"),
         ],
         m.TypeLiteral: [
             (theirs["TypeLiteral"](name={}), "an empty type name: replaced by the first type name"),

@@ -183,7 +183,7 @@ class Expansion:
         if isinstance(item, HeaderVariable):
             offset = item.span.start
             if not self._values.is_defined(item.name):
-                reason = f"no variable {item.name} to take headers from"
+                reason = f"the variable {item.name}, which should contain headers, is not defined"
                 raise self._error(offset, reason, "undefined-variable")
             text = self._values.value(item.name, offset)
             text = shorthand.header_lines(text) if item.spread else text

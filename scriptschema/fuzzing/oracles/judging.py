@@ -111,7 +111,7 @@ class Judge:
             pairs = zip(differential.short_names(runs), runs, strict=True)
             names = [name for name, run in pairs if run.outcome.kind in (outcome.OK, outcome.FLOOD)]
             if names and not is_luau(text):
-                message = f"{', '.join(names)} accepts source that is not valid Luau"
+                message = f"source that is not valid Luau was accepted by {', '.join(names)}"
                 verdict = Verdict(Signature(ACCEPTED, ", ".join(names)), message)
         return verdict
 

@@ -37,13 +37,15 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     except ParseError as error:
         problem = normalisation.message(str(error))
         return Verdict(
-            Signature(KIND, f"parse: {problem}"), f"parse rejects the output of render: {error}"
+            Signature(KIND, f"parse: {problem}"), f"`parse` rejects the output of `render`: {error}"
         )
     except Exception as error:  # any exception is a bug in scriptschema
         name = type(error).__name__
-        return Verdict(Signature(KIND, f"parse: {name}"), f"parse fails with {name}: {error}")
+        return Verdict(Signature(KIND, f"parse: {name}"), f"`parse` fails with {name}: {error}")
     if not same:
-        return Verdict(Signature(KIND, "parse: a different tree"), "parse returns a different tree")
+        return Verdict(
+            Signature(KIND, "parse: a different tree"), "`parse` returns a different tree"
+        )
     return None
 
 

@@ -254,7 +254,9 @@ def _visit_type_item(v: Traversal, node: m.TypeTableItem, path: Place, depth: in
         visit_name(v, node.key, (path, "key", None))
     else:
         if node.key.which is not None:
-            v.note(path, "string", "a property must have one name, key_string or key, not both")
+            v.note(
+                path, "string", "a property must have exactly one name: either key_string or key"
+            )
             node.key = m.Name()
         if "\0" in node.key_string:
             v.note(path, "string", "a property's name cannot contain a zero byte")

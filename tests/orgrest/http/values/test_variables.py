@@ -208,7 +208,8 @@ def test_a_variable_of_header_lines_stands_in_its_place() -> None:
 
 
 def test_header_variables_that_cannot_be_read_are_errors() -> None:
-    assert error("GET http://h/\n:nope") == "f.http:2:1: no variable nope to take headers from"
+    reason = "the variable nope, which should contain headers, is not defined"
+    assert error("GET http://h/\n:nope") == f"f.http:2:1: {reason}"
     assert error(":h = nonsense\nGET http://h/\n:h").endswith(
         "f.http:3:1: the variable h contains a line that is not a header: nonsense"
     )
