@@ -31,12 +31,12 @@ def wrong_with(text: str, request: Request) -> tuple[str, str]:
     """
     document = request_file.parse(text)
     if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
-        return ("body", "in a request file, it would be parsed as something else")
+        return ("body", "it would be parsed as something else in a request file")
     (parsed,) = document.requests
     if parsed.problems:
         return "body", parsed.problems[0].reason
     if _has_other_body(parsed, request):
-        return "body", "in a request file, the body would be sent differently"
+        return "body", "the body would be sent differently if it were in the request file"
     if fault := next((notice for notice in parsed.notices if notice.code not in _ACCEPTED), None):
         return "body", fault.reason
     headers = tuple(
@@ -112,5 +112,5 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     ):
         text = text.replace("\n", "\r\n")
     if request.body is not None and (sent.body or b"").decode("utf-8", "replace") != text:
-        return "body", "in a request file, the body would be sent differently"
+        return "body", "the body would be sent differently if it were in the request file"
     return "", ""

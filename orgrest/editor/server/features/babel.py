@@ -105,7 +105,7 @@ def _call(params: Any) -> BabelBlock:
 
     for name, kind in _FIELDS.items():
         if not isinstance(getattr(params, name, None), kind):
-            raise JsonRpcInvalidParams(f"{name} is missing, or has the wrong type")
+            raise JsonRpcInvalidParams(f"the parameter {name} is missing, or has the wrong type")
     values, literal = (
         {name: data.to_text(value) for name, value in _pairs(pairs)}
         for pairs in (params.values, params.literal)

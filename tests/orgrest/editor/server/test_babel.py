@@ -51,8 +51,8 @@ def ask(editor: Editor, folder: Path, body: str, **changes: Any) -> Any:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"line": "3"}, "no line"),
-        ({"arguments": {}}, "no arguments"),
+        ({"line": "3"}, "the parameter line is missing"),
+        ({"arguments": {}}, "the parameter arguments is missing"),
         ({"arguments": [["jq"]]}, "must be pairs"),
         ({"values": ["a"]}, "must be pairs"),
         ({"textDocument": {"uri": "file:///nowhere.org"}}, "nowhere.org"),
