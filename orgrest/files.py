@@ -1,8 +1,9 @@
 r"""Documents on disk: read as text, and saved atomically.
 
-The text has ``\n`` line ends. Saving restores the line ends, the byte order mark and the encoding
-of the file, so that unchanged text yields the bytes that were read. The line ends of a file are LF,
-CRLF or CR throughout. A mixture counts as LF with stray CRs, as in Emacs. The encoding is UTF-8,
+The text has ``\n`` line endings. Saving restores the line endings, the byte order mark and the
+encoding of the file, so that unchanged text yields the bytes that were read. A file whose line
+endings are all CRLF, or all CR, is recognized as such. Any other file has LF line endings and may
+contain stray CRs, as in Emacs. The encoding is UTF-8,
 else the encoding in a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte.
 
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the

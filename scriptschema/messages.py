@@ -411,7 +411,9 @@ class ExprIfElse(Message):
 
 @message
 class ExprInterpString(Message):
-    """An interpolated string, `` `a{b}` ``. String constants are text; other parts are in braces.
+    """An interpolated string: `` `a{b}` ``.
+
+    Parts that are string constants are printed as text, and all other parts in braces.
 
     Source: specification 2.1.
     """

@@ -262,7 +262,7 @@ class Names:
         return frozenset(shares) if index in shares else frozenset({index})
 
     def _is_set_by(self, part: ParsedRegion, name: str) -> bool:
-        """Return whether a part defines a variable, or its block's own lines set it with `:var`."""
+        """Return whether a part or the `:var` arguments of its block define the variable `name`."""
         if name in part.reading.definitions:
             return True
         if not _is_in_arguments(part, name):

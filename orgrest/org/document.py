@@ -5,9 +5,9 @@ version are not parsed again. `orgrest.org.results` finds the results of the blo
 `orgrest.org.placing` computes the edits that insert new results.
 
 The rules are those of Org 9.5, taken from its manual (Working with Source Code), its syntax
-description and Emacs itself. Offsets refer to the text, whose line ends are ``\n`` (`orgrest.files`
-keeps track of the line ends in the file). Line indexes count from 0. The time is linear in the
-length of the text.
+description and Emacs itself. Offsets refer to the text, whose line endings are ``\n``
+(`orgrest.files` keeps track of the line endings in the file). Line indexes count from 0. Parsing
+takes linear time.
 """
 
 from __future__ import annotations

@@ -93,9 +93,9 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of an old result in the same kind of block as `new`. Org would keep it.
+    """Return the end of an old result that is a block of the same kind as the new result `new`.
 
-    Returns the start of the result if there is no such block.
+    Org does not remove such a result. If the old result is not such a block, its start is returned.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]

@@ -53,9 +53,9 @@ constants are of kind `number`."""
 class Context:
     """The context of a node: the variables in scope with their kinds, and the surrounding loops.
 
-    `variables` maps the index of each variable's name to its kind, the innermost variable last.
+    `variables` maps the index of each variable's name to its kind, in the order of declaration.
     `loop` is true inside a loop, and `vararg` where `...` is allowed. `repeats` is true inside a
-    `while` or `repeat` loop, which ends only if its code makes it end. `condition` is true in the
+    `while` or `repeat` loop, which may be endless, unlike a `for` loop. `condition` is true in the
     condition of such a loop.
     """
 

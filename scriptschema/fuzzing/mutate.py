@@ -53,7 +53,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @attrs.define
 class Statistics:
-    """The number of times that an operator was tried, changed a tree, and proved useful."""
+    """How often an operator was applied, changed the tree, and led to a program that was kept."""
 
     applied: int = 0
     changed: int = 0

@@ -114,7 +114,7 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Return a message that is built where a small part, or nothing, would also be possible."""
+        """Like `build`, for an optional field or an alternative, which could have been left out."""
         return self.build(cls, hint, depth)
 
     def items(self, step: Step, hint: int, depth: int) -> list[Any]:

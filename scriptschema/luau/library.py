@@ -124,7 +124,7 @@ ODD_NUMBERS: Final = (
     *("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 53", "-(2 ^ 53)", "2 ^ 63"),
     *('"3"', "nil"),
 )
-"""Expressions that may make any function behave differently: numbers, a string that converts to a
+"""Arguments that are special cases for many functions: numbers, a string that converts to a
 number, and nil."""
 
 _HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)

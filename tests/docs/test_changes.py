@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECTION = re.compile(
-    r"^## (?P<title>[^\n]+)\n(?:(?!^## ).)*?Its test: `(?P<test>[^`]+)`\.\n\n"
+    r"^## (?P<title>[^\n]+)\n(?:(?!^## ).)*?Test: `(?P<test>[^`]+)`\.\n\n"
     r"```diff\n(?P<diff>.*?)^```",
     re.DOTALL | re.MULTILINE,
 )

@@ -47,7 +47,7 @@ class Variables(Protocol):
         """Return the source that provides a variable's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether the definition at `view` is the definition of `name` itself."""
+        """Return whether the definition at `view` is that of `name`."""
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""

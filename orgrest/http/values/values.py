@@ -167,7 +167,7 @@ class Values:
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether the definition at `view` is the definition of `name` itself."""
+        """Return whether the definition at `view` is that of `name`."""
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view
 

@@ -53,10 +53,11 @@ def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
     Members that only pass values on, such as `pcall` and `select`, are left out unless there are no
-    other operations. Operations that are usually implemented together share a name: `<` and `>`,
-    shifts and rotations, or `bit32.extract` and `bit32.replace`.
+    other operations. Operations that are usually implemented together share a name: `+` and `+=`,
+    `<` and `>`, shifts and rotations, or `bit32.extract` and `bit32.replace`.
     """
-    named = {_ALIKE.get(name, name) for name in construct if ".Op." in name or name[0].islower()}
+    used = (name for name in construct if ".Op." in name or name[0].islower())
+    named = {_ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in used}
     return frozenset(named - _CARRIERS or named)
 
 

@@ -129,8 +129,8 @@ def program(
     100 or more nodes is devoted to combinations that have been rare so far.
 
     If `runs` is false, the program is only for compilers and must not be executed. It then also has
-    endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls of
-    builtins stored in locals. The default of `wrong` is then 0.3.
+    endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls to
+    builtins stored in locals. The default for `wrong` is then 0.3.
 
     Raises WeightsError for invalid weights. For other invalid options, raises ValueError with a
     message that gives the valid values.

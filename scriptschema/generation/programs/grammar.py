@@ -164,8 +164,8 @@ class Grammar(Tables):
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar with about half of the idioms and libraries left out.
 
-        Combinations are rarely left out, because their counts are meaningful only if combinations
-        are possible.
+        The idiom that makes combinations of operations and operands is rarely left out, because
+        rare combinations can only be preferred in programs that have the idiom.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:

@@ -139,7 +139,9 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
         return
     if function.module and depth + 2 > v.deepest:
         v.note(
-            path, "depth", "the return is nested too deeply to hold the value that a module returns"
+            path,
+            "depth",
+            "the module's return statement is nested too deeply to return a value",
         )
         node.block = m.StatBlock()
         return

@@ -319,8 +319,7 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
     for name in ("a.luau", "b.luau", "notes"):
         (tmp_path / name).write_text("return 1")
     message = (
-        b"skipped 3 files whose suffixes are not those of trees (.luau, none): "
-        b"use --from to read them\n"
+        b"skipped 3 files without the suffix of a tree (.luau, none): use --from to read them\n"
     )
     for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):
         done = run_here(*arguments, tmp_path)

@@ -473,3 +473,11 @@ def test_one_wrong_operation_of_native_code_is_one_find_at_all_levels(
     causes.add("clamp", Signature(differential.KIND, first), construct)
     name = causes.find_of(Signature(differential.KIND, second), construct, is_smallest=True)
     assert name == ("clamp" if same else None)
+
+
+def test_a_wrong_operator_is_one_find_in_expressions_and_in_compound_assignments() -> None:
+    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes.add("modulo", signature, construct_of(parse("local a = 1 a %= 2 print(a)").tree))
+    for source, name in (("print(a % 2)", "modulo"), ("print(a // 2)", None)):
+        construct = construct_of(parse(source).tree)
+        assert causes.find_of(signature, construct, is_smallest=True) == name

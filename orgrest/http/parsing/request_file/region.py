@@ -53,7 +53,7 @@ class Line:
 
 @classes.define(eq=False)
 class RequestRegion:
-    """The parts parsed so far of the text between two separators."""
+    """What has been parsed so far of the text between two separators."""
 
     start: int
     title: str | None
