@@ -12,6 +12,7 @@ from typing import Final
 from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
+from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.names import DEFAULT
 from scriptschema.messages import ModuleSet, schema
 
@@ -52,8 +53,8 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
-    Members that only pass values on, such as `pcall` and `select`, are left out unless there are no
-    other operations. Operations that are usually implemented together share a name: `+` and `+=`,
+    Operations that only provide or pass on values, such as `vector.zero`, a minus sign and `pcall`,
+    are left out unless there are no other operations. Operations that are usually implemented together share a name: `+` and `+=`,
     `<` and `>`, shifts and rotations, or `bit32.extract` and `bit32.replace`.
     """
     used = (name for name in construct if ".Op." in name or name[0].islower())
@@ -76,5 +77,7 @@ _CARRIERS: Final = frozenset(
         *("pcall", "xpcall", "error", "assert", "select", "tostring", "tonumber", "setmetatable"),
         *("ipairs", "pairs", "next", "unpack", "table.unpack", "table.pack", "getfenv"),
         *("coroutine.create", "coroutine.wrap", "coroutine.resume", "coroutine.yield"),
+        "ExprUnary.Op.Minus",
+        *(f"{field.library}.{field.name}" for field in SIGNATURES if field.parameters is None),
     ]
 )

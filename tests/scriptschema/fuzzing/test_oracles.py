@@ -475,6 +475,15 @@ def test_one_wrong_operation_of_native_code_is_one_find_at_all_levels(
     assert name == ("clamp" if same else None)
 
 
+def test_a_bug_is_not_hidden_by_another_that_also_needs_a_negative_zero_or_a_constant() -> None:
+    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    construct = construct_of(parse("print(vector.dot(-vector.zero, vector.zero))").tree)
+    causes.add("dot", signature, construct)
+    for source in ("for i = -0, 0 do print(i) end", "print(-vector.zero // 1)"):
+        construct = construct_of(parse(source).tree)
+        assert causes.find_of(signature, construct, is_smallest=True) is None
+
+
 def test_a_wrong_operator_is_one_find_in_expressions_and_in_compound_assignments() -> None:
     causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
     causes.add("modulo", signature, construct_of(parse("local a = 1 a %= 2 print(a)").tree))
