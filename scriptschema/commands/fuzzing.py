@@ -73,7 +73,7 @@ def reduce_command(
     luau: Version | None,
     trust: bool,
 ) -> None:
-    """Shrink a program as far as possible, as long as a test still passes.
+    """Shrink a program as far as possible, while a test still passes.
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
     a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is

@@ -222,8 +222,8 @@ PROMISES: dict[str, list[str]] = {
         "test_no_response_stands_in_a_block_that_org_could_run_or_tangle",
         CORPUS,
     ],
-    "`html` and `latex` produce": ["test_each_word_has_its_form"],
-    "A result that would end the Org structure": [
+    "`:results html` and `:results latex` produce": ["test_each_word_has_its_form"],
+    "If a block is inside an Org structure": [
         "test_a_result_that_would_close_what_stands_open_above_is_reported",
         "test_a_result_that_would_close_what_its_block_is_in_is_reported",
     ],
@@ -236,11 +236,11 @@ PROMISES: dict[str, list[str]] = {
     "Emacs's `Local Variables:`": [
         "test_an_answer_does_not_become_file_local_variables_of_emacs",
     ],
-    "1 MiB of a body is shown": [
+    "At most 1 MiB of a body is shown": [
         "test_the_numbers_of_the_page_are_those_of_the_code",
         "test_one_mebibyte_is_shown_unless_told_otherwise",
     ],
-    "Decompression has a limit": [
+    "The size of decompressed bodies is limited": [
         "test_a_decompression_bomb_stops_at_the_limit",
         "test_a_redirect_loop_is_a_failure_after_ten",
         "test_a_slow_drip_ends_with_the_whole_exchanges_time",
@@ -340,7 +340,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     numbers = {
         "a process that is stopped after 5 seconds": process.FIND_TIMEOUT == 5,
         "1 MiB of a body is shown": results.SHOWN == 2**20,
-        "redirects end after ten": client._MAX_REDIRECTS == 10,
+        "at most ten redirects are followed": client._MAX_REDIRECTS == 10,
         "at most 100,000 requests": limits.MOST_REQUESTS == 100_000,
         "at most 64 GiB": limits.MOST_BYTES == 64 * 2**30,
         "wait for at most an hour": job.MOST_WAIT == 3600,

@@ -132,7 +132,7 @@ def test_what_needs_all_of_a_long_body_is_not_given_a_part(
     user = "#+begin_src restclient :var x=long\nGET HOST/lines?:x\n#+end_src\n"
     _, outcomes = run(server, tmp_path, block("/lines", ":limit 1k") + user)
     assert [outcome.state for outcome in outcomes] == ["done", "failed"]
-    assert f"all of it is needed: use :limit {len(LINES)}" in str(outcomes[1].reason)
+    assert f"all of it is needed here: use :limit {len(LINES)}" in str(outcomes[1].reason)
     _, (inline,) = run(server, tmp_path, "src_restclient[:limit 5]{GET HOST/lines}\n")
     assert inline.state == "failed"
 
