@@ -1,7 +1,7 @@
 """The record of a request in a run, as JSON data without secrets.
 
 All reports are generated from records. Therefore, secrets are masked in one place only, and a
-report can be generated later from a `.jsonl` file. The fields are described in
+report that is generated later from a `.jsonl` file is the same. The fields are described in
 docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
 """
 

@@ -182,7 +182,7 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
     actual = f"the issuer {ascii(issuer)[:100]}" if issuer is not None else "no issuer"
     expected = grant.issuer or origin(grant.auth_url)
     raise OrgrestError(
-        f"the user logged in at {_place(grant.auth_url)}, but the response comes from {actual} "
+        f"the user logged in at {_place(grant.auth_url)}, but the response names {actual} "
         f"instead of the issuer {expected}, so the code was not used (to accept another issuer, "
         "add it to the settings of the login)",
         code="credentials",

@@ -151,7 +151,7 @@ def _is_installed(package: str) -> bool:
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
-    """Return the header lines as they are sent: the request's own, and defaults for others.
+    """Return the header lines as they are sent: defaults for others, then the request's own.
 
     Raises `TransportError` for a URL, header name or value that cannot be sent.
     """

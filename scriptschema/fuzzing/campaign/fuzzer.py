@@ -320,18 +320,39 @@ class Fuzzer:
         Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
         them.
         """
-        signature = verdict.signature
-        if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, program.tree):
-            batch.again[signature] += 1
+        if self._counted_only(verdict.signature, program.tree, batch):
             return
         if following is not None:
             self.runner.collect()  # discarded: `following` is submitted again below
+        self._confirm(program, data, runs, verdict, batch)
+        if following is not None:
+            self.runner.submit(following.sources)
+
+    def _counted_only(self, signature: Signature, tree: ModuleSet, batch: Batch) -> bool:
+        """Count a verdict and return True if there are enough suspects with its signature."""
+        if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, tree):
+            return False
+        batch.again[signature] += 1
+        return True
+
+    def _confirm(
+        self,
+        program: MadeProgram,
+        data: bytes,
+        runs: list[Run],
+        verdict: Verdict,
+        batch: Batch,
+    ) -> None:
+        """Run a program again, and report a suspect; see `_suspect`."""
         style = program.style
-        if isinstance(style, int) and signature.kind == differential.KIND:
+        if isinstance(style, int) and verdict.signature.kind == differential.KIND:
             # A directive such as `--!optimize 2` changes which variants differ.
             plain, plain_runs = self.runner.verdict(program.tree, whole=True)
-            if plain is not None and plain.signature.kind == differential.KIND:
-                style, verdict, runs, signature = None, plain, plain_runs, plain.signature
+            if plain is not None:
+                style, verdict, runs = None, plain, plain_runs
+                if self._counted_only(verdict.signature, program.tree, batch):
+                    return
+        signature = verdict.signature
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
         first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), style)
         if second is not None and second.signature == signature:
@@ -351,8 +372,6 @@ class Fuzzer:
                     batch.again[once.verdict.signature] += 1
                 else:
                     batch.suspects.append(once)
-        if following is not None:
-            self.runner.submit(following.sources)
 
     def _is_enough(self, signature: Signature, tree: ModuleSet) -> bool:
         constructs = self._enough.get(signature)

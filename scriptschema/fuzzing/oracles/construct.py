@@ -54,8 +54,9 @@ def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
     Operations that only provide or pass on values, such as `vector.zero`, a minus sign and `pcall`,
-    are left out unless there are no other operations. Operations that are usually implemented together share a name: `+` and `+=`,
-    `<` and `>`, shifts and rotations, or `bit32.extract` and `bit32.replace`.
+    are left out unless there are no other operations. Operations that are usually implemented
+    together share a name: `+` and `+=`, `<` and `>`, shifts and rotations, or `bit32.extract` and
+    `bit32.replace`.
     """
     used = (name for name in construct if ".Op." in name or name[0].islower())
     named = {_ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in used}

@@ -43,13 +43,15 @@ _VARYING: Final = frozenset(
 _BY_TARGET: Final = frozenset(["_VERSION", "coroutine.isyieldable", "vector.magnitude"])
 """Varying members whose results are the same in all runs on one target."""
 _BY_LEVEL: Final = frozenset(["debug.info"])
-"""Varying members whose results do not always have the same type: inlining removes functions from
-the call stack."""
+"""Varying members that may return nothing or fail, because inlining removes functions from the
+call stack."""
 _LENGTH: Final = frozenset(
-    ["unpack", *(f"table.{name}" for name in ("concat", "foreachi", "getn", "insert"))]
+    ["rawlen", "unpack", *(f"table.{name}" for name in ("concat", "foreachi", "getn", "insert"))]
     + [f"table.{name}" for name in ("remove", "sort", "unpack")]
 )
 """Globals and library members that need the length of a table."""
+_TYPES: Final = ("type", "typeof")
+_HIDING: Final = frozenset([*_TYPES, "pcall"])
 _ITEMS: Final = (ExprIndexExpr, ExprIndexName)
 
 
@@ -67,8 +69,10 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
         return True
     nodes = [node for tree in trees for node, _ in walk(tree)]
     varying = _VARYING - _BY_TARGET if one_target else _VARYING
-    harmless = {id(member) for node in nodes for member in _harmless(node)}
     members = [(name, node) for node in nodes if (name := _name(node))]
+    harmless = {id(member) for node in nodes for member in _harmless(node)}
+    if any(isinstance(node, LValue) and _name(node.alternative) in _HIDING for node in nodes):
+        harmless.clear()  # the program has its own function `type`, for example
     if any(name in varying and id(node) not in harmless for name, node in members):
         return False
     if any(isinstance(node, ExprTable) and _has_hole(node) for node in nodes) and (
@@ -93,16 +97,20 @@ def _harmless(node: Message) -> Iterator[Message]:
     """Yield the varying members that `node` calls or passes to `pcall`, and whose results it hides.
 
     A statement drops the results of its call, and `type` hides all but their type. `os.time` and
-    `os.date` do not vary if they are given a time.
+    `os.date` do not vary if they are given a constant time.
     """
     if isinstance(node, StatCall):
-        yield from (member for member, _ in _calls(node.expr))
+        yield from (member for member, _ in _calls(node.expr) if _name(member) not in _BY_LEVEL)
     if isinstance(node, ExprCall):
-        if _name(node.func.alternative) in ("type", "typeof") and node.args:
+        if _name(node.func.alternative) in _TYPES and node.args:
             yield from (m for m in _called(node.args[0]) if _name(m) not in _BY_LEVEL)
-        for member, args in _calls(node):
-            if len(args) > {"os.time": 0, "os.date": 1}.get(_name(member), len(args)):
-                yield member
+        yield from (member for member, args in _calls(node) if _is_given_time(_name(member), args))
+
+
+def _is_given_time(name: str, args: list[Expr]) -> bool:
+    if name == "os.time":
+        return bool(args) and args[0].table is not None
+    return name == "os.date" and len(args) > 1 and args[1].which in ("number", "binary")
 
 
 def _called(expr: Expr) -> Iterator[Message]:

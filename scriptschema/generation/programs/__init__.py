@@ -119,7 +119,8 @@ def program(
     weights. A weight of 0 leaves out an idiom, or a library and everything that uses it. A program
     still declares the variables that its idioms need, and prints numbers where nothing else fits. A
     weight of 0 for `globals` only means that globals are not called at random. If `swarm` is true,
-    this program uses only about half of the idioms, and the members of about half of the libraries.
+    this program chooses from about half of the idioms, and calls members of about half of the
+    libraries.
 
     `luau` is the Luau version to run the program with, as in `versions.Version.parse`. The program
     then also uses features of that version. By default it uses only the original schema, which all

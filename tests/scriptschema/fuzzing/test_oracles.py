@@ -377,6 +377,7 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
         ("for i, v in ipairs({1, nil, 3}) do print(i, v) end", True),  # it ends at the nil
         ("print(#{1, 2, nil}, #{x = nil, 1})", True),  # no other border
         ("local t = {nil, 2} print(table.find(t, 2))", True),
+        ("print(rawlen({1, nil, 3}))", False),
         ("local t = {[f()] = nil, 2} print(table.concat(t))", False),
         ("print(setmetatable({{}}, {__mode = 'v'})[1])", False),
         ("print(unpack({1, 2}), nil)", True),
@@ -405,6 +406,12 @@ def test_what_luau_leaves_open_is_no_difference(source: str, compared: bool) -> 
         ("print(os.time({year = 2026, month = 1, day = 1}), os.date('!%Y', 0))", True),
         ("print(pcall(os.date, '!%Y', 0))", True),
         ("print(os.time(), os.date('!%Y'))", False),
+        ("print(os.time(nil))", False),
+        ("print(os.date('!%Y', f()))", False),
+        ("print(os.date('!%Y', 6 * 86400))", True),
+        ("local function g() debug.info(2, 'q') end g()", False),  # an error, if there is a level 2
+        ("pcall(debug.info, 2, 'q') print(f())", False),
+        ("type = tostring print(type(os.clock()))", False),
         ("print(type(debug.info(2, 's')))", False),  # nil if the caller was inlined
         ("print(_VERSION, coroutine.isyieldable())", True),
     ],
