@@ -30,7 +30,7 @@ _FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 class Landmarks:
     """The indexes of the lines that end elements: `headings`, and `closings` by kind of element.
 
-    `todo` contains the TODO keywords that the text defines in addition to Org's own.
+    `todo` contains the keywords of states (`#+TODO:`) that the text defines in addition to Org's.
     """
 
     headings: list[int] = classes.field(factory=list)

@@ -202,7 +202,7 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="What to compare: the output, also error messages, or also the positions in them.",
+    help="Compare the output, also the error messages, or also the positions in them.",
 )
 @_judges(
     "--ulps",

@@ -234,7 +234,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     "form",
     type=click.Choice(["markdown", "luau", "junit", "sarif"]),
     required=True,
-    help="What to write: an issue, a regression test, or results for CI.",
+    help="The form to write: an issue, a regression test, or results for CI.",
 )
 @click.option(
     "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."

@@ -183,11 +183,8 @@ def taken_by(call: m.ExprCall, position: int) -> str | None:
 
 def _member_of(call: m.ExprCall) -> tuple[str, str] | None:
     """Return the library and the name of the called library member, or None for other calls."""
-    func: Any = call.func.alternative
-    if call.self_ or not isinstance(func, m.ExprIndexName) or func.expr.which != "global_":
-        return None
-    owner = DEFAULT.owner(func.expr)
-    return owner or "", DEFAULT.field(func.index, owner)
+    library, _, name = DEFAULT.member(call.func.alternative).rpartition(".")
+    return (library, name) if library and not call.self_ else None
 
 
 @cache

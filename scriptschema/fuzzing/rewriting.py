@@ -71,8 +71,9 @@ def unwrapped(stat: m.Stat) -> m.Stat | None:
     if stat.which != "call" or inner.expr.args or inner.expr.self_:
         return None
     called = inner.expr.func
-    if called.which == "call" and _is_member(called.alternative.func, "coroutine", "wrap"):
-        arguments = called.alternative.args
+    call: Any = called.alternative
+    if called.which == "call" and DEFAULT.member(call.func.alternative) == "coroutine.wrap":
+        arguments = call.args
         function = arguments[0] if len(arguments) == 1 else None
     else:
         function = called.alternative.expr if called.which == "group" else None
@@ -85,14 +86,6 @@ def _only(block: m.StatBlock) -> m.Stat | None:
     """Return a block's only statement if it is movable, otherwise None."""
     statement = block.body[0] if len(block.body) == 1 else None
     return statement if statement is not None and is_movable(statement) else None
-
-
-def _is_member(prefix: m.ExprPrefix, library: str, name: str) -> bool:
-    member: Any = prefix.alternative
-    if prefix.which != "index_name" or member.expr.which != "global_":
-        return False
-    owner = DEFAULT.owner(member.expr)
-    return owner == library and DEFAULT.field(member.index, owner) == name
 
 
 def is_movable(stat: m.Stat) -> bool:

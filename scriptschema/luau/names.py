@@ -31,7 +31,7 @@ from typing import Any, Final
 import attrs
 
 from scriptschema.luau.members import MEMBERS, NEWER_MEMBERS
-from scriptschema.messages import ExprPrefix, Name
+from scriptschema.messages import ExprGlobal, ExprIndexName, ExprPrefix, Name
 from scriptschema.versions import Span, Version, has
 
 _KEYWORDS: Final = (
@@ -246,6 +246,16 @@ class Names:
         to a global.
         """
         return self._name(name, self.libraries.get(owner or "", self.members))
+
+    def member(self, node: Any) -> str:
+        """Return the name of a global or a library member (`print`, `math.floor`).
+
+        The result is empty if `node` is not an ExprGlobal, or an ExprIndexName of a global.
+        """
+        if isinstance(node, ExprGlobal):
+            return self.global_(node.name)
+        owner = self.owner(node.expr) if isinstance(node, ExprIndexName) else None
+        return f"{owner}.{self.field(node.index, owner)}" if owner else ""
 
     def _name(self, name: Name, builtins: tuple[str, ...]) -> str:
         if name.which == "builtin":

@@ -469,7 +469,7 @@ int main(int count, char** words)
         Run run;
         double seconds = std::stod(request["milliseconds"]) / 1000;
         if (checks && request["source"] != checked) // checking takes several times as long as a run
-            check(checked = request["source"], seconds / 10); // little: it counts as the program's time
+            check(checked = request["source"], seconds / 20); // little: it counts as the program's time
         setVariant(run, variant, seconds, std::stoul(request["megabytes"]));
         auto module = request.find("module");
         run.module = module == request.end() ? nullptr : &module->second;

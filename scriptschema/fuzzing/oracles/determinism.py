@@ -52,6 +52,7 @@ _LENGTH: Final = frozenset(
 """Globals and library members that need the length of a table."""
 _TYPES: Final = ("type", "typeof")
 _HIDING: Final = frozenset([*_TYPES, "pcall"])
+_name: Final = DEFAULT.member
 _ITEMS: Final = (ExprIndexExpr, ExprIndexName)
 
 
@@ -81,16 +82,6 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
     ):
         return False
     return not any(isinstance(node, StatForIn) and _adds_keys(node) for node in nodes)
-
-
-def _name(node: Any) -> str:
-    """Return the name of a global or library member such as `math.floor`, or an empty string."""
-    if isinstance(node, ExprGlobal):
-        return DEFAULT.global_(node.name)
-    if isinstance(node, ExprIndexName) and node.expr.which == "global_":
-        owner = DEFAULT.owner(node.expr)
-        return f"{owner}.{DEFAULT.field(node.index, owner)}"
-    return ""
 
 
 def _harmless(node: Message) -> Iterator[Message]:

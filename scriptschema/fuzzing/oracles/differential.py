@@ -8,8 +8,8 @@ one target.
 A difference only in messages has its own kind, as does a difference only in positions. Each of
 these two kinds counts as a single bug per campaign.
 
-Programs are not compared if they use library members whose results vary (`os.clock`), or if they
-exceed the limit of time, memory, output or stack depth (which depends on the optimization level).
+Programs are not compared if their output is not determined (see `determinism`), or if they exceed
+the limit of time, memory, output or stack depth (which depends on the optimization level).
 """
 
 from __future__ import annotations

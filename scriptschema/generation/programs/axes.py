@@ -160,7 +160,7 @@ OPEN: Final = frozenset(["any", "value", "scalar", "optional"])
 """The kinds of parameters that accept most values."""
 
 _SEVERAL: Final = frozenset(["format", "pack", "packed"])
-"""The kinds of parameters that stand for several arguments."""
+"""The kinds of parameters that become several arguments, such as a format and its values."""
 
 
 def is_operand(parameter: Parameter) -> bool:
