@@ -23,9 +23,9 @@ _LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(cursor: Cursor) -> bool:
-    """Return whether the line is an assertion, which restclient's language writes as a comment."""
+    """Return whether the line is an assertion. Only restclient's language allows it in a comment."""
     match = _LINE.fullmatch(cursor.before)
-    return match is not None and bool(match["comment"]) != cursor.is_common
+    return match is not None and not (match["comment"] and cursor.is_common)
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:

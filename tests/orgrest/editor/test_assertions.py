@@ -67,6 +67,7 @@ def folder(path: str) -> list[str]:
         (f"@id = 1\n{GET}?? status == {{{{i|", "http", ["id"]),
         (f"{GET}# ?? st|", "http", []),
         (f"{ORG}# ?? st|\n#+end_src\n", "org", ["status"]),
+        (f"{ORG}?? st|\n#+end_src\n", "org", ["status"]),
         (f"{ORG}# ?? body isIso|\n#+end_src\n", "org", ["isIsoDate"]),
         ("#+begin_src restclient :expect |\n#+end_src\n", "org", ["200", "2xx", "same"]),
     ],
