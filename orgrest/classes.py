@@ -24,7 +24,10 @@ else:
     _FIELDS = {}
 
     class Factory:
-        """A function that returns a field's default. With `takes_self`, it gets the new object."""
+        """A function that returns a field's default.
+
+        If `takes_self` is true, the new object is passed to the function.
+        """
 
         def __init__(self, function, *, takes_self=False):
             self.function, self.takes_self = function, takes_self

@@ -1120,7 +1120,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """A placeholder for the missing type of a name that precedes a name with a type.
+    """A placeholder for the type of a name that has none, if a later name in the list has a type.
 
     Source: https://luau.org/grammar
     """
@@ -1216,7 +1216,7 @@ class Schema:
     enums: Mapping[str, type[IntEnum]]
 
     def __contains__(self, field: FieldInfo) -> builtins.bool:
-        """Return whether the field is in the schema, provided that its message is in the schema."""
+        """Return whether the schema has a field. The field's message must be in the schema."""
         return field.since is None or (self.since is not None and field.since <= self.since)
 
     def lacks(self, cls: type) -> str:

@@ -1,19 +1,21 @@
-"""proto2 binary: `encode` a message, `decode` one, or `scan` its bytes without creating it.
+"""proto2's binary format: `encode` or `decode` a message, or `scan` its bytes without creating it.
 
 There are two readers and two writers, all derived from the messages' fields:
 
 - The fast pair (`codec.compiled`) supports only the canonical form that every protobuf runtime
   writes. It fails for anything else, such as damage, unknown fields, a field that occurs twice, or
   a tree that is too deep.
-- The careful pair (`codec.careful`) then starts over. It handles any input and any depth, and
-  reports what is wrong and where.
+- The careful pair (`codec.careful`) starts over if the fast pair fails. It handles any input and
+  any depth, and reports what is wrong and where.
 
-So time and memory are linear in the input: at most one fast pass and one careful one. Measured on 1
-kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory per byte of input. The worst case
-(empty statements of two bytes each with damage at the end) takes 12 microseconds and 190 bytes.
+So time and memory are linear in the size of the input: at most one fast pass and one careful one.
+Measured on 1 kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory per byte of input.
+The worst case (empty statements of two bytes each with damage at the end) takes 12 microseconds and
+190 bytes.
 
-pure-protobuf's interface of the messages (`bytes(m)`, `m.dumps()`, `m.write_to(io)`, `M.loads(b)`,
-`M.read_from(io)`) uses this module too: the last lines assign the two functions to `Message`.
+The methods that messages share with those of pure-protobuf (`bytes(m)`, `m.dumps()`,
+`m.write_to(io)`, `M.loads(b)`, `M.read_from(io)`) use this module too: its last lines assign
+`encode` and `decode` to `Message`.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """

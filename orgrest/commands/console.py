@@ -113,7 +113,10 @@ def require_separate_files(
 
 
 def _identity(path: Path) -> object:
-    """Return a value that is the same for all paths and links to a file, which may be missing."""
+    """Return a value that identifies a file: it is the same for all paths and links to the file.
+
+    The file may be missing.
+    """
     try:
         status = path.stat()
     except OSError:
@@ -169,7 +172,7 @@ def safe(text: str, secrets: frozenset[str]) -> str:
 
 
 def stored_in(file: Path, kind: type[_Stored]) -> _Stored:
-    """Return the cookies or global variables stored in a file. A missing file contains none.
+    """Return the cookies or global variables stored in a file, or an empty object if it is missing.
 
     Raises OrgrestError if the file is invalid.
     """

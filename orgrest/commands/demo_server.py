@@ -83,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve() -> Iterator[int]:
-    """Run the demo's server while the context is active. The context's value is its port."""
+    """Return a context manager that runs the demo's server and yields the server's port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

@@ -136,8 +136,9 @@ def _write(whole: Collection, output: Path | None) -> Written:
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
     """Return a collection's environments, preceded by one for its own variables if needed.
 
-    The additional environment contains the collection's own values for the variables in
-    `elsewhere`, so that the other environments can override them.
+    `elsewhere` contains the names of all variables in the environments. If the collection itself
+    also has values for some of them, these values are in the first environment, so that the other
+    environments can override them.
     """
     from orgrest.convert.environments import shared
 

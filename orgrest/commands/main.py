@@ -5,8 +5,8 @@ Documents, responses, differences, the requests of a dry run and JSON go to stan
 module of a command is imported when the command is called.
 
 The exit status is 0 on success. It is 1 if a request failed, a check found changes or a document
-could not be saved. It is 2 for wrong usage or an unreadable file, and 130 after Ctrl-C, SIGTERM or
-SIGHUP.
+could not be saved. It is 2 for a usage error or an unreadable file, and 130 after Ctrl-C, SIGTERM
+or SIGHUP.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ click.version_option(__version__)(program)
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Return a context in which SIGTERM and SIGHUP end a command like Ctrl-C.
+    """Return a context manager in which SIGTERM and SIGHUP end a command in the same way as Ctrl-C.
 
     The command's child processes then end, too.
     """

@@ -32,7 +32,7 @@ else:
 class _Converted(_Type):
     """An option type whose values are converted by a function.
 
-    If the function raises ValueError or OrgrestError, the message is reported as wrong usage.
+    If the function raises ValueError or OrgrestError, the message is reported as a usage error.
     """
 
     def __init__(self, name: str, convert: Callable[[str], Any]) -> None:

@@ -1,6 +1,7 @@
 """Base classes for the command line: lazily imported commands, help with sections, and errors.
 
-scriptschema has its own module for the same style, since the two products do not share code.
+scriptschema's command line has the same style, but its own module, since the two products do not
+share code.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands whose help shows the first sentence of each command in full."""
+    """A group of commands whose help shows the first sentence of each description in full."""
 
     context_class = Context
     command_class = Command
@@ -102,9 +103,10 @@ class Program(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names.
+        """Return the name of a command, the command, and its arguments.
 
-        For an unknown name, the error suggests a similar name.
+        The first of `args` is the name. Raises UsageError for an unknown name. The error suggests a
+        similar name if there is one.
         """
         if args[0] not in self._table and not ctx.resilient_parsing:
             from difflib import get_close_matches
@@ -115,7 +117,7 @@ class Program(Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit. Messages about wrong usage start with the program name."""
+        """Run the command line and exit. Error messages start with the program name."""
         options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
             status = super().main(*arguments, **options)

@@ -1,7 +1,7 @@
 """``orgrest test``: runs documents as tests, with output on the terminal and in reports.
 
 The exit status is 0 if every request got a response and every assertion passed. It is 1 otherwise,
-or if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for wrong usage or an unreadable
+or if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for a usage error or an unreadable
 document, and 130 after Ctrl-C or SIGTERM.
 """
 
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
-"""How many seconds `--max-time` may be exceeded before requests in progress are abandoned, so that
-reports can be written."""
+"""By how many seconds `--max-time` may be exceeded before requests in progress are abandoned, so
+that reports can be written."""
 _MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 
@@ -65,9 +65,9 @@ def test(**given: Any) -> None:
     """Run documents as tests.
 
     Folders are searched for .org, .http and .rest files. Nothing is written into the documents.
-    Requests named or tagged `setup` are sent before the others of their document. Requests named or
-    tagged `teardown` are sent last, even after failures or Ctrl-C. Use `-` as the FILE of a report
-    to print it.
+    Requests named or tagged `setup` are sent before all others of their document. Requests named or
+    tagged `teardown` are sent last, even after failures or Ctrl-C. To print a report, use `-` as
+    its FILE.
 
     \b
     orgrest test .
@@ -246,11 +246,12 @@ def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 
 @contextmanager
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
-    """Return a context in which the first Ctrl-C or SIGTERM ends the run.
+    """Return a context manager in which the first Ctrl-C, SIGTERM or SIGHUP ends the run.
 
-    A second signal abandons requests in progress. The context's value is a function to call before
-    reports are written. After the call, signals are ignored until the context ends or, if the run
-    was interrupted, until the process ends.
+    A second signal, or a run that exceeds `--max-time` by `_GRACE` seconds, abandons requests in
+    progress. The context manager yields a function to call before reports are written. After the
+    call, signals are ignored until the context ends or, if the run was interrupted, until the
+    process ends.
     """
     import signal
 

@@ -79,10 +79,10 @@ class Watched:
 
 
 def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
-    """Evaluate after each change until Ctrl-C, and return the status of the last run.
+    """Evaluate documents now and after each change until Ctrl-C. Return the last run's status.
 
-    For each run, `named` creates a `Watched` object. `once` evaluates, adds the files that it reads
-    to this object, and returns the exit status.
+    For each run, `named` creates a `Watched` object. `once` evaluates the documents, adds the files
+    that it reads to this object, and returns the exit status.
     """
     while True:
         watched = named()

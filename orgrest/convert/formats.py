@@ -26,7 +26,8 @@ from orgrest.convert.shared.source import Source
 class Write(Protocol):
     """The type of functions that write an export.
 
-    `beside` is the folder for the files of bodies that are not text, or None.
+    `beside` is the name of the folder for files with bodies that are not text, or None if files
+    cannot be written.
     """
 
     def __call__(self, export: Export, *, beside: str | None) -> Written:

@@ -114,10 +114,10 @@ def _has_cookie(request: Request) -> bool:
 
 
 def _without_jar(request: Request) -> Request:
-    """Return a request, without use of the cookie jar if no cookie was recorded for it.
+    """Return a request, with the cookie jar disabled if no cookie was recorded for the request.
 
-    This is only for recordings that contain cookies. Browsers often leave all cookies out of a
-    recording, and its requests then need the cookies of the jar.
+    Call this only for recordings that contain cookies. Browsers often leave all cookies out of a
+    recording, and the requests then need the cookie jar.
     """
     if _has_cookie(request):
         return request

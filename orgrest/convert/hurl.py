@@ -53,8 +53,8 @@ _SUBJECTS: Final = {
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
 _COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
-"""The subject that replaces each of these queries, together with a `count` after it. After any
-other query, `count` is kept."""
+"""Maps a query to the subject that replaces both the query and a `count` after it. After any other
+query, `count` is kept."""
 _PREDICATES: Final = (
     "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",

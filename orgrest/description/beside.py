@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""A special value instead of a file name: find a description.
+"""Given instead of a file name to search for a description.
 
 The document's folder and the folders above it are searched.
 """
 NONE = "no"
-"""A special value instead of a file name: do not use any description."""
+"""Given instead of a file name to use no description."""
 _STEMS = ("openapi", "swagger", "api")
 _ENDS = (".yaml", ".yml", ".json")
 

@@ -44,7 +44,7 @@ _OPAQUE = frozenset(
 
 @classes.frozen
 class Part:
-    """A value to validate against a schema. Messages call the value `name`."""
+    """A value to validate against a schema. `name` is the value's name in messages."""
 
     name: str
     schema: Node

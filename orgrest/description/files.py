@@ -19,10 +19,11 @@ It raises OrgrestError if the file must not be read.
 
 
 def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
-    """Return the OpenAPI description in a file. Messages call the file `name`.
+    """Return the OpenAPI description in a file. `name` is the file's name in messages.
 
     `locate` finds the files that the description refers to, and rejects files that must not be
-    read. Raises OrgrestError.
+    read. Raises OrgrestError if the file at `path` cannot be read, or does not contain an OpenAPI
+    description of a supported version.
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:

@@ -146,9 +146,11 @@ class Description:
         read: Read | None = None,
         **limits: int,
     ) -> Description:
-        """Return the OpenAPI description in JSON or YAML data. Messages call the data `name`.
+        """Return the OpenAPI description in JSON or YAML data.
 
-        The files that it refers to are read later, with `read`. Raises OrgrestError.
+        `name` is the data's name in messages. The files that the description refers to are read
+        later, with `read`. Raises OrgrestError if the data is invalid, or is not an OpenAPI
+        description of a supported version.
         """
         value = structured.read(data, name)
         if not isinstance(value, Mapping) or not ("openapi" in value or "swagger" in value):

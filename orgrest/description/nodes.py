@@ -27,7 +27,7 @@ _NAMES = (".json", ".yaml", ".yml")
 Read: TypeAlias = Callable[[str, Path], tuple[Path, bytes]]
 """A function that returns a file's path and content, given its path relative to another file.
 
-It raises OrgrestError.
+It raises OrgrestError if the file cannot or must not be read.
 """
 Stamp: TypeAlias = tuple[int, int] | None
 
@@ -44,8 +44,8 @@ def stamp(path: str | Path) -> Stamp:
 class Documents:
     """The files of one OpenAPI description. This class is thread-safe.
 
-    `path` is the path of the main file, which messages call `name`. `stamps` contains the stamps of
-    the other files, including files that could not be read.
+    `path` is the path of the main file, and `name` is its name in messages. `stamps` contains the
+    stamps of the other files, including files that could not be read.
     """
 
     def __init__(

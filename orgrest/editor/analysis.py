@@ -10,7 +10,7 @@ it.
 Nothing is sent. The only files that are read are OpenAPI descriptions and the files that a request
 file imports.
 
-All spans are offsets into the text, whose line ends are LF.
+All spans are offsets into the text, which has LF line endings.
 """
 
 from __future__ import annotations

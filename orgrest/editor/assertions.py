@@ -68,10 +68,11 @@ class _Last:
 
 
 class Sent:
-    """The requests in the text that was sent, by line.
+    """The requests of a document as they were when they were sent, by line.
 
     `requests` maps the line of each request to the request's identity. `starts` maps the line of
-    each outcome to the identities of its requests.
+    each block, or of each request outside of blocks, to the identities of its requests. An
+    outcome has the same line.
     """
 
     def __init__(self, analysis: Analysis) -> None:

@@ -1,4 +1,4 @@
-"""Lays out a JSON, XML or GraphQL body, which may contain variables. This changes what is sent.
+"""Formats a JSON, XML or GraphQL body, which may contain variables. This changes what is sent.
 
 The new body consists of the same tokens as the old body: numbers, strings, escapes and repeated
 keys stay as written. `find` returns an edit for the request at an offset, unless the edit would
@@ -39,7 +39,7 @@ Kind: TypeAlias = Literal["json", "xml", "graphql"]
 
 
 def find(analysis: Analysis, offset: int) -> Edit | None:
-    """Return the edit that lays out the body of the request at an offset, or None."""
+    """Return the edit that formats the body of the request at an offset, or None."""
     part = analysis.part_at(offset)
     if part is None or not part.region.span.start <= offset <= part.region.span.end:
         return None
@@ -104,7 +104,7 @@ def _kind(request: syntax.ParsedRequest) -> Kind | None:
 
 
 def formatted_body(text: str, kind: Kind | None) -> str | None:
-    """Return a body laid out with one item per line, or None if it is not well-formed."""
+    """Return a body formatted with one item per line, or None if it is not well-formed."""
     if kind == "json":
         return json_template(text)
     if kind == "xml":
@@ -156,7 +156,7 @@ def _graphql(text: str) -> str | None:
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
     """Return the whitespace between the GraphQL tokens `before` and `this`.
 
-    The token `this` is not a closing bracket.
+    `this` must not be a closing bracket.
     """
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""

@@ -6,9 +6,9 @@ depends on the number of nodes that another part has used. Instead, each place h
 number of nodes to aim for, which is divided among fields and items beforehand.
 
 The larger the hint, the more often lists have items and messages hold other messages. A choice that
-adds items or messages for a small hint also adds them for any larger hint. The choices 0 and 1 mean
-no and yes for every hint, so a shrunk tree can be moved. A message makes the same number of choices
-for lists of any length.
+adds items or messages for a small hint also adds them for any larger hint. Whatever the hint, the
+choice 0 means no and the choice 1 means yes, so a shrunk subtree stays the same when it is moved. A
+message makes the same number of choices for lists of any length.
 
 A part depends on earlier parts only in a tree that reaches the requested size. Such a tree then
 leaves out everything that would need more nodes.
@@ -41,7 +41,7 @@ APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
 def decides(number: int, threshold: int) -> bool:
     """Return whether `number`, from 0 to 255, means yes: it is 1, or at least `threshold`.
 
-    For every threshold from 2 on, 0 means no and 1 means yes.
+    For any threshold of at least 2, 0 means no and 1 means yes.
     """
     return number == 1 or number >= threshold
 

@@ -224,8 +224,8 @@ def _table(
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
     """Return the alternatives that fit `budget` and `depth`, and running sums of their weights.
 
-    Alternatives that cannot grow to any size are less likely for a budget of at least 4 nodes, and
-    are excluded for at least 12 nodes unless there are no others.
+    Alternatives that limit the size of the tree are less likely for budgets of at least 4 nodes.
+    For budgets of at least 12 nodes, they are excluded unless there are no others.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

@@ -105,16 +105,17 @@ _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\"\\]")
 """The bytes that need an escape in a string literal in double quotes."""
 
 _PIECE: Final = 4096
-"""The maximum length of the string literals that protobuf's parser gets. The parser needs half a
-kilobyte of memory for each escape in a literal, and joins adjacent literals."""
+"""The maximum number of bytes in a string literal that is passed to protobuf's parser. The parser
+needs half a kilobyte of memory for each escape in a literal, and joins adjacent literals."""
 
 _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True))
 
 
 def _plain_literal(match: re.Match[bytes]) -> bytes:
-    """Return a string literal as literals in double quotes, in which the only escapes are octal.
+    """Return a string literal as one or more double-quoted literals whose only escapes are octal.
 
-    Raises FormatError.
+    For a comment, the result is empty. Raises FormatError if the literal is not terminated or has
+    an invalid escape.
     """
     literal = match.group()
     if literal.startswith(b"#"):

@@ -3,7 +3,7 @@
 One regular expression reads a token and the white space before it. Only interpolated strings need
 state: the text after a `}` belongs to a string if the matching `{` was in a string. The first
 invalid token ends the list, so that the parser reports it only if there is no earlier error. Time
-and memory are linear in the source.
+and memory are linear in the length of the source.
 
 Comments are not tokens. They are listed separately, since the schema cannot represent them.
 

@@ -76,10 +76,10 @@ class Role:
     """The meaning of a number argument: a description, and the limits at which behaviour changes.
 
     Values next to a limit matter, too. `is_float` is true if the called function stores the bits of
-    the number. Not-a-number is then not used, because its bits vary. `is_looped` is true if the
-    function visits every number up to this one, so the number must not be huge. `is_added` is true
-    if Luau adds the number to another one as a C `int`. It must not be huge either: the result
-    would be undefined, and would differ when a builtin is called directly.
+    the number. NaN is then avoided, because its bits vary. `is_looped` is true if the function
+    visits every number up to this one, so the number must not be huge. `is_added` is true if Luau
+    adds the number to another one as a C `int`. Such a number must not be huge either, because the
+    result would be undefined, and would differ when a builtin is called directly.
     """
 
     what: str

@@ -250,7 +250,7 @@ class Names:
     def member(self, node: Any) -> str:
         """Return the name of a global or a library member (`print`, `math.floor`).
 
-        The result is empty if `node` is not an ExprGlobal, or an ExprIndexName of a global.
+        The result is empty if `node` is neither an ExprGlobal nor an ExprIndexName of a global.
         """
         if isinstance(node, ExprGlobal):
             return self.global_(node.name)

@@ -1,4 +1,8 @@
-"""Luau's operators: their notation, their priorities, and where they require parentheses."""
+"""Luau's operators: their notation, their precedence, and where they require parentheses.
+
+Precedence is given as priorities, as in Luau's parser. An operator with a higher priority binds
+more tightly.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Parses Luau source into a tree: `parse`.
 
-The parser is written by hand and follows the real one. Luau's grammar depends on line ends (a
+The parser is written by hand and follows the real one. Luau's grammar depends on line breaks (a
 call's `(` on a new line), on names that are keywords only in certain places (`type`, `export`,
 `continue`, `const`), and on priorities that differ on the two sides of an operator. The existing
 grammar, tree-sitter-luau, lacks generic functions, attributes, type functions and `typeof` types.
@@ -11,12 +11,13 @@ other modules read types, functions, expressions and statements.
 
 Syntax that the schema cannot represent is rewritten if other syntax has the same meaning at run
 time (`x //= y`, fractional numbers). Otherwise it is left out (comments, attributes, parts that
-only the type checker uses). Both cases are listed in `ParseResult.losses`. With a version of Luau,
-`parse` instead returns a tree with the extension fields of that version, and rejects newer syntax.
+only the type checker uses). Both cases are listed in `ParseResult.losses`. If a Luau version is
+given, `parse` instead returns a tree with the extension fields of that version, and rejects newer
+syntax.
 
 Differences of spelling are not listed: white space, `;`, the notation of a string or a number,
 `f"x"` for `f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, redundant
-parentheses in types. With a version of Luau, the tree does represent `f"x"` and `["x"]: T`.
+parentheses in types. If a Luau version is given, the tree does represent `f"x"` and `["x"]: T`.
 
 The parser only checks the grammar. Other rules, such as `break` outside a loop, are checked by
 `repair.check`.

@@ -17,8 +17,8 @@ class Authorization:
     """The credentials of a request: a header, or a parameter of the URL if `query` is true.
 
     An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
-    For these, the caller must choose a prefix, put it before each of their names, and append it to
-    `value`.
+    Their names lack a prefix by which `value` refers to them. The caller must choose the prefix,
+    prepend it and `_` to each of the names, and append it to `value`, after a space.
     """
 
     name: str = ""

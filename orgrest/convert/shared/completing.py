@@ -55,11 +55,12 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return the requests with variables filled in, other blocks' failures, and all secrets.
+        """Return the requests with their variables filled in, error messages, and all secrets.
 
         A request's key consists of its place and its index among the requests at that place. If
         `complete` is false, each value that is only known during a run is replaced with a name in
-        angle brackets. Raises EvaluationError if a chosen name or line does not exist.
+        angle brackets. The error messages are those of blocks for which there is no request. Raises
+        EvaluationError if a chosen name or line does not exist.
         """
         inputs = self.settings.inputs
         inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
@@ -191,7 +192,10 @@ def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
 
 
 def _better(exact: _Item | None, shown: _Item) -> _Item:
-    """Return `exact` if it has a request, else `shown`, which has names in angle brackets."""
+    """Return `exact` if it has a request, else `shown` with the reason why `exact` has none.
+
+    In `shown`, names in angle brackets replace the values that are only known during a run.
+    """
     if exact is not None and exact.request is not None:
         return exact
     reason = "it requires the response to another request" if exact is None else exact.reason
@@ -199,7 +203,7 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """Yield the variables with known values, for a request that needs unknown ones."""
+    """Yield the variables with known values of a request that could not be completed."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:

@@ -29,7 +29,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONTINUES: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
-"""Matches a word that continues the statement on the line above if it begins a line."""
+"""Matches a word that, at the start of a line, continues the statement on the line above."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
@@ -103,7 +103,7 @@ _REQ: Final = {
 """JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""Matches a script's own declaration of `res`, often as a parameter, which hides Bruno's `res`."""
+"""Matches a script's own declaration of `res`, often as a parameter. It shadows Bruno's `res`."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",

@@ -73,7 +73,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether the body `text` would be altered on sending because of its media type."""
+    """Return whether the body `text` would be altered when sent, because of its media type."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))

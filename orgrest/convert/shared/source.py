@@ -26,7 +26,7 @@ _YAML: Final = re.compile(
 
 @classes.define
 class Source:
-    """A source: the `text` of a file, or a `folder`. Messages call it `name`."""
+    """A source: the `text` of a file, or a `folder`. `name` is its name in messages."""
 
     name: str
     text: str = ""

@@ -9,8 +9,8 @@ URLs, names and header arguments.
 Each kind of context is a member of `model.Kind`. Code in `contexts` or `org_lines` recognizes it,
 and a row of `offers.OFFERS` yields its candidates.
 
-Offsets refer to the given text, with its own line ends. Values from the environment or netrc, and
-values computed from them, are shown as `***`.
+Offsets refer to the given text, with its original line endings. Values from the environment or
+netrc, and values computed from them, are shown as `***`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,11 @@ class ContextAbove:
     """The context that the lines above a line provide."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
-        """Store the lines above. Unless `is_common`, they are in restclient's language."""
+        """Store the lines above.
+
+        If `is_common` is true, they are in request files' common language, otherwise in
+        restclient's language.
+        """
         self._text = text.removesuffix("\n")
         self._is_common = is_common
 

@@ -75,7 +75,7 @@ _EXPORTING_MODULE: Final = 128
 """The number of modules out of 256 that have exports, if the Luau version has exports."""
 
 _MODULE_COST: Final = 50
-"""The assumed number of statements that a call of the module's function executes."""
+"""The assumed number of statements that a call to the module's function executes."""
 
 
 class ProgramOptions(TypedDict, total=False):
@@ -203,8 +203,8 @@ def make_program(
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
     """Return whether to end a program with exports.
 
-    The answer is random if the Luau version has exports, the program does not return values, and
-    there is enough room. Otherwise it is no.
+    The result is random if the grammar has exports, the program does not return values, and there
+    is enough room. Otherwise it is False.
     """
     if not maker.grammar.exports or not maker.chance(_EXPORTING):
         return False

@@ -131,7 +131,7 @@ class _Code:
             most = _LINE if make in _LINES else _BODY
             part = maker.below(most if maker.below(2) else most // 4)
             body.append(make(self, min(end - maker.made, part), room - 1))
-            if make is _Code.call_statement:  # several calls of one function
+            if make is _Code.call_statement:  # several calls to one function
                 body += [self.simple_call(body[-1], room - 4) for _ in range(maker.below(4))]
         return body
 
@@ -180,7 +180,7 @@ class _Code:
         return nodes.call_statement(self.call(size, room - 1))
 
     def simple_call(self, like: m.Stat, room: int) -> m.Stat:
-        """Return a call, with simple arguments, of the function that the call `like` calls."""
+        """Return a call with simple arguments to the function that the statement `like` calls."""
         function: Any = like.alternative
         below = self.maker.below
         arguments = [self.expression(below(6), room) for _ in range(below(4))]
@@ -338,7 +338,7 @@ class _Code:
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
 
     def call(self, size: int, room: int) -> m.Expr:
-        """Return a call of a variable, of one of Luau's functions, or of any other value."""
+        """Return a call to a variable, to one of Luau's functions, or to any other value."""
         below = self.maker.below
         choice = below(8)
         if choice < 4:
@@ -351,7 +351,10 @@ class _Code:
         return self.call_of(function, arguments)
 
     def call_of(self, function: m.ExprPrefix, arguments: list[m.Expr]) -> m.Expr:
-        """Return a call. `assert` mostly gets a constant, so that compilers know its effect."""
+        """Return a call to `function`.
+
+        The first argument of `assert` is usually a constant, so that compilers know its effect.
+        """
         if arguments and function.global_ == _ASSERT and self.maker.below(4):
             arguments[0] = self.boolean()
         return nodes.call(function, arguments)

@@ -78,7 +78,7 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
     )
 )
 _FIXED: Final = len(_PACKS) - 3
-"""The number of formats at the start of `_PACKS` that pack every value into the same length."""
+"""The number of formats at the start of `_PACKS` whose packed length is the same for all values."""
 
 _EDGES: Final = 80
 """The number of numeric arguments, out of 256, that are large or negative (see `edge`)."""
@@ -155,7 +155,7 @@ def _date(maker: Maker, size: int, room: int) -> list[Expr]:
     return [nodes.table((), {key: nodes.number(value) for key, value in fields.items()})]
 
 
-# The nodes of a row (with the simplest number), of a call of `string.pack`, and of a date.
+# The nodes of a row (with the simplest number), of a call to `string.pack`, and of a date.
 _ROW: Final = nodes.size(nodes.table([nodes.number(0)] * 6))
 _PACKED: Final = 2 * nodes.CONSTANT + nodes.size(nodes.call(_packing(), []))
 _DATE: Final = nodes.size(nodes.table((), dict.fromkeys("ymd", nodes.number(0))))

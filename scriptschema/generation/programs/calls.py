@@ -1,4 +1,4 @@
-"""Generates calls of library members from their signatures, and statements that print results."""
+"""Generates calls to library members from their signatures, and statements that print results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 PRINTABLE: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "optional", "vector", "nil", "scalar"]
 )
-"""The kinds of values that print the same in every run. Others, such as tables, print addresses."""
+"""The kinds whose values are printed as the same text in every run. Others, such as tables, are
+printed as addresses."""
 
 _OPEN: Final = frozenset(["any", "value", "scalar"])
 """The kinds of parameters that accept any argument."""
@@ -53,14 +54,14 @@ _PLAIN: Final = frozenset(
 """The members that are always called with exactly the arguments that their types declare."""
 
 _HEAD: Final = 7
-"""The number of nodes counted for a call of a library member without its arguments.
+"""The number of nodes counted for a call to a library member without its arguments.
 
 The number is one too small, but correcting it would change the program of every seed number.
 """
 
 
 def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return a call of a member with valid arguments, or the member itself if it is a field."""
+    """Return a call to a member with valid arguments, or the member itself if it is a field."""
     maker.made += _HEAD if signature.library else nodes.CALL
     if signature.parameters is None:
         return nodes.expr(*nodes.member(signature.library, signature.name))

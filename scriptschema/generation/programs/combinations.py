@@ -391,7 +391,10 @@ class _Frame:
         }
 
     def put(self, source: Source, kind: str, value: m.Expr) -> Callable[[], m.Expr]:
-        """Provide a value from a source. Return a function that returns expressions for it."""
+        """Add the code that makes `value` available from `source`.
+
+        Return a function that returns an expression for the value at each call.
+        """
         maker, name = self.maker, source.name
         maker.made += source.nodes
         if source.is_constant:
@@ -467,7 +470,7 @@ class _Frame:
     def object(self, event: str, *, shared: bool) -> m.Expr:
         """Return an object with the metamethod `event`.
 
-        An existing metatable is always reused if `shared` is true, and usually otherwise.
+        If `shared` is true, an existing metatable is always reused. Otherwise it usually is.
         """
         maker = self.maker
         maker.made += 13

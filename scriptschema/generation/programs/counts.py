@@ -21,6 +21,9 @@ class _Chooser(Protocol):
 class Counts:
     """Counts a generator's uses of each operation, and of each pair of values on two axes.
 
+    `on` is the name of an operation or of an operand's position. Its items are the surroundings of
+    the operation, or the sources and classes of values at the position.
+
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """
 
@@ -29,7 +32,7 @@ class Counts:
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return a random item among those that were used least often together with `on`."""
+        """Return a random item among those of `items` that were used least often with `on`."""
         uses = self._pairs[on]
         counts = [uses[item] for item in items]
         least = min(counts)
@@ -37,11 +40,11 @@ class Counts:
         return rare[chooser.below(len(rare))]
 
     def uses(self, on: str, item: Hashable) -> int:
-        """Return the number of uses of `item` together with `on`."""
+        """Return the number of uses of `item` with `on`."""
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether `item` was used with `on` at most once more than the rarest of `items`."""
+        """Return whether `item` has at most one use more with `on` than the rarest of `items`."""
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1
 
@@ -50,7 +53,7 @@ class Counts:
         return self._ranks.get((operation, fragile), (0, 0))
 
     def count(self, on: str, item: Hashable) -> None:
-        """Count one use of `item` together with `on`."""
+        """Count one use of `item` with `on`."""
         self._pairs[on][item] += 1
 
     def add(self, operation: Operation, *, fragile: bool) -> None:

@@ -1,7 +1,7 @@
 """Expressions by kind: tables of templates and literals.
 
 Each kind has templates with weights, the simplest first. An expression of a kind can also be a
-literal, a variable, or a call of a library member (`calls.py`) or of one of the program's
+literal, a variable, or a call to a library member (`calls.py`) or to one of the program's
 functions.
 """
 
@@ -277,7 +277,7 @@ Literal = Callable[[Maker], Expr]
 
 
 def number(maker: Maker) -> Expr:
-    """Return a number constant, mostly small."""
+    """Return a number constant, which is usually small."""
     kind = maker.below(8)
     if kind < 5:
         return nodes.number(maker.below(10))
@@ -300,7 +300,7 @@ LONG: Final = (1 << 31, -1 << 31, 1 << 53, (1 << 63) - 1, -1 << 63, 1000003, -7,
 
 
 def int64(maker: Maker) -> Expr:
-    """Return a 64-bit integer, mostly small."""
+    """Return a 64-bit integer, which is usually small."""
     kind = maker.below(8)
     if kind < 6:
         return nodes.int64(maker.below(10) if kind < 5 else -maker.below(10))
@@ -308,7 +308,10 @@ def int64(maker: Maker) -> Expr:
 
 
 def string(maker: Maker) -> Expr:
-    """Return a string constant: mostly a word, occasionally with unusual characters."""
+    """Return a string constant, which is usually a word.
+
+    Otherwise it is a short text, or a word after unusual characters.
+    """
     kind = maker.below(8)
     if kind < 5:
         return nodes.string(WORDS[maker.below(len(WORDS))])
@@ -337,7 +340,7 @@ _TEXTS: Final = (
 
 
 def boolean(maker: Maker) -> Expr:
-    """Return `true` or `false`. `true` is the simpler choice, since it runs more code."""
+    """Return `true` or `false`. Shrinking prefers `true`, because it makes more code run."""
     return nodes.boolean(maker.below(3) < 2)
 
 
@@ -453,10 +456,10 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
 
 
 def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that builds a call of a program's function with results of this kind.
+    """Return a function that builds a call to a function of the program.
 
-    The function returns None if there is no such function in scope, or if a call would cost too
-    much.
+    The first result of the called function is of this kind. If no such function is in scope, or if
+    a call would cost too much, None is returned instead of a call.
     """
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:

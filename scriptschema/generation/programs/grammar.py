@@ -214,9 +214,10 @@ def _needs(
     results: Sequence[str],
     libraries: Mapping[str, str] = LIBRARY_OF_KIND,
 ) -> set[str]:
-    """Return the names of a member and of the libraries that the member, or a call of it, needs.
+    """Return the name of a member or operation, and the names of the libraries that its use needs.
 
-    `libraries` maps the kinds of its parameters and results to libraries.
+    These are its own library and the libraries of its parameters and results. `libraries` maps
+    kinds to the libraries that create their values.
     """
     kinds = (*(parameter.kind for parameter in parameters), *results)
     return {name, name.partition(".")[0], *(libraries[kind] for kind in kinds if kind in libraries)}
@@ -317,7 +318,7 @@ def _expressions(
 
 
 def _library_call(kind: str) -> Producer:
-    """Return a function that returns a call of a library member with results of this kind."""
+    """Return a function that returns a call to a library member with results of this kind."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
         signatures, sums = maker.grammar.calls[kind]

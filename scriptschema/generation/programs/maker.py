@@ -48,12 +48,10 @@ _LARGE_IDIOM_FACTOR: Final = 3
 """Idioms of over `_LARGE_IDIOM` nodes are this many times as likely where they only just fit."""
 
 _CONSTANTS: Final = 48
-_NATIVE: Final = 20
-"""The number of functions out of 256 that get an attribute, usually `@native`.
+"""How many of 256 unassigned local variables are constants, if the Luau version has constants."""
 
-`_CONSTANTS` is the number of unassigned variables out of 256 that are constants. Both apply only if
-the Luau version has these features.
-"""
+_NATIVE: Final = 20
+"""How many of 256 functions get an attribute, usually `@native`, if the Luau version has them."""
 
 _WIDE: Final = 400
 """The size above which most statements contain blocks."""
@@ -81,7 +79,10 @@ class Annotations:
     declare = False
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
-        """Return types for the first local variables, or an empty list."""
+        """Return types for local variables that are declared together.
+
+        The list may be empty, or end before the last variable.
+        """
         return []
 
     def function(
@@ -138,8 +139,9 @@ class Template:
     """A template, which is compiled when it is first used.
 
     `fixed` is the number of nodes that the template always has. `weight` is the total weight of its
-    holes, which share the other nodes. `heavy` is the minimum number of nodes in those holes that
-    need many. `levels` is the depth of the deepest hole.
+    holes, which share the other nodes. `heavy` is the number of further nodes to expect: the
+    average number in repeated parts and in parts that are chosen from several, and the minimum
+    number in certain holes, such as COMBINATION(). `levels` is the depth of the deepest hole.
 
     `needs` has the kinds of variables that must be in scope, and `declares` is the number of
     variables that the template declares. `vararg`, `loop` and `returns` are true if the template
@@ -332,11 +334,14 @@ class Maker:
         self.made = 0
 
     def chance(self, of_256: int) -> bool:
-        """Return True in `of_256` of 256 cases. False is the simpler choice."""
+        """Return True with probability `of_256 / 256`. False is the simpler choice."""
         return self.below(256) >= 256 - of_256
 
     def between(self, low: int, high: int) -> int:
-        """Return an integer from `low` to `high`. If there are over 256, some never occur."""
+        """Return an integer from `low` to `high`.
+
+        If the range has more than 256 integers, some of them never occur.
+        """
         count = high - low + 1
         return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
 
@@ -347,7 +352,10 @@ class Maker:
         return self.choices.part(whole, share, shares)
 
     def wrong(self) -> bool:
-        """Return whether the next operand or argument should be wrong on purpose."""
+        """Return whether the next operand or argument should be wrong on purpose.
+
+        It is then of another kind, out of range, missing or superfluous.
+        """
         grammar = self.grammar
         limit = grammar.wrong if self.scope.function.guarded else grammar.wrong_unguarded
         return limit > 0 and self.below(256) >= 256 - limit

@@ -155,7 +155,7 @@ def call(function: m.ExprPrefix, arguments: Sequence[m.Expr]) -> m.Expr:
 
 
 def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
-    """Return a call of Luau's global `name`."""
+    """Return a call to Luau's global `name`."""
     return call(prefix("global_", builtin(name)), arguments)
 
 
@@ -223,12 +223,12 @@ def local_function(index: int, value: m.ExprFunction) -> m.Stat:
 
 
 def call_local(index: int, arguments: Sequence[m.Expr]) -> m.Expr:
-    """Return a call of the local with name index `index`."""
+    """Return a call to the local with name index `index`."""
     return call(prefix("local", variable(index)), arguments)
 
 
 def call_member(library: str, name: str, *arguments: m.Expr) -> m.Expr:
-    """Return a call of `library.name`, or of a global if `library` is empty."""
+    """Return a call to `library.name`, or to a global if `library` is empty."""
     return call(prefix(*member(library, name)), arguments)
 
 
@@ -255,15 +255,15 @@ def custom(index: int) -> m.Name:
 
 
 def own_global(index: int) -> m.ExprGlobal:
-    """Return a global with the program's own name `index`."""
+    """Return the global whose name has this index in the table of the program's own names."""
     node: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
     return node
 
 
 def field(index: int) -> m.ExprIndexName:
-    """Return an access to a field of the local with name index `index`.
+    """Return `x.field`, where `x` is the local with name index `index`.
 
-    The field has the first of the program's own names.
+    The name of the field is the first of the program's own names.
     """
     owner = prefix("local", variable(index))
     node: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
@@ -292,4 +292,4 @@ CONSTANT: Final = size(number(0))
 VARIABLE: Final = size(expr("local", variable(0)))
 MEMBER: Final = size(expr(*member("math", "pi")))
 CALL: Final = size(call_builtin("print"))
-"""The number of nodes of a call of a global or a local function, without its arguments."""
+"""The number of nodes of a call to a global or a local function, without its arguments."""

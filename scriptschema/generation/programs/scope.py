@@ -27,7 +27,7 @@ CROWDED: Final = 32
 class Variable:
     """A variable: the index of its name, its kind, and, for functions, parameters and results.
 
-    `cost` is the maximum number of statements that a call of the function, or of the object's
+    `cost` is the maximum number of statements that a call to the function, or to the object's
     method, executes. `is_global` means that the variable is one of the program's own globals.
     """
 
@@ -43,7 +43,7 @@ class Variable:
 class Function:
     """The state of the function whose body is being generated.
 
-    `times` is the maximum number of times that the current statement runs per call of the function,
+    `times` is the maximum number of times that the current statement runs per call to the function,
     and `steps` is the total of these numbers over all statements so far. `results` contains the
     kinds of the function's results, or is None if they can be of any kind. `guarded` is true if
     errors raised in the function are caught.
@@ -59,7 +59,7 @@ class Function:
 
 @attrs.define(eq=False)
 class Alias:
-    """A type that is in scope: the index of its name, and the numbers of its generics and packs.
+    """A type that is in scope: the index of its name, and how many generics and packs it has.
 
     `kind` is the kind of the type's values, or "" if the values do not have a kind.
     """

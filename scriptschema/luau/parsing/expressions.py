@@ -339,7 +339,7 @@ def _read_interpolated(r: Reader) -> Reading:
 
 
 def read_attributes(r: Reader) -> Reading:
-    """Read the attributes of a function. Without a version of Luau, record them as losses."""
+    """Read the attributes of a function. If no Luau version is given, record them as losses."""
     attributes: list[m.ExprAttr] = []
     while r.kind == "@":
         if not r.extended:

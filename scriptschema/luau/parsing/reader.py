@@ -3,7 +3,7 @@
 The parser is a recursive-descent parser that does not use Python's call stack. A function for
 syntax that can nest is a generator: it yields a reading (also a generator) for each part, and is
 sent the result. `Reader.run` keeps these generators on a stack. So nesting, up to `MAX_NESTING`,
-costs only memory and never causes a RecursionError. The time is linear in the source.
+costs only memory and never causes a RecursionError. The time is linear in the length of the source.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ class Reader:
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.undecided: dict[str, list[tuple[int, Type]]] = {}
-        """Types written as a name that the source declares somewhere, maybe in another scope. The
-        keys are these names, and each type comes with the index of its token. Since a type can be
-        used before its declaration, a type remains unset until a scope with its name ends."""
+        """The types written as a name that the source declares somewhere, by name, each with the
+        index of its token. The declaration may be in another scope, or follow the use. So such a
+        type remains unset until the end of a scope that declares the name, or of the source."""
         self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])
@@ -170,7 +170,10 @@ class Reader:
         self.advance()
 
     def close(self, kind: str, opening: int) -> None:
-        """Move past `kind`, which closes the token at index `opening`, or raise ParseError."""
+        """Move past the current token, which must have this kind. Raises ParseError if it does not.
+
+        The error message says that the token should close the one at index `opening`.
+        """
         if self.kind != kind:
             line, column = self.source.position(self.starts[opening])
             text = self.texts[opening]

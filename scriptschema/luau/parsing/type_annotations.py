@@ -125,8 +125,8 @@ def set_undeclared(r: Reader, text: str, type_: m.Type) -> None:
 def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
     """Store the arguments of a named type in its lists of types and packs.
 
-    With a version of Luau, arguments that these lists cannot represent are stored in the extension
-    field `arguments`.
+    If a Luau version is given, arguments that these lists cannot represent are stored in the
+    extension field `arguments`.
     """
     rest: list[m.TypeArgument] = []
     for index, argument in arguments:

@@ -6,10 +6,10 @@ changes the white space between tokens. It chooses only spellings that `luau.par
 same tree. It does not change parentheses, or write `a["b"]` for `a.b`, because the schema has
 ExprGroup and ExprIndexExpr for these.
 
-There are two exceptions, which only `luau.parse` for a version of Luau can see, because it records
-these spellings in extension fields: `f"x"` for `f("x")` (`ExprCall.parenless`), and `["x"]: T` for
-`x: T` (`TypeTableItem.key_string`). Styles use them for every tree, because a tree does not say
-which version it is for, and because parsers have separate code for these spellings.
+There are two exceptions: `f"x"` for `f("x")`, and `["x"]: T` for `x: T`. If `luau.parse` is given a
+Luau version, it records these spellings in extension fields (`ExprCall.parenless` and
+`TypeTableItem.key_string`). Styles use them for every tree, because a tree does not say which
+version it is for, and because parsers have separate code for these spellings.
 
 The choices determine a key and, for each kind of spelling, the share of places that differ from the
 plain spelling. The spelling at a place depends on the key and on the text nearby, so that a tree
@@ -180,8 +180,8 @@ class StyledWriter(Writer):
     ) -> str:
         """Return different white space for a gap between tokens.
 
-        If `one_line` is true, it contains no line end. A line end before `(`, or between the name
-        of a method and `(`, would end the call.
+        If `one_line` is true, the white space contains no line break. A line break before `(`, or
+        between a method's name and `(`, would separate the `(` from the call.
         """
         below = self.near.below
         way = below(4)
@@ -201,7 +201,7 @@ class StyledWriter(Writer):
         return f"{gap or ' '}{comment}{gap}"
 
     def _comment(self, *, one_line: bool) -> str:
-        """Return a comment, followed by a line end if it needs one."""
+        """Return a comment, followed by a line break if it needs one."""
         below = self.near.below
         text = _COMMENTS[below(len(_COMMENTS))]
         way = below(4)
@@ -244,7 +244,7 @@ def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
 
 
 def _write_string(w: StyledWriter, node: m.ExprConstantString | m.TypeString) -> None:
-    if w.level >= 0 and w.differs(w.strings, node.val):  # other spellings may have line ends
+    if w.level >= 0 and w.differs(w.strings, node.val):  # other spellings may have line breaks
         w.out.append(spelling.string(w.near, node.val))
     else:
         write_string(w, node)

@@ -2,9 +2,9 @@
 
 Each kind of message is printed by a function in the other modules. The function takes the writer
 `w` and the message, and calls the functions for the messages inside. A message that is nested too
-deep is postponed, and is printed into its place later. So nesting costs only memory and never
-causes a RecursionError. Time and memory are linear in the tree. To keep them linear, indentation
-stops growing after some levels.
+deep is postponed: its place in the output is reserved, and filled later. So nesting costs only
+memory and never causes a RecursionError. Time and memory are linear in the size of the tree. To
+keep them linear, indentation stops growing after some levels.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ class Writer:
             between = True
 
     def newline(self) -> str:
-        """Return the text that begins a line: a line end and the indentation."""
+        """Return the text that begins a line: a newline and the indentation.
+
+        While printing on one line, return a space.
+        """
         if self.level < 0:
             return " "
         return self._newlines[min(self.level, _DEEPEST_INDENT)]

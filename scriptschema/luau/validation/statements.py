@@ -149,7 +149,7 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
 
 
 def _do_without_locals(v: Traversal, node: m.Stat, path: Place) -> None:
-    """Replace a declaration with a statement without locals, to respect the limit of locals."""
+    """Replace a declaration with a statement that declares no locals, to stay within the limit."""
     v.note(path, "locals", "the function already has the maximum number of local variables")
     inner: Any = node.alternative
     match inner:

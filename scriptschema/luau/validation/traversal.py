@@ -39,8 +39,8 @@ DEEPEST: Final = 400
 1,000."""
 
 Place: TypeAlias = tuple[Any, ...]
-"""The position of a message: the place of the message around it, followed by the last step of the
-path, as two arguments of `Path`. The root's place is empty. A place is converted to a Path only
+"""The position of a message: the place of the enclosing message, and the name and index of the last
+step, like the arguments of `Path`. The root's place is empty. A place is converted to a Path only
 when a problem is recorded."""
 
 Visit: TypeAlias = Callable[..., None]

@@ -52,10 +52,10 @@ def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
 def join_lists(
     v: Traversal, node: Any, types: str, tail: str, path: Place, *, may_be_empty: bool = False
 ) -> None:
-    """Merge a list of types with the list that ends it, because both forms print the same.
+    """Merge a list of types with the list in its tail, because both forms print the same.
 
-    If `may_be_empty` is true, an empty list that ends an empty list is kept, as for the results in
-    `(): ()`.
+    `types` and `tail` are the names of the fields. If `may_be_empty` is true, an empty list in the
+    tail of an empty list is kept, as for the results in `(): ()`.
     """
     while (pack := getattr(node, tail)) is not None and pack.which == "list":
         end: m.TypeList = pack.alternative
@@ -67,7 +67,10 @@ def join_lists(
 
 
 def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
-    """Check and repair a declared name of a type or pack, which must not be a built-in function."""
+    """Check and repair a declared name of a type or pack.
+
+    It must not be the name of a built-in type function.
+    """
     if node.kind is m.Typename.Kind.Builtin:
         v.note(path, "type", "a built-in type function cannot be declared")
         node.kind = None

@@ -16,16 +16,18 @@ with these names are holes:
     ALIAS()                 a type alias, if types are requested
     TYPE                    any type, in place of a type
     TYPE_FUNCTION()         a type function
-    LIBRARY()               a call of any library member, with its results printed
-    COMBINATION()           operations with boundary values from any source, in any surroundings
+    LIBRARY()               a call to any library member, with its results printed
+    COMBINATION()           operations on boundary values (see `combinations.py`), in which the
+                            sources of the values and the surrounding code vary
     ANYTHING()              code that must not run, in which values are used in arbitrary ways
     if MAYBE then ... end   these statements, or none, in the enclosing scope
     if REPEAT(2, 9) then ... end                        these statements, 2 to 9 times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
-    UNTYPED(a)              the expression `a`, left out (as an argument etc.) with sound types
-    if UNTYPED then ... end statements that are left out with sound types
-    if TYPED then ... end   statements that exist only with sound types
-    elseif UNTYPED then     a branch of `if ONE_OF` that is left out with sound types
+    UNTYPED(a)              the expression `a` in a list, such as an argument, or in `ONE_OF`. It is
+                            left out if the program has sound types
+    if UNTYPED then ... end statements that are left out if the program has sound types
+    if TYPED then ... end   statements that are left out unless the program has sound types
+    elseif UNTYPED then     a branch of `if ONE_OF` that is left out if the program has sound types
 
 Types declare kinds: `local total: number` is a variable that later statements may use as a number.
 The same is true of parameters. A variable is private to the template if it has no type, or if its

@@ -28,7 +28,7 @@ _SHARED: Final = ("value", "update", "text")
 """The names of the fields and methods that every object has."""
 
 OWN: Final = len(DEFAULT.customs)
-"""The number of the program's own names to use for fields and globals."""
+"""The number of names for a program's own fields and globals."""
 
 _LARGE: Final = 8
 """An alternative with at least this many nodes is compiled only when it is first chosen."""
@@ -47,7 +47,7 @@ class TypeOf:
 
 
 class Compiler:
-    """Compiles one template, and stores the template's sizes and needs in `template`.
+    """Compiles one template, and stores its sizes and requirements in `template`.
 
     `typed` means that a type checker must accept the program. `loops` is the number of enclosing
     loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of
@@ -77,7 +77,10 @@ class Compiler:
         self.template.levels = max(self.template.levels, level)
 
     def part(self, compiled: Callable[[], Build]) -> Part:
-        """Compile an optional part by calling `compiled`, and return it with its measures."""
+        """Compile an optional part by calling `compiled`, and return it.
+
+        Its nodes are counted in the part instead of in `fixed` and `heavy` of the template.
+        """
         template = self.template
         fixed, weight, heavy = template.fixed, template.weight, template.heavy
         build = compiled()
@@ -104,7 +107,7 @@ class Compiler:
         return write.source(lines, result_name)
 
     def repetition(self, node: Any) -> tuple[list[Expr], tuple[int, int]] | None:
-        """Return the repeated arguments and the bounds if `node` is a call of REPEAT, else None."""
+        """Return the repeated arguments and the bounds if `node` is a call to REPEAT, else None."""
         if node.which != "call" or self.custom_global(node.alternative.func) != "REPEAT":
             return None
         low, high, *repeated = node.alternative.args
@@ -305,7 +308,7 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
-    """Compile the use of a variable. The message that declares it compiles the declaration."""
+    """Compile the use of a variable. Declarations are compiled by `Compiler.declare`."""
     compiler.template.fixed += 1
     name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
     return compiler.write.node(Local, [name])

@@ -1,8 +1,8 @@
-"""The sizes and needs of templates, known without compiling the templates.
+"""The sizes and requirements of templates, known without compiling the templates.
 
-A program uses about a tenth of the templates, but choosing among templates requires the sizes and
-needs of all of them. Both are stored in `measures.json`. A template that is not in the file is
-compiled to measure it. A test compares the file with the templates.
+A program uses about a tenth of the templates, but the choice among templates depends on the sizes
+and requirements of all of them. Both are stored in `measures.json`. A template that is not in the
+file is compiled to determine them. A test compares the file with the templates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _FIELDS: Final = (
 
 
 def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
-    """Set a template's measures from the file. Return False if the file does not have them."""
+    """Set a template's sizes and requirements from the file.
+
+    Return False if the template is not in the file.
+    """
     row = rows().get(_key(source, typed, newer))
     if row is None:
         return False
@@ -35,14 +38,14 @@ def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
 
 
 def note(template: Template, source: str, typed: bool, newer: bool) -> None:
-    """Add the measures of a compiled template to the table read from the file."""
+    """Add the sizes and requirements of a compiled template to the table read from the file."""
     values = (int(getattr(template, name)) for name in _FIELDS)
     rows()[_key(source, typed, newer)] = [*values, *sorted(template.needs)]
 
 
 @cache
 def rows() -> dict[str, list[Any]]:
-    """Return the measures and needs of all templates in the file."""
+    """Return the sizes and requirements of all templates in the file."""
     table: dict[str, list[Any]] = json.loads(FILE.read_text(encoding="ascii"))
     return table
 

@@ -54,7 +54,11 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
 
 @handles(m.ExprFunction)
 def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
-    """Compile a function. Its body cannot use `...`, loops or results of outer functions."""
+    """Compile a function.
+
+    In its body, `...`, jumps and RESULT refer to this function, not to a function around it. So
+    they do not become requirements of the template.
+    """
     template = compiler.template
     template.fixed += 1
     template.repeats = True
@@ -212,7 +216,7 @@ def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
 
 @handles(m.StatLocal)
 def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
-    """Compile a declaration of local variables. They are not in scope in their own values."""
+    """Compile a declaration of local variables. They are not in scope in their own initializers."""
     compiler.template.fixed += 1
     write = compiler.write
     lines: list[str] = []

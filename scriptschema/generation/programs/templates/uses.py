@@ -1,4 +1,7 @@
-"""Finds the libraries, members, globals and syntax that a template uses, to leave some out."""
+"""Finds the libraries, members, globals and syntax that a template uses.
+
+If a program must not use some of them, the templates that do are left out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ LIBRARY_OF_KIND: Final = {
     "thread": "coroutine",
     "routine": "coroutine",
 }
-"""The kinds whose values only a library creates, each with this library."""
+"""The kinds whose values only a library can create, mapped to the library."""
 
 
 @cache
