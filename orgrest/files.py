@@ -55,7 +55,7 @@ _WIDE = {2: "UTF-16", 3: "UTF-32"}
 def resolved(path: Path) -> Path:
     """Return a path with symbolic links resolved. Raises OSError if links form a loop.
 
-    `Path.resolve` itself does not raise for a loop since Python 3.13.
+    Since Python 3.13, `Path.resolve` itself no longer raises for a loop.
     """
     target = path.resolve()
     if any(os.path.islink(part) for part in (target, *target.parents)):  # noqa: PTH114 (never raises)
@@ -97,7 +97,7 @@ _READ_AS_LATIN = "the file was read as Latin-1, and requests are sent in UTF-8"
 
 @classes.frozen
 class Encoding:
-    """The encoding of a file's text: its codec, byte order mark and line end.
+    """The encoding of a file's text: its codec, byte order mark and line ending.
 
     If the codec is only a guess, `notes` contains a message that says so.
     """
@@ -180,7 +180,7 @@ def _try(data: bytes, codec: str) -> str | None:
 
 
 def line_end(text: str) -> str:
-    """Return the line end that `text` uses throughout, or LF if it uses several."""
+    """Return the line ending that `text` uses throughout, or LF if its line endings are mixed."""
     feeds, returns = text.count("\n"), text.count("\r")
     if returns and not feeds:
         return "\r"

@@ -1,8 +1,8 @@
 """Formats documents by normalizing whitespace that is neither sent nor significant.
 
-There is one blank between the parts of a request line, after a header's colon and around the `=` of
-a variable. There are no blanks at the ends of lines, and one empty line between the parts of a
-request file. Bodies, scripts, here-documents and unknown lines stay unchanged. In an Org document,
+One space separates the parts of a request line, follows a header's colon, and surrounds the `=` of
+a variable. Trailing whitespace is removed, and the parts of a request file are separated by one
+empty line. Bodies, scripts, here-documents and unknown lines stay unchanged. In an Org document,
 only request blocks are formatted.
 
 Formatting must not change requests. Therefore the formatted text is parsed again, and a region
@@ -102,8 +102,10 @@ def _touches(edit: Edit, within: Span) -> bool:
 def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
     """Return whether a region may be formatted.
 
-    It may not if it contains something unclosed or text inserted from other blocks, or if its text
-    is used elsewhere.
+    A region with an unclosed script, comment or here-document may not be formatted. In an Org
+    document, the same is true of a region without a request, a region with noweb references, a
+    prologue or an epilogue, and a region whose text is inserted into other blocks or whose result
+    is cached.
     """
     requests, block = part.parsed.requests, part.region.block
     problems = (*part.parsed.problems, *(problem for each in requests for problem in each.problems))
@@ -275,7 +277,7 @@ class _Region:
         self._outdent(self._line(start))
 
     def _outdent(self, line: int) -> None:
-        """Remove the leading blanks of a line if they are not significant."""
+        """Remove the leading whitespace of a line if it is not significant."""
         if self._in_org or self._part.restclient or line not in self._understood:
             return
         text = self._lines[line]

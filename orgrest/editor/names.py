@@ -1,11 +1,11 @@
 """The occurrences of names: variables of requests, and named elements of Org documents.
 
-They are used for definitions, references and renaming. The variables of a request file are visible
-in the whole file. The variables of an Org block belong to the block, together with the `:var`
-assignments above it and the arguments with which other blocks call it. Variables that the block
-captures are also visible in the blocks below it, and a variable that `:var` sets in a property is
-visible in all blocks that inherit the property. Names of elements are visible in the whole
-document, and their case is ignored.
+They are used to find definitions and references, and to rename. The variables of a request file are
+visible in the whole file. The scope of an Org block's variables consists of the block, the `:var`
+assignments in its header arguments, and the arguments of calls to the block. Variables that the
+block captures are also visible in the blocks below it, and a variable that `:var` sets in a
+property is visible in all blocks that inherit the property. Names of elements are visible in the
+whole document and are case-insensitive.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RenameError(OrgrestError):
 
 @classes.frozen
 class Occurrence:
-    """One occurrence of a name in the text, without the marks around the name.
+    """One occurrence of a name in the text, without delimiters such as `:` or `{{ }}`.
 
     `part` is the index of the region to which a variable belongs. It is -1 for a variable that
     several regions share, and None for the name of an element.
@@ -274,16 +274,21 @@ class Names:
         return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part in which the variable `name` has its value, or None if it has no value."""
+        """Return a part in which the variable at the occurrence `name` can be evaluated, or None.
+
+        For a variable that a property sets, this is the first part that inherits the property. For
+        the name of an element, returns None.
+        """
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return the last definition of `name` above it, or all definitions if all are below it.
+        """Return the closest definition at or above the occurrence `name`, in a list.
 
-        For the name of an element, return all definitions.
+        If all definitions are below the occurrence, or if it is the name of an element, returns all
+        of them.
         """
         definitions = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
         above = [
@@ -294,7 +299,7 @@ class Names:
     def in_file(self, name: Occurrence) -> Location | None:
         """Return the location where a name is defined in another file, or None.
 
-        In that file, a request can also be named by a line `### name`.
+        If the name of a request is defined by a line `### name`, this is the name in that line.
         """
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
@@ -365,7 +370,11 @@ class Names:
                     )
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
-        """Raise RenameError if the edits would add or lose references to the new name."""
+        """Raise RenameError if the edits would change the meaning of other text.
+
+        This is the case if the new name would not have exactly as many occurrences as the old name
+        in `places`. For example, other text may already contain the new name.
+        """
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
         moved = after.at(places[0].span.start)

@@ -1,8 +1,9 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor and
-the lines around the cursor between two requests, headings or blocks. The lines are parsed like the
-input of `orgrest import`.
+`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
+and all lines around the cursor up to the nearest edge on each side: a line `###` in a request file,
+or a heading or a line `#+...` in an Org document. The lines are parsed like the input of
+`orgrest import`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class _Found:
 
     @property
     def badness(self) -> tuple[int, int]:
-        """A sort key: the number of notes about untranslated parts, and the negated length.
+        """A sort key: the number of notes about untranslated parts, then the negated span length.
 
         The candidate with the smallest key is used.
         """
@@ -141,7 +142,7 @@ def _what(text: str, kind: Kind) -> str | None:
 
 
 def _is_in_block(text: str, offset: int) -> bool:
-    """Return whether an offset in an Org text is inside a block."""
+    """Return whether an offset in the text of an Org document is inside a block."""
     inside = ""
     for match in _OPEN.finditer(text, 0, offset):
         if match[1].lower() == "begin":

@@ -2,10 +2,10 @@ r"""The text in an editor: its lines, positions in the client's units, and the c
 
 The Language Server Protocol gives a position as a line and a column. Lines end in LF, CRLF or CR.
 Columns are counted in units of UTF-8, UTF-16 or UTF-32. Everything else in orgrest uses offsets in
-characters, into a text with ``\n`` line ends. `orgrest.files` converts a file to this form if all
-of its lines end in CRLF, or all in CR. A `Text` converts between protocol positions and offsets. It
-is immutable: a change creates a new `Text`, so a background thread can keep the version that it
-started with.
+characters, into a text with ``\n`` line endings. `orgrest.files` converts a file to this form if
+all of its lines end in CRLF, or all in CR. A `Text` converts between protocol positions and
+offsets. It is immutable: a change creates a new `Text`, so a background thread can keep the version
+that it started with.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines of `text` with their ends. The last line, which may be empty, has no end."""
+    """Return the lines of `text` with their line endings.
+
+    The last line, which may be empty, has no line ending.
+    """
     lines = _LINE.findall(text)
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")
@@ -70,10 +73,10 @@ class Change:
 
 
 class Text:
-    """The text of an open document at one moment.
+    """A snapshot of the text of an open document.
 
-    `text` has LF line ends and is the text that orgrest parses. `newline` is the line end that the
-    document uses. Offsets refer to `text`, except for those in a `Change`, which refer to `raw`.
+    `text` has LF line endings and is the text that orgrest parses. `newline` is the document's line
+    ending. Offsets refer to `text`, except for those in a `Change`, which refer to `raw`.
     """
 
     def __init__(self, raw: str | list[str], encoding: Encoding = "utf-16") -> None:
@@ -83,17 +86,17 @@ class Text:
 
     @cached_property
     def raw(self) -> str:
-        """The text as the client sent it, with the document's own line ends."""
+        """The text as the client sent it, with the document's own line endings."""
         return "".join(self.lines)
 
     @cached_property
     def newline(self) -> str:
-        """The line end that the document uses, or LF if its lines have different ends."""
+        """The document's line ending, or LF if its line endings are mixed."""
         return line_end(self.raw)
 
     @cached_property
     def text(self) -> str:
-        """The text with LF line ends, in which unpaired surrogates are replaced by U+FFFD."""
+        """The text with LF line endings, and with unpaired surrogates replaced by U+FFFD."""
         return whole(self.raw if self.newline == "\n" else self.raw.replace(self.newline, "\n"))
 
     @cached_property
@@ -133,7 +136,11 @@ class Text:
         return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
 
     def offset(self, place: Place) -> int:
-        """Return the offset of a position. A column beyond the end of its line means that end."""
+        """Return the offset of a position.
+
+        A column beyond the end of its line is clamped to the end of the line, and a line outside of
+        the text to the start or the end of the text.
+        """
         line, index = self._clamped(place)
         return self._starts[line] + index
 
@@ -159,7 +166,7 @@ class Text:
         line = self.line(offset)
         text = self.lines[line]
         index = offset - self._starts[line]
-        if index > len(text) - 2:  # perhaps in the line's end
+        if index > len(text) - 2:  # perhaps in the line ending
             index = min(index, len(text.rstrip("\r\n")))
         if text.isascii() or self.encoding == "utf-32":
             return Place(line, index)
@@ -211,7 +218,7 @@ class Text:
         return after, _changed(0, self.raw, after.raw)
 
     def with_line_ends(self, new: str) -> str:
-        """Return `new` with each LF replaced by the document's line end."""
+        """Return `new` with each LF replaced by the document's line ending."""
         return new if self.newline == "\n" else new.replace("\n", self.newline)
 
 
@@ -225,8 +232,9 @@ def _changed(start: int, old: str, new: str) -> Change:
 
 
 def _common(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest number up to `most` for which `fits` is true, found by bisection.
+    """Return the largest number up to `most` for which `fits` is true, found by bisection.
 
-    `fits` must be true for all smaller numbers, too.
+    If `fits` is true for a number, it must be true for all smaller numbers. Returns 0 if it is
+    false for 1.
     """
     return bisect_right(range(1, most + 1), 0, key=lambda size: not fits(size))

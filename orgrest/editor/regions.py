@@ -64,7 +64,7 @@ class LineMap:
 
     `lines` contains the offset in `text` at which each line starts, and `starts` the line's offset
     in the file, relative to the start of the region. `removed` contains the number of leading
-    characters that were removed from each line. It is negative if blanks replace part of a tab.
+    characters that were removed from each line. It is negative if spaces replace part of a tab.
     """
 
     text: str
@@ -151,7 +151,7 @@ class Region:
 
     @property
     def heading(self) -> Heading | None:
-        """The heading above the Org block around the region, or None without a block."""
+        """The heading above the Org block around the region, or None in a request file."""
         return None if self._block is None else self._block[0].heading
 
     @cached_property
@@ -210,7 +210,7 @@ class Region:
 def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
     """Return the regions of a file in document order.
 
-    The text of an Org document must have LF line ends, as everywhere in `orgrest.org`.
+    The text of an Org document must have LF line endings, as everywhere in `orgrest.org`.
     """
     if kind == "http":
         return [_whole(text, file)]
@@ -295,7 +295,10 @@ def _verbatim(opened: re.Match[str]) -> bool:
 
 
 def _section_start(text: str, offset: int) -> int:
-    """Return the start of the section around `offset`. A block cannot extend across its heading."""
+    """Return the start of the section around `offset`: its heading, or the start of the text.
+
+    A block that contains `offset` begins in this section, because blocks cannot contain headings.
+    """
     at = _line_end(text, offset)
     while (start := text.rfind("\n*", 0, at)) >= 0:
         if _HEADING.match(text, start + 1):

@@ -1,7 +1,8 @@
 """Caches the files that open documents use. A file is read again only if it has changed.
 
 The files are OpenAPI descriptions and imported request files. If an imported file is open in the
-editor, its text there is used. A `Location` is the place where a request file defines a name.
+editor, the editor's text is used instead of the file. A `Location` is the place where a request
+file defines a name.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ class RequestFiles:
         self._known: dict[tuple[Path, str], tuple[Hashable, Document]] = {}
 
     def read(self, path: Path, name: str) -> Document:
-        """Return the parse result of the file at `path`, which messages call `name`.
+        """Return the parse result of the file at `path`. Messages refer to the file as `name`.
 
-        Raises OrgrestError if it cannot be read.
+        Raises OrgrestError if the file cannot be read.
         """
         stamp = self.stamp(path)
         known = self._known.get((path, name))

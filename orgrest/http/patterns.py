@@ -1,4 +1,4 @@
-"""Matches documents' regular expressions with RE2, which takes linear time for any string."""
+"""Evaluates regular expressions from documents with RE2, which takes linear time for any input."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The data is in `registry.json`, one entry per line, and is loaded on first use. Methods, status
 codes and permanent fields are those in IANA's registries as of June 2026 (without the reserved
-`*`). Only a selection of the other fields in use, the media types and the values is included. If
+`*`). Of the other fields in use, the media types, and the values, only a selection is included. If
 more text must follow the name of a value, the name includes the delimiter: `max-age=`, or `Bearer `
 with its space.
 """

@@ -156,7 +156,10 @@ def all_found(text: str, path: str) -> list[Any]:
 
 
 def json_of(text: str) -> Any:
-    """Return the JSON value of a body. Raises OrgrestError if it is not JSON, or too deep."""
+    """Return the JSON value of a body.
+
+    Raises OrgrestError if the body is not valid JSON, or if it is nested too deeply.
+    """
     try:
         return json.loads(text)
     except RecursionError:

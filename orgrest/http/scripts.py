@@ -26,7 +26,10 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""The seconds of TIMEOUT that each sleep in a script uses up, which limits the number of sleeps."""
+"""The part of TIMEOUT, in seconds, that each sleep and each request of a script costs.
+
+This limits the number of sleeps and requests.
+"""
 VALIDATION_TIMEOUT: Final = 10.0
 """The CPU time that validating a value may take, in seconds."""
 
@@ -153,7 +156,7 @@ class Engine:
         """Return the text and the value of an expression, which cannot assign to its variables.
 
         Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
-        limit, or has a value without a text.
+        limit, or has a value that cannot be converted to text (such as a function).
         """
         job = _job(code, "expression", script_input, Request("", ""), None)
         answer = self._answer(job, "expression", answers.EXPRESSION)

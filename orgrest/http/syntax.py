@@ -68,7 +68,7 @@ class Comment:
 
 @classes.frozen
 class Text:
-    """An unknown line above a request. It is skipped, as in restclient."""
+    """An unrecognized line above a request. It is skipped, as in restclient."""
 
     text: str
     span: Span = classes.field(eq=False)

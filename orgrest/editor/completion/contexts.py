@@ -1,8 +1,9 @@
 """The possible contexts at an offset, the most likely first.
 
-In a request text, the contexts depend on what the line belongs to. `STATES` contains a function for
-each state that the language's parser distinguishes. The function gets the line up to the offset,
-which may be incomplete. `org_lines` handles the other lines of an Org document.
+In the text of a request file or block, the contexts depend on the part of a request to which the
+line belongs. `STATES` contains a function for each state of the parser. The function is passed the
+line up to the offset, which may be incomplete. `org_lines` handles the other lines of an Org
+document.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ class Cursor:
     """An offset in a text, and its surroundings.
 
     `files`, `environ`, `settings`, `imported`, `described` and `beside` are the arguments of
-    `complete`. `code` is the text of the region around the offset or, without a region, the whole
-    text, with LF line ends. `before` and `after` are the parts of the line before and after the
-    offset.
+    `complete`. `code` is the text of the region around the offset or, if there is no region, the
+    whole text, with LF line endings. `before` and `after` are the parts of the line before and
+    after the offset, without trailing whitespace in `after`.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Cursor:
 
     @cached_property
     def is_common(self) -> bool:
-        """Whether the offset is in request files' common language instead of restclient's language.
+        """Whether the text is in the common language of request files rather than restclient's.
 
         The line at the offset is ignored, because `{{` occurs in both languages.
         """
@@ -125,7 +125,7 @@ class Cursor:
 
     @cached_property
     def lined(self) -> str:
-        """The whole text with a line end in front of it."""
+        """The whole text, preceded by a newline."""
         return "\n" + self.text
 
     def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:

@@ -50,7 +50,7 @@ def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield findings about calls of blocks that do not exist."""
+    """Yield findings about calls to blocks that do not exist."""
     names = [block.name for block in document.blocks if block.name and block.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.heading.comment or document.block_named(block.call.name):
@@ -129,7 +129,10 @@ def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[F
 def _renaming(
     document: org.OrgDocument, block: Block, span: Span, used: Collection[str]
 ) -> tuple[Fix, ...]:
-    """Return the fix that renames a block, and the result directly below it, to an unused name."""
+    """Return a tuple that contains one fix, which gives a block an unused name.
+
+    If the result directly below the block has the same name, it is renamed, too.
+    """
     name = document.text[span.start : span.end]
     new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in used)
     edits = [Edit(span.start, span.end, new)]

@@ -57,7 +57,7 @@ class Place:
 
     @property
     def found(self) -> str:
-        """The text in which the problem was found."""
+        """The text from `start` to `end`."""
         return self.text[self.start : self.end]
 
 

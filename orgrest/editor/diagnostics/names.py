@@ -57,8 +57,9 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 def _may_be_wrong(analysis: Analysis) -> bool:
     """Return whether two requests might share a name, or a request might depend on itself.
 
-    A name refers to the closest request above that has it. If no request needs a request below it,
-    none can depend on itself.
+    This test is cheaper than the exact checks. A name refers to the closest request above that has
+    the name, if any. Therefore requests that only refer to requests above them cannot form a cycle.
+    If the document imports files, the result is True unless no request has a name.
     """
     named = analysis.named
     if not named or analysis.imports is not None:

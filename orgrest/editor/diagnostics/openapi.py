@@ -35,9 +35,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 class About:
     """The OpenAPI descriptions that may apply to a request.
 
-    `is_named` is False if the document does not name them. In that case, they apply only if the
-    request matches one of their operations. `broken` is the problem with reading the named
-    description, or None.
+    `is_named` is False if the document does not name a description. In that case, `descriptions`
+    are those in files near the document. Each of them applies only if the request matches one of
+    its operations and, if the host is known, goes to one of its servers or to this machine.
+    `broken` is the problem to report if the named description cannot be read, otherwise None.
     """
 
     descriptions: tuple[Description, ...] = ()
@@ -72,7 +73,7 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield a request's violations of the first description in `about` that it does not meet."""
+    """Yield a request's violations of the first description in `about` that it violates."""
     for description in about.descriptions:
         reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"

@@ -273,7 +273,11 @@ def _of_request(
     start: int,
     definitions: Sequence[syntax.Definition],
 ) -> list[Problem]:
-    """Return the problems of a request and of the definitions above it, from `start` on."""
+    """Return the problems of a request and of the definitions above it.
+
+    Errors and notices from the expansion of variables are left out if they are before the offset
+    `start`.
+    """
     checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
@@ -305,7 +309,10 @@ def _excusable(problem: Problem, text: str) -> bool:
 def _told(
     text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
 ) -> Iterator[Problem]:
-    """Yield errors and notices as problems, unless they are above the offset `start`."""
+    """Yield errors and notices as problems.
+
+    Those without an offset, and those before the offset `start`, are left out.
+    """
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
     for problem in both:
         if problem.offset is None or problem.offset < start:

@@ -27,7 +27,7 @@ LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 
 @classes.frozen
 class Subject:
-    """A request to check, both as `parsed` and after expanding its variables (`checked`).
+    """A request to check, as written (`parsed`) and with its variables expanded (`checked`).
 
     `text` is the text of its region, and `definitions` contains the definitions directly above it.
     """

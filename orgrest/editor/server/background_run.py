@@ -42,7 +42,10 @@ class LoginDialog:
 
 
 class BackgroundRun:
-    """A single run over a text, in a background thread. It raises the same errors as `Run`."""
+    """A single run of the requests in a text, in a background thread.
+
+    It raises the same errors as `Run`.
+    """
 
     def __init__(
         self,

@@ -10,9 +10,9 @@ be given instead of `line`.
 - ``orgrest.sendAllAbove`` sends all requests from the top to that line. In the returned object,
   `results` lists the result of each request.
 - ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
-- ``orgrest.requestAsHar`` returns the request in HTTP Archive form, from which editors generate
-  code, secrets included.
-- ``orgrest.cancel`` ends all runs over the document, and returns their number.
+- ``orgrest.requestAsHar`` returns the request in HTTP Archive (HAR) format, secrets included.
+  Editors generate code from it.
+- ``orgrest.cancel`` cancels all runs of the document, and returns how many there were.
 - ``orgrest.chooseEnvironment`` asks for the environment of the documents in this folder, remembers
   it, and returns `{"environments", "chosen"}`.
 """
@@ -173,8 +173,9 @@ async def _cancel(server: Server, document: OpenDocument, _line: int, _token: To
 def environments(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/environments` with the names of all environments, and the chosen names.
 
-    The names come from environment files around the document. The choice applies to all documents
-    in its folder. If the parameters contain `chosen`, these environments are chosen first. Raises
+    The names come from the environment files in the document's folder and in its parent folders up
+    to the project's root, and from the client's settings. The choice applies to all documents in
+    the folder. If the parameters contain `chosen`, these environments are chosen first. Raises
     JsonRpcException if an environment file is invalid, or if a chosen environment does not exist.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])

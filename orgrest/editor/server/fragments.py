@@ -99,9 +99,11 @@ class _Writer:
 
 @classes.define(eq=False)
 class _Parts:
-    """The values computed for all parts of a version, and the keys of the parts in the analysis.
+    """The values computed for all parts of one version of a document.
 
-    For each part, `texts` contains its first line and its JSON text for this line, or None.
+    `keys` are the keys of the parts in the analysis, and `made` are their values. For each part,
+    `texts` contains the number of its first line together with the JSON text for this position, or
+    None if that text has not been generated yet.
     """
 
     keys: list[Hashable]
@@ -277,8 +279,8 @@ class _Tokens:
 class Tokens:
     """All semantic tokens in a version of a document.
 
-    `pieces` contains the encoded tokens of each part as JSON text, and `counts` contains how many
-    numbers each of these texts has.
+    `pieces` contains the encoded tokens of each part as JSON text, and `counts` contains the number
+    of integers in each of these texts. Parts without tokens are left out.
     """
 
     id: str

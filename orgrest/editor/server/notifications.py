@@ -67,7 +67,7 @@ class Bodies:
 async def responses(
     document: OpenDocument, version: int, line: int, outcome: Outcome, bodies: Bodies
 ) -> list[dict[str, Any]]:
-    """Return notifications for the requests that an outcome needed, then one for the outcome.
+    """Return a notification for each outcome in `outcome.needed`, then one for `outcome` itself.
 
     `line` (counted from 0) is the line of the outcome's request in `version` of the document.
     """

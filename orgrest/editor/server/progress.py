@@ -49,7 +49,7 @@ class Progress:
             )
 
     def end(self, message: str) -> None:
-        """End the progress with a last message."""
+        """End the progress report with a final message."""
         if self._token is not None:
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
             self._progress.tokens.pop(self._token, None)

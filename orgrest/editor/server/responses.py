@@ -1,4 +1,4 @@
-"""Shows responses in a separate document if they are not inserted into the requests' document."""
+"""Shows responses in a separate document if they are not inserted below their requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _SUFFIXES = {
 
 
 class Responses:
-    """The responses of one run over a document. `number` is unique among the runs in progress."""
+    """The responses of one run of a document's requests.
+
+    `number` is unique among the document's runs in progress.
+    """
 
     def __init__(self, server: Server, document: OpenDocument, number: int) -> None:
         self._server = server

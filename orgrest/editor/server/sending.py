@@ -50,7 +50,7 @@ async def send(
 
 
 class _Sending:
-    """A run over some requests of a document, which the user may edit in the meantime.
+    """A run of some of a document's requests, during which the user may edit the document.
 
     `snapshot` is the text at the start of the run, and `changes` contains the edits since then.
     """
@@ -154,7 +154,10 @@ class _Sending:
             yield result
 
     async def _keep(self, outcome: Outcome) -> dict[str, Any]:
-        """Insert or collect the result in an outcome, and return the outcome as JSON."""
+        """Insert the result of an outcome into the document, or collect it to be shown later.
+
+        Returns the outcome as JSON.
+        """
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))

@@ -117,7 +117,12 @@ class Server(ServerOfClient):
                 self.refresh_diagnostics()
 
     def inputs(self, document: OpenDocument) -> Inputs:
-        """Return the sources of a document's variables: settings, and files around its folder."""
+        """Return the inputs from which a document's variables get their values.
+
+        They are the client's settings, the variables that earlier runs captured, the user's
+        environment variables and netrc file, and the document's folder. Environment files are read
+        from this folder and its parents up to the project's root.
+        """
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
@@ -135,9 +140,10 @@ class Server(ServerOfClient):
         return Logins()
 
     def services(self, document: OpenDocument, **given: Any) -> Services:
-        """Return the services for a run over a document, including its global variables and logins.
+        """Return the services for a run of a document's requests.
 
-        An HTTP client is not included. `given` contains additional services.
+        They include the document's global variables and the user's logins, but no HTTP client.
+        `given` contains additional services.
         """
         from orgrest.run.services import Services
 

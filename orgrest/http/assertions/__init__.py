@@ -10,11 +10,11 @@ value. `subjects` and `operators` contain tables: each row has a function and a 
 is used in documentation, completion and hover information. `language` uses the tables to parse
 assertions, and `judging` uses them to evaluate assertions.
 
-The `??` lines are httpyac's. Sources: httpyac's guide on assertions, and its code. As in httpyac,
-`exists` and `isTrue` require a value that is not empty, zero or false, and the expected value is
-converted to the subject's type. There are three differences:
+The `??` syntax comes from httpyac. Sources: httpyac's guide on assertions, and its code. As in
+httpyac, `exists` and `isTrue` require a value that is not empty, zero or false, and the expected
+value is converted to the subject's type. There are three differences:
 
-- If a line has several operators, the first operator counts instead of the last (except for `js`).
+- If a line contains several operators, the first is used instead of the last (except for `js`).
 - `!=` is the opposite of `==` even for objects.
 - An expected value in double quotes is a string.
 

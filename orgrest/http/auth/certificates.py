@@ -1,9 +1,9 @@
-"""Reads client certificates from documents and from the settings near them.
+"""Reads the client certificates that documents and settings name.
 
-The header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (as in httpyac) is parsed here and
-not sent. Settings name the files for a host (`rest-client.certificates` of VS Code,
-`clientCertificates` of httpyac) or for an environment (JetBrains' `SSLConfiguration`). Files must
-be PEM, because Python's TLS cannot read PKCS #12.
+A document names the files in the header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (as
+in httpyac), which is not sent. Settings name the files for a host (`rest-client.certificates` of VS
+Code, `clientCertificates` of httpyac) or for an environment (JetBrains' `SSLConfiguration`). Files
+must be PEM, because Python's TLS cannot read PKCS #12.
 """
 
 from __future__ import annotations

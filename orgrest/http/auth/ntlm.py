@@ -100,7 +100,11 @@ def read(value: str, _: DocumentLookups) -> str | NtlmCredentials:
 
 
 class _Handshake:
-    """Computes the messages of one handshake. Raises TransportError."""
+    """Computes the messages of one handshake.
+
+    The constructor raises TransportError if pyspnego is not installed or cannot be set up, and
+    `answer` raises TransportError if the server's challenge is invalid.
+    """
 
     def __init__(self, credentials: NtlmCredentials) -> None:
         self._scheme = credentials.scheme

@@ -291,8 +291,8 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
 def check_login(grant: Grant) -> None:
     """Raise OrgrestError if a login is insecure, or if its redirect cannot be received.
 
-    The URLs must use TLS or lead to this machine. Call this function when the login begins, because
-    only then are its URLs known for certain.
+    The URLs of the page and of the token endpoint must use TLS or point to this machine. Call this
+    function when the login begins, because its URLs are not known for certain before that.
     """
     for name, url in (("page", grant.page), ("token endpoint", grant.token_url)):
         if not is_page(url):
@@ -311,7 +311,11 @@ def check_login(grant: Grant) -> None:
 
 
 def is_page(url: str) -> bool:
-    """Return whether a URL is safe for signing in, because it uses TLS or leads to this machine."""
+    """Return whether a URL is safe for signing in.
+
+    It must use TLS or point to this machine, contain only printable ASCII characters that are valid
+    in URLs, and have neither a user name nor a fragment.
+    """
     try:
         parsed = urlsplit(url)
         host, _ = parsed.hostname or "", parsed.port

@@ -1,8 +1,8 @@
 """Signs requests for `Authorization: AWS KEY SECRET token:T region:R service:S`.
 
 This is AWS Signature Version 4. Source: AWS's reference, "Create a signed AWS API request". The
-module is tested with AWS's published test suite. botocore could sign requests too, but brings 14 MB
-of service descriptions, and signing takes only a page of code.
+module is tested with AWS's published test suite. botocore could sign requests too, but it includes
+14 MB of service descriptions, and signing takes only a page of code.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str
 def _signed(headers: Headers) -> dict[str, str]:
     """Return the headers to sign, ordered by name, with repeated headers joined.
 
-    Each run of blanks in a value becomes a single blank.
+    In values, surrounding whitespace is removed, and each run of whitespace becomes one space.
     """
     values: dict[str, list[str]] = {}
     for name, value in headers:

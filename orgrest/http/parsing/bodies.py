@@ -70,7 +70,7 @@ class BodyReader:
     def _is_assertion(self, line: Line) -> bool:
         """Record the assertion in a line, and return whether there was an assertion.
 
-        An assertion that is malformed or has a wrong mark instead of `??` is recorded as a problem.
+        An assertion that is malformed or not marked with `??` is recorded as a problem.
         """
         text, start = line.dedented(self.indent)
         assertion = assertion_in(text, start, line.end)

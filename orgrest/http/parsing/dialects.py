@@ -1,9 +1,9 @@
-"""Selects the parser for a request text by its language.
+"""Selects the parser for the text of a request file or block.
 
-Blocks in the language `restclient` are parsed as restclient's language, and blocks in the language
-`verb` as verb's. Request files, and blocks in the languages `http` and `rest`, are parsed as the
-common language of VS Code REST Client, JetBrains' HTTP Client and httpyac, unless their syntax
-shows that they are in restclient's language.
+Blocks in the languages `restclient` and `verb` are parsed with the parser for that language.
+Request files, and blocks in the languages `http` and `rest`, are parsed as the common language of
+VS Code REST Client, JetBrains' HTTP Client and httpyac, unless their syntax shows that they are in
+restclient's language.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_DEFINITIONS: Final = 100_000
-"""The maximum number of variable definitions in a text."""
+"""The maximum number of variable definitions in a request file or block."""
 _DEFINITIONS = compiled(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
 _SHORT = 2**19  # characters: a shorter text cannot contain more than MOST_DEFINITIONS definitions
 
@@ -36,7 +36,7 @@ def _first_too_many(text: str) -> re.Match[str] | None:
 
 
 def _too_many(source: Source) -> OrgrestError | None:
-    """Return the error for a text that defines too many variables, or None."""
+    """Return an error if `source` defines too many variables, or None."""
     first = _first_too_many(source.text)
     if first is None:
         return None
@@ -58,7 +58,7 @@ def read(
     """Parse the text of a request file or block. Never raises: errors are in `problems`.
 
     `language` is the language of the block. `names` are the variables that the document defines
-    outside of the text (`:var`). A text that uses one of them as `:name` is in restclient's
+    outside of the text (`:var`). If the text uses one of them as `:name`, it is in restclient's
     language. `around` is the text of the Org document that contains the block. It decides the
     language of an ambiguous block.
     """
@@ -79,7 +79,7 @@ def read(
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
-    """Return whether the syntax of a text, or of the text around it, is restclient's."""
+    """Return whether the syntax of `text`, or of the document `around` it, is restclient's."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     by_syntax = is_restclient(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from orgrest.http.syntax import TCHARS
 from orgrest.regular import compiled
 
-# Each pattern matches a line without surrounding blanks. Patterns for lines that begin an item use
-# named groups, so that they can be combined into one pattern.
+# Each pattern matches a line without surrounding whitespace. Patterns for lines that begin an item
+# use named groups, so that they can be combined into one pattern.
 REQUEST = compiled(
     rf"(?={TCHARS}[ \t])(?=(?i:GET|POST|DELETE|PUT|HEAD|OPTIONS|PATCH|TRACE|CONNECT)[ \t]|"
     rf"{TCHARS}[ \t]+(?:[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{{\{{))"
@@ -23,8 +23,8 @@ HEADER_VARIABLE = compiled(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 FILE = compiled(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
 # An assertion: in a comment, which Emacs never sends, or on a separate line, as in request files.
 ASSERTION = compiled(r"(?:#+[ \t]*)?\?\?(?!\?)[ \t]*(?P<text>.*)")
-# An assertion with a wrong mark: too few or too many question marks, a comment of another language,
-# or characters that a keyboard's autocorrection inserted.
+# An assertion with a wrong marker: too few or too many question marks, a comment of another
+# language, or characters that a keyboard's autocorrection inserted.
 MISMARKED = compiled(
     r"(?:#+|//+|;+|--|/\*)?[ \t]*[?\uff1f\u2047]+[ \t]*(?P<text>.*?)(?:[ \t]*\*/)?"
 )
@@ -35,5 +35,5 @@ FOREIGN = compiled(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 
 
 def is_request_line(text: str) -> bool:
-    """Return whether a line begins a request: a method, blanks, and text that may be a URL."""
+    """Return whether a line begins a request: a method, whitespace, and text that may be a URL."""
     return REQUEST.fullmatch(text.lstrip(" \t")) is not None

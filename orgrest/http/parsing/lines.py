@@ -20,7 +20,7 @@ BLANKS = " \t\r"
 
 @classes.frozen
 class Line:
-    """A line of a source: its text without trailing blanks, its start offset and its `raw` text."""
+    """A line of a source: its text without trailing whitespace, its offset, and its `raw` text."""
 
     text: str
     start: int
@@ -28,7 +28,7 @@ class Line:
 
     @property
     def indent(self) -> int:
-        """The number of leading blanks."""
+        """The number of leading spaces and tabs."""
         return len(self.text) - len(self.text.lstrip(" \t"))
 
     @property
@@ -42,7 +42,7 @@ class Line:
         return Span(self.start, self.end)
 
     def dedented(self, indent: int) -> tuple[str, int]:
-        """Return the text with up to `indent` leading blanks removed, and its new start offset."""
+        """Remove up to `indent` leading spaces and tabs. Return the rest and its start offset."""
         return _dedent(self.text, self.start, indent)
 
 
@@ -75,16 +75,16 @@ class Lines:
         return self.all[self.at]
 
     def skip_to_comment(self, indent: int = 0) -> None:
-        """Advance to the next line that starts with `#` after at most `indent` blanks."""
+        """Advance to the next line that starts with `#` after at most `indent` spaces or tabs."""
         while self.left and not self.next.dedented(indent)[0].startswith("#"):
             self.at += 1
 
     def here_document(self, word: str | None, indent: int) -> tuple[Template, int] | None:
-        """Consume the lines of a here-document and the line that ends it.
+        """Consume the lines of a here-document and its terminator.
 
-        The ending line is `word`, or the next line that starts with `#` if `word` is None. Returns
-        the text and the end offset of the ending line. If there is no such line, all lines are
-        consumed, and the result is None.
+        The terminator is the line `word` or, if `word` is None, the next line that starts with `#`.
+        Returns the text and the end offset of the terminator. If the terminator is missing, all
+        lines are consumed, and the result is None.
         """
         pieces: list[tuple[str, int]] = []
         outer_state, self.state = self.state, LineState("quoted")
@@ -122,7 +122,7 @@ def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
 
 
 def mismarked(text: str) -> str | None:
-    """Return an error message if a line is an assertion that lacks `??`, otherwise None."""
+    """Return an error message if a line is an assertion not marked with `??`, otherwise None."""
     if match := HURL_STATUS.fullmatch(text):
         return f"to check the status, use ??, as in ?? status == {match['status']}"
     match = MISMARKED.fullmatch(text)
@@ -136,7 +136,7 @@ def mismarked(text: str) -> str | None:
 
 
 def is_assertion(text: str) -> bool:
-    """Return whether a line is an assertion, including one with a wrong mark instead of `??`."""
+    """Return whether a line is an assertion, even one that is not marked with `??`."""
     return ASSERTION.fullmatch(text) is not None or mismarked(text) is not None
 
 
@@ -159,7 +159,7 @@ def target_of(
     """Join the lines of a URL. Return the URL, and its HTTP version or None.
 
     The version may follow the last or the first line of the URL. The pattern `version` matches a
-    version at the end of a line, including the blanks before it.
+    version at the end of a line, including the whitespace before it.
     """
     url, http_version = list(url), None
     for at in (-1, 0):

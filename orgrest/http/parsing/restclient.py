@@ -4,15 +4,15 @@ The language is that of restclient.el (https://github.com/pashky/restclient.el).
 line:
 
     # comment                          ends the request above it
-    # ?? status == 200                 the same, and an assertion about the response; the # can be
+    # ?? status == 200                 also makes an assertion about the response; the # can be
                                        omitted below the request (Emacs would send that line)
-    ### name                           the same, and names the request below it
+    ### name                           also names the request below it
     :name = value                      a variable
-    :name = <<                         a value of several lines, which ends before the next `#`
-    several lines                      line, or after `:name = <<WORD`, before the line WORD
-    #
-    POST https://example.org/:id       method and URL, perhaps `HTTP/1.1`; lines that start with
-      ?page=2                          `?` or `&` right below continue the URL
+    :name = <<                         a multi-line value, which ends before the next line that
+    several lines                      starts with `#` or, if it begins with `<<WORD`, before the
+    #                                  line WORD
+    POST https://example.org/:id       method, URL, and optionally `HTTP/1.1`; lines directly below
+      ?page=2                          that start with `?` or `&` continue the URL
       &size=10
     Content-Type: application/json     headers
     :name                              a variable that contains header lines
@@ -20,8 +20,8 @@ line:
                                        an empty line, then the body, up to a `#` line
     {"a": ":name", "b": "{{name}}"}
 
-A body is text or `< file`. A body with lines that start with `#`, or with trailing blanks, must be
-a here-document:
+A body is text or `< file`. A body with lines that start with `#`, or with trailing whitespace, must
+be a here-document:
 
     <<END
     # a Markdown heading
@@ -29,10 +29,10 @@ a here-document:
 
 Rules: `parse` never raises and reads each line at most twice. A request's errors are in its
 `problems`, so that an editor can show all of them and an evaluation refuses only that request. A
-request may be indented. The same indentation is removed from all of its lines. Trailing blanks and
-blank lines at the end of a body are dropped, as in restclient's Org support. A comment among the
-headers is skipped, but ends the request if the next non-blank line begins another item (a request
-line, a definition, `###`), or if there is no such line.
+request may be indented. The same indentation is removed from all of its lines. Trailing whitespace
+and blank lines at the end of a body are dropped, as in restclient's Org support. A comment among
+the headers is skipped, but ends the request if the next non-blank line begins another item (a
+request line, a definition, `###`), or if there is no such line.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def parse(
 # Matches adjacent comments together, which keeps the search linear. The group `ends` matches if
 # the comments end the request above.
 _COMMENTS = compiled(
-    r"\n#.*+(?:\n[ \t\r]*+(?:#.*+)?$)*+"  # the text has a line end prepended
+    r"\n#.*+(?:\n[ \t\r]*+(?:#.*+)?$)*+"  # the text has a newline prepended
     rf"(?P<ends>(?=\n[ \t]*+(?:{REQUEST.pattern}|{DEFINITION.pattern})))?",
     re.MULTILINE,
 )

@@ -132,7 +132,7 @@ class _Reader:
         while len(body_lines) < len(remaining) and self._assertions and not body_lines[-1].text:
             body_lines.pop()  # blank lines between the body and its assertions
         pieces = [(line.raw, line.start) for line in body_lines]
-        if body_lines[-1] is not remaining[-1]:  # only the last line lacks a line end
+        if body_lines[-1] is not remaining[-1]:  # only the last line lacks a line ending
             pieces.append(("", body_lines[-1].end))
         span = Span(body_lines[0].start, body_lines[-1].end)
         return Body(joined(pieces), None, (), span)
@@ -140,7 +140,7 @@ class _Reader:
     def _is_assertion(self, line: Line) -> bool:
         """Record the assertion in a line, and return whether there was an assertion.
 
-        An assertion that is malformed or has a wrong mark instead of `??` is recorded as a problem.
+        An assertion that is malformed or not marked with `??` is recorded as a problem.
         """
         start = line.start + line.indent
         assertion = assertion_in(line.text.lstrip(" \t"), start, line.end)

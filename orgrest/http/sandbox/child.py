@@ -3,8 +3,8 @@
 This module is separate from `children` so that runs without child processes load less code.
 
 The child ends when orgrest ends. On Linux, this is true even if orgrest is killed: the child
-inherits the reading end of a pipe that stays empty, and when the writing end is closed, the kernel
-sends SIGIO, which ends the child. This is set up just after the child has started. If orgrest is
+inherits the read end of a pipe that stays empty, and when the write end is closed, the kernel sends
+SIGIO, which ends the child. This is set up just after the child has started. If orgrest is
 killed before that, the child keeps running.
 """
 
@@ -29,7 +29,7 @@ if sys.platform == "linux":
 
 
 class _Pipe:
-    """A pipe to a child process. Only the parent process has its writing end."""
+    """A pipe to a child process. Only the parent process holds its write end."""
 
     def __init__(self) -> None:
         self.read: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class _Pipe:
             self.read, self._write = (read,), (write,)
 
     def watch(self, process: int) -> None:
-        """Let the kernel send a signal to `process` when the parent process ends.
+        """Have the kernel send a signal to `process` when the parent process ends.
 
         If `process` is negative, its absolute value is the number of a process group.
         """
@@ -66,7 +66,8 @@ class Child(subprocess.Popen[bytes]):
     def __init__(self, command: Sequence[str], *, group: bool = False, **options: Any) -> None:
         """Start a process, which leads a new process group if `group` is set.
 
-        Raises OrgrestError if the run is over, and the errors of `Popen`.
+        Raises OrgrestError if the run is over, or one of the errors of `Popen` if the process
+        cannot be started.
         """
         check()
         self.works_for = threading.current_thread()

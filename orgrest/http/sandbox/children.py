@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Running(Protocol):
-    """The interface of a process. `works_for` is the thread for which it works."""
+    """The interface of a child process. `works_for` is the thread that currently uses it."""
 
     works_for: threading.Thread
 
@@ -76,9 +76,9 @@ def allowed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def of_run(deadline: float | None) -> Iterator[None]:
-    """Return a context for a run, which kills all processes at `deadline`.
+    """Return a context for a run, in which all processes are killed at `deadline`.
 
-    `deadline` is a time of `time.monotonic`, or None for no limit.
+    `deadline` is a `time.monotonic()` value, or None for no limit.
     """
     timer = None
     if deadline is not None:

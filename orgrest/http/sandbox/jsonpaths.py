@@ -1,4 +1,4 @@
-"""Evaluates documents' JSONPaths (RFC 9535), with regular expressions that take linear time."""
+"""Evaluates JSONPaths (RFC 9535) from documents. Regular expressions in them take linear time."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _FINDER = Sandbox()
 
 
 def find(kind: str, path: str, text: str, prefixes: Mapping[str, str] | None = None) -> list[Any]:
-    """Return all matches of a path in a text.
+    """Return all matches of a path in `text`, an XML or JSON document.
 
     `kind` is `XPath` or `JSONPath`. `prefixes` maps the namespace prefixes in the path to
     namespaces. Raises OrgrestError if the path or the text is malformed, or if the evaluation takes

@@ -140,9 +140,9 @@ def _find(job: dict[str, Any]) -> str:
 
 
 def _end_in(seconds: float) -> None:
-    """Let a signal end this process after some seconds of CPU time, where supported.
+    """Schedule a signal that ends this process after `seconds` of CPU time, where supported.
 
-    0 disables the limit.
+    A value of 0 cancels the signal.
     """
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -1,4 +1,4 @@
-"""Evaluates documents' XPaths. This is done in the sandbox, as it can take exponential time."""
+"""Evaluates XPaths from documents. This runs in the sandbox, as it can take exponential time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from orgrest.model import OrgrestError
 
 
 def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
-    """Return the text of each match of an XPath in an XML text, in order.
+    """Return the text of each match of an XPath in an XML document, in order.
 
-    `prefixes` maps namespace prefixes to namespaces, in addition to those that the XML declares.
-    Raises OrgrestError if the path is malformed, or if the text is not XML.
+    `text` is the document. `prefixes` maps namespace prefixes to namespaces, in addition to those
+    that the document declares. Raises OrgrestError if the path is malformed, or if the document is
+    not valid XML.
     """
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  (Expat bounds entities, and loads none)

@@ -1,11 +1,11 @@
 """Sends requests over the network. No other folder connects to servers.
 
-urllib3 handles connections, pools, TLS, proxies and content codings. This package adds exactness
-and limits. Header lines and the request target are sent exactly as `wire_headers` and `wire_url`
-return them, in the user's order, spelling and bytes, and the header lines of a response are kept as
-the server sent them. There are limits on the time (for connecting, for silence, and for the whole
-exchange) and on the bytes received and decoded. A hostile server can make a request fail, but
-cannot make it hang or fill the memory.
+urllib3 handles connections, pools, TLS, proxies and content codings. This package adds control over
+the exact bytes, and limits. Header lines and the request target are sent exactly as `wire_headers`
+and `wire_url` return them, in the user's order, spelling and bytes, and the header lines of a
+response are kept as the server sent them. There are limits on the time (for connecting, for pauses
+between bytes, and for the whole exchange) and on the bytes received and decoded. A hostile server
+can make a request fail, but cannot make it hang or exhaust the memory.
 
 Redirects are followed here instead of by urllib3. The status codes 307 and 308 repeat the request.
 303 turns it into a GET. 301 and 302 turn a POST into a GET. Only a short list of the request's
@@ -16,7 +16,7 @@ Every failure is a `TransportError` that explains the failure in plain words and
 position.
 
 `client` sends a request within `limits`. `wire` determines the bytes to send. `pools` (proxies,
-TLS) and `connections` (exactness) provide the connections. `reading` reads the response, and
+TLS) and `connections` (exact bytes) provide the connections. `reading` reads the response, and
 `cookies` stores cookies. `redirects`, `events`, `websocket` and `errors` are only loaded for a
 redirect, a stream of events, a WebSocket or a failure. Only `client`, and the modules that it
 imports, need urllib3: a dry run does not.

@@ -63,8 +63,8 @@ class Hop:
     """A request with the header lines that were sent, the time it was sent, and its response.
 
     `started` is a Unix time. `number` is the position of this request among the requests of the
-    run. `response` is None if no response arrived. `error` is the reason if the request was sent
-    again because of an error.
+    run. `response` is None if no response arrived. If an error caused the request to be sent again,
+    `error` is that error.
     """
 
     request: Request
@@ -294,7 +294,7 @@ class Client:
         sending: _Sending,
         pools: Pools,
     ) -> Response:
-        """Send a request as often as its credentials require, and return the last response."""
+        """Send a request as many times as its credentials require. Return the last response."""
         alone = Pools(self._sockets, self._tls) if credentials.one_connection else None
         try:
             flow = credentials.flow(request, url.netloc, url.target)

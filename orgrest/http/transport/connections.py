@@ -240,7 +240,7 @@ class Sockets:
             del failed  # avoids a reference cycle with this frame
 
     def abort(self) -> None:
-        """Wake threads that connect, read or write, and refuse new connections."""
+        """Wake threads that are connecting, reading or writing, and refuse new connections."""
         with self._lock:
             self.aborted = True
             sockets = list(self._open)

@@ -3,8 +3,8 @@
 The file has Netscape's format, like the files of curl and wget. It has one line per cookie, with
 seven fields separated by tabs: domain; whether subdomains are included; path; whether TLS is
 required; expiry in seconds since 1970 (0 for the end of a session); name; value. `#HttpOnly_`
-before the domain marks a cookie that is hidden from scripts of pages. Other lines that begin with
-`#` are comments.
+before the domain marks a cookie that is hidden from page scripts. Other lines that begin with `#`
+are comments.
 """
 
 from __future__ import annotations
@@ -213,9 +213,10 @@ class Cookies:
             self._kept.clear()
 
     def apply_changes(self, stored: Cookies) -> None:
-        """Update `stored`, the cookies of a file, with all changes to these cookies since reading.
+        """Apply to `stored` the changes that were made to these cookies since they were read.
 
-        Changed cookies lose their port there, because cookies of a file have no port.
+        `stored` contains the current cookies of the file. Changed cookies are stored in it without
+        their port, because cookies in a file have no port.
         """
         with self._lock:
             kept = dict(self._kept)

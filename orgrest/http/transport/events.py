@@ -1,8 +1,8 @@
 """Reads server-sent events (HTML standard, section 9.2), and collects the messages of a stream.
 
 A stream is read until the server ends it, until a limit on the time or the number of messages is
-reached, or until the body has its maximum size. The messages received are the body of the response.
-A server may send events if the request accepts `text/event-stream`.
+reached, or until the body exceeds its maximum size. The messages received are the body of the
+response. A server may send events if the request accepts `text/event-stream`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Listener:
 
     @property
     def is_full(self) -> bool:
-        """Whether the number of messages or the size of the body has reached its limit."""
+        """Whether there are as many messages as allowed, or the body exceeds its maximum size."""
         return self.count >= self.most or len(self.body) > self.limits.body
 
     def why(self) -> str | None:

@@ -96,7 +96,7 @@ class Budget:
         *,
         after: Budget | None = None,
     ) -> None:
-        """Allow this many requests, `size` received bytes and, unless None, this many seconds.
+        """Allow `requests` requests, `size` received bytes, and `seconds` (None for no time limit).
 
         `after` is the budget of the run if this is the budget of its teardowns. The two budgets
         share the remaining requests and bytes. The time of the new budget starts when the earlier

@@ -141,7 +141,7 @@ class _CheckedReader(io.BufferedReader):
 
 
 def _check_other_line(line: bytes, *, first: bool) -> None:
-    """Raise TransportError unless a line that begins no header continues the header above it.
+    """Raise TransportError unless `line`, which does not begin a header, continues the one above.
 
     `first` is true if the line directly follows the status line.
     """

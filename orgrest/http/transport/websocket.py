@@ -127,7 +127,11 @@ def exchange(
 
 
 def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> dict[str, Any]:
-    """Return the arguments of `websockets` for a request. Raises `TransportError`."""
+    """Return the options with which `websockets` opens a connection for a request.
+
+    Raises `TransportError` if the Host header does not match the URL, or if the header lines cannot
+    be sent.
+    """
     host = request.header("Host")
     if host is not None and host.lower() != url.netloc:
         raise TransportError("the Host header of a WebSocket must match its URL")

@@ -151,9 +151,11 @@ def _is_installed(package: str) -> bool:
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
-    """Return the header lines as they are sent: defaults for others, then the request's own.
+    """Return the header lines of a request in the order in which they are sent.
 
-    Raises `TransportError` for a URL, header name or value that cannot be sent.
+    Defaults for headers that the request does not set come first, then its own headers, then
+    Content-Length if it is needed. Raises `TransportError` for a URL, method, header name or value
+    that cannot be sent.
     """
     url = parse_url(request.url)
     return headers_for(authorized(request, url), url, cookie)

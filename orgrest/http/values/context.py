@@ -136,8 +136,9 @@ class TokenNeededError(NeededError):
 class Captured:
     """A captured variable's value, and the position of the request that captured it.
 
-    `source` is None for captures of an earlier run. `made` is the value if a script assigned it.
-    `value` is None if that value has no text.
+    `source` is None for captures of an earlier run, and for values that a script or `(verb-var
+    NAME)` set. `made` is the value that a script assigned to the variable, or None. `value` is None
+    if that value cannot be sent as text, such as a function.
     """
 
     value: str | None

@@ -273,7 +273,7 @@ async def _body(
     version: int | None,
     offset: int,
 ) -> list[types.CodeAction]:
-    """Return the action that lays out the body of the request at `offset`, if possible."""
+    """Return the action that formats the body of the request at `offset`, if possible."""
     from orgrest.editor import body_layout
 
     layout = await asyncio.to_thread(body_layout.find, analysis, offset)

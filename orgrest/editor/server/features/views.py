@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 50
 _MOST_REQUESTS = 1000
-"""The maximum number of requests of the history that are listed."""
+"""Once more requests than this are listed from the history, no more runs are listed."""
 
 
 async def history(server: Server, params: Any) -> dict[str, Any]:
@@ -197,6 +197,6 @@ async def pasted(server: Server, params: Any) -> dict[str, str] | None:
         + pasted_request.edit.text
         + whole[pasted_request.edit.end : stop]
     )
-    if pasted_request.edit.end > stop:  # keep the line end
+    if pasted_request.edit.end > stop:  # keep the line ending
         text = text.removesuffix("\n")
     return {"title": pasted_request.title, "text": text}

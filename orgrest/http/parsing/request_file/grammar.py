@@ -44,7 +44,7 @@ NEXT_REQUEST = compiled(
 )
 BARE = compiled(rf"(?P<target>(?={URL})(?:\{{\{{[^{{}}]*\}}\}}|\S)*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
 SEPARATOR = compiled(r"#{3,}(?P<name>.*)")
-# Texts get a line end prepended, because a search for a pattern that begins with it is fast.
+# Texts get a newline prepended, because a search for a pattern that begins with it is fast.
 SEPARATORS = compiled(rf"\n[ \t]*{SEPARATOR.pattern}")
 # A multi-line comment, which may contain separators.
 LONG_COMMENT = compiled(r"\n[ \t]*/\*(?!.*\*/[ \t\r]*$)", re.MULTILINE)
@@ -139,5 +139,5 @@ def is_restclient(text: str) -> bool | None:
 
 
 def begins_request(text: str) -> bool:
-    """Return whether a line begins a request at any position, even within another request."""
+    """Return whether a line always begins a request, even if it is within another request."""
     return NEXT_REQUEST.fullmatch(text.strip()) is not None

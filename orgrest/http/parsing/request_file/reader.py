@@ -198,10 +198,10 @@ class Reader:
 
 
 def _for_document(script: Script) -> Script:
-    """Convert a script of a region without a request into a script of the document.
+    """Convert a script from a region without a request to a script for the whole document.
 
-    As in httpyac, a script of httpyac that names no event, or that runs at the end of its region,
-    runs once. All other scripts run for every request.
+    As in httpyac, an httpyac script that names no event, or that runs last (`end`), becomes a
+    script that runs once. All other scripts run for every request.
     """
     if script.host == "httpyac" and script.when in ("before", "end"):
         return classes.evolve(script, when="before", runs="once")

@@ -23,14 +23,17 @@ from orgrest.model import Notice, OrgrestError, Span
 
 @classes.frozen
 class Line:
-    """A line of the source without its line end. `text` is the stripped line, at offset `start`."""
+    """A line of the source, at `offset`, without its line ending.
+
+    `text` is the stripped line, at offset `start`.
+    """
 
     raw: str
     offset: int
 
     @property
     def text(self) -> str:
-        """The line without surrounding blanks."""
+        """The line without surrounding whitespace."""
         return self.raw.strip(" \t")
 
     @property
@@ -40,7 +43,7 @@ class Line:
 
     @property
     def span(self) -> Span:
-        """The span of the whole line, without its line end."""
+        """The span of the whole line, without its line ending."""
         return Span(self.offset, self.offset + len(self.raw))
 
     def template(self, match: re.Match[str], group: str) -> Template:
@@ -106,7 +109,7 @@ class RequestRegion:
 
 
 def lines_of(text: str, start: int, end: int) -> list[Line]:
-    """Return the lines of a part of a source, without line ends and without a byte order mark."""
+    """Return the lines of a part of a source, without line endings or a byte order mark."""
     lines = []
     start += text.startswith("\ufeff", start)  # a byte order mark
     for raw in text[start:end].split("\n"):

@@ -137,7 +137,10 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:
-    """Reject GraphQL fragments and files outside of requests, although httpyac supports them."""
+    """Reject GraphQL fragments and `gql NAME < file` lines that are outside of requests.
+
+    httpyac supports both. The lines below, up to the next empty line, are skipped.
+    """
     is_outside = not reader.region.begun
     if not is_outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
         return False
