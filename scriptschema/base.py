@@ -85,7 +85,8 @@ MISSING: Final = _Missing()
 class _Short(Repr):
     """Formats any value for an error message.
 
-    Python refuses to print very long integers, so only the number of their bits is shown.
+    An integer of 1000 bits or more is shown as its bit length, because Python refuses to print very
+    long integers.
     """
 
     def repr_int(self, x: int, level: int) -> str:

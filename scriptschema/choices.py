@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from scriptschema.base import INT32_MAX, INT32_MIN
 
 SMALL: Final = 48
-"""The limit that most random integers stay below. They are often indexes of names, and it is more
-useful to repeat names than to have many different names."""
+"""Most random integers are from 0 to `SMALL` - 1. They are often used as indexes of
+names, and reusing a few names is more useful than having many different names."""
 
 INTEGERS: Final = (
     *(100, 127, 128, 199, 200, 255, 256, 1000, 16383, 16384, 65535, 65536, -1, -2, -128),

@@ -110,7 +110,11 @@ def read(
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
 ) -> tuple[MessageT, list[Omission]]:
-    """Read a message in the upstream schema, and return it with the parts that were left out."""
+    """Read a message in the upstream schema, and convert it to this package's schema.
+
+    Returns the message, and a list of the parts that the conversion left out. `form` defaults to
+    the format for the file's suffix. Raises FileError.
+    """
     from scriptschema.interop import upstream
 
     form = form or format_of(path)
@@ -233,8 +237,9 @@ def require_regular(path: Path) -> None:
 def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
     """Write a file completely or not at all. The path `-` is standard output. Raises FileError.
 
-    The mode of an existing file is kept. Missing folders below `below` (by default the file's own
-    folder) are created. A link below `below`, or at `path` itself, is an error.
+    The mode of an existing file is kept. Missing folders are created. Symbolic links are followed
+    only up to the folder `below`, by default the file's own folder. A link further along `path`,
+    including the file itself, is an error.
     """
     try:
         if path == STANDARD:
@@ -303,7 +308,7 @@ def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
 
 
 def make_folder(path: Path, *, below: Path) -> None:
-    """Create the folder `path` if missing. Raises OSError, for example for a link below `below`."""
+    """Create the folder `path` if missing. `below` is as in `write`. Raises OSError."""
     with _parent_of(path / "-", below):
         pass
 

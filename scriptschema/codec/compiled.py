@@ -243,7 +243,11 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of any `size`, and return the total size, both in bytes."""
+    """Write the prefix of a message of `size` bytes. Return the size of prefix and message.
+
+    The sizes are in bytes. Any size is possible, while `prefixes` contains ready prefixes only for
+    sizes below `_SHORT`.
+    """
     for tag in prefixes[_TAGS]:
         if size < 128:
             prefix = tag + _BYTES[size]

@@ -46,7 +46,10 @@ def _lines_of_shallow_copy(cls: type[Message]) -> list[str]:
 
 @cache
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
-    """Return the deep-copy function of each message. It calls those of the fields' classes."""
+    """Return the deep-copy function of each message class.
+
+    Each function calls the functions for the classes of its message's fields.
+    """
     scope: dict[str, Any] = {}
     newest = schema(TODAY)
     functions = compile_each("copy", "old", _lines, scope, newest)

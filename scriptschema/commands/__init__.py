@@ -1,1 +1,1 @@
-"""The command line `scriptschema`: one module for each group of commands."""
+"""The command-line interface of `scriptschema`: one module for each group of commands."""

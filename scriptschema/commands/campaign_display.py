@@ -61,7 +61,10 @@ def _kinds(event: dict[str, Any]) -> str:
 
 
 def _with_compiled(event: dict[str, Any], name: str) -> str:
-    """Return a count as text, and in parentheses the part from programs that are only compiled."""
+    """Return a count as text, such as `corpus 120 (30 only compiled)`.
+
+    The part in parentheses is omitted if its count is 0.
+    """
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 

@@ -243,11 +243,12 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     """Write finds as an issue, a regression test or CI results.
 
     FIND is a folder in a campaign's finds/, or a campaign's folder. If it is a campaign's folder,
-    all its finds are written. The worst bug comes first. markdown is an issue to paste: the
-    program, the outcome of each run, the versions, and the command to run it again. luau is a
-    regression test, which asserts the output of the first run that ended normally: check that this
-    output is right. If there is no such run, the test only asserts that the program ends. junit and
-    sarif are results for CI.
+    all its finds are written. The worst bug comes first. With --to markdown, a find becomes an
+    issue to paste into a bug tracker: the program, the outcome of each run, the versions, and the
+    command to run it again. With --to luau, a find becomes a regression test, which asserts the
+    output of the first run that ended normally: check that this output is right. If there is no
+    such run, the test only asserts that the program ends. With --to junit or --to sarif, the finds
+    become results for CI.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown

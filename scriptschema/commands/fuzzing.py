@@ -1,4 +1,4 @@
-"""The command `reduce`, which shrinks a program while a test command exits with status 0."""
+"""The command `reduce`, which shrinks a program as long as a test command exits with status 0."""
 
 from __future__ import annotations
 
@@ -73,16 +73,18 @@ def reduce_command(
     luau: Version | None,
     trust: bool,
 ) -> None:
-    """Shrink a program as far as possible, while a test still passes.
+    """Shrink a program as far as possible while a test keeps passing.
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
     a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is
     run without a shell. {} in it is replaced with the name of a file that contains the source;
     {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the tree. A
-    COMMAND without any of these reads the source from standard input. The FILE of -o is a source or
-    a tree, depending on its suffix. As soon as the test has passed once, it contains the smallest
-    program so far, even after Ctrl-C. The sources of a program with a module are written to a
-    folder with the name of the FILE, without the suffix.
+    COMMAND without any of these reads the source from standard input.
+
+    The result is written to the FILE of -o, as a source or a tree, depending on the suffix of this
+    FILE. During the reduction, each smaller program is written to it immediately. After Ctrl-C, it
+    contains the smallest program so far if the test has passed at least once. The sources of a
+    program with a module are written to a folder with the name of this FILE, without the suffix.
 
     FILE can also be a find, which is a folder in a campaign's finds/. Then the test is whether the
     find's bug occurs on the targets of its campaign, and the result is stored in the find.

@@ -122,8 +122,9 @@ def render_command(
 def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Version | None) -> None:
     """Report what keeps sources or trees from being valid programs.
 
-    Luau compiles every program without problems. Three limits (the rules depth, registers and size)
-    are below Luau's own limits, so Luau may also compile programs that exceed only these.
+    Luau compiles every program for which no problem is reported. Three limits (the rules depth,
+    registers and size) are below Luau's own limits, so Luau may also compile programs that exceed
+    only these.
 
     An INPUT is a source (.luau, .lua), a tree, or a folder with trees. Prints a line for each
     problem: the file, the line and column in a source or the path in a tree, a message, and the

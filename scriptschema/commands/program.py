@@ -1,6 +1,6 @@
 """Click classes for the command line: lazily imported commands, help in sections, uniform errors.
 
-`orgrest` has a similar module, because the two programs share no code.
+`orgrest` has a similar module. The two programs deliberately share no code.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ class Program(Group):
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Make a termination signal raise KeyboardInterrupt, like Ctrl-C.
+    """Make SIGTERM, the termination signal, raise KeyboardInterrupt like Ctrl-C.
 
-    A job that a shell starts in the background ignores the signal of Ctrl-C. Such a job can be
-    ended only by a termination signal, which by default would end it without any cleanup. Only the
-    main thread can handle signals.
+    A job that a shell starts in the background ignores SIGINT, which Ctrl-C sends. Such a job can
+    be ended only by SIGTERM, which by default would end it without any cleanup. In threads other
+    than the main thread, which cannot set signal handlers, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

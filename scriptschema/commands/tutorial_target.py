@@ -2,8 +2,8 @@
 
     python3 minify.py program.luau
 
-prints the program without comments and needless blanks. It reports unclosed blocks. Needs nothing
-but Python.
+prints the program without comments and unnecessary whitespace. It reports unclosed blocks. Needs
+nothing but Python.
 """
 
 import re
@@ -55,7 +55,7 @@ class Blocks:
 
 
 def minify(source: str) -> str:
-    """Return the program without comments and needless blanks."""
+    """Return the program without comments and unnecessary whitespace."""
     blocks, written, at = Blocks(), "", 0
     while at < len(source):
         token = TOKEN.match(source, at)

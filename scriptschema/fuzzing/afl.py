@@ -9,7 +9,7 @@ instance's folder, `OUT/NAME/`, contains the statistics of each operator. It is 
 and at the end. The name of a queue entry contains the operators that created the entry and, after
 `@`, the style in which the entry is written. `SCRIPTSCHEMA_STYLE=plain` turns styles off.
 `SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. If it is not set,
-mutants use only the schema.
+generated code uses only the original schema, without extensions. Extensions in sources are kept.
 
 AFL++ 4.04c and later calls the functions of this module, as its docs/custom_mutators.md describes.
 An error in a function would end the campaign, so no function raises an exception for any input.
@@ -153,7 +153,7 @@ def deinit() -> None:
 
 
 MOST: Final = 64
-"""The maximum number of trimming candidates. Each takes about as long as a mutant."""
+"""The maximum number of trimming candidates. Trying one takes about as long as trying a mutant."""
 
 
 class Trimmer:

@@ -4,8 +4,8 @@
 
 Atheris runs libFuzzer, which starts with inputs of a few bytes: too small for programs. So pass
 `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is an example. `SCRIPTSCHEMA_LUAU`
-is the target's version of Luau, such as `0.711`, or `today`. If it is not set, mutants use only the
-schema.
+is the target's version of Luau, such as `0.711`, or `today`. If it is not set, generated code uses
+only the original schema, without extensions. Extensions in sources are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 __all__ = ["custom_crossover", "custom_mutator"]
 
 _EMPTY: Final = b"\n"
-"""The smallest program that libFuzzer accepts, because it refuses empty inputs."""
+"""The smallest program that libFuzzer accepts. It refuses empty inputs."""
 
 _mutator = SourceMutator(luau=version_asked())
 _crossover = SourceMutator(luau=version_asked())

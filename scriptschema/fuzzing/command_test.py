@@ -122,7 +122,10 @@ class CommandTest:
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:
-        """Write the files. Return the words to run, and the path of the program's source."""
+        """Write the files. Return the words of the command, and the path of the program's source.
+
+        The placeholders in the words are replaced.
+        """
         for name, data in written.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
@@ -184,7 +187,7 @@ class CommandTest:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all others in its session, unless the process has already ended."""
+    """Kill a process and the rest of its process group, unless the process has already exited."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -25,7 +25,8 @@ _RESULTS: Final = {
     if signature.parameters is not None and signature.results and not signature.marks
 }
 _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
-"""Kinds of parameters that accept every value of their kind."""
+"""The kinds of parameters that restrict only the type of a value. A parameter of another kind, such
+as `pattern`, accepts only some values of a type."""
 
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(

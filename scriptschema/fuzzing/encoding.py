@@ -15,15 +15,18 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def encode(tree: Message) -> bytes:
-    """Return the bytes that `wire.encode` returns for a tree. Raises the same errors."""
+    """Return a tree's bytes in the newest schema. Raises the same errors as `wire.encode`."""
     return wire.encode(tree, luau=TODAY)
 
 
 def decode(cls: type[MessageT], data: bytes) -> MessageT:
-    """Return the tree that `wire.decode` returns for `data`. Raises the same errors."""
+    """Return the tree in `data`, in the newest schema. Raises the same errors as `wire.decode`."""
     return wire.decode(cls, data, luau=TODAY)
 
 
 def scan(cls: type[Message], data: bytes) -> wire.Scan:
-    """Return the scan that `wire.scan` returns for a tree's bytes. Raises the same errors."""
+    """Return the scan of a tree's bytes in the newest schema.
+
+    Raises the same errors as `wire.scan`.
+    """
     return wire.scan(cls, data, luau=TODAY)

@@ -272,7 +272,8 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
 
 
 _LEAVES_NO_LOOP: Final = frozenset([m.ExprFunction, m.StatFor, m.StatForIn, m.StatWhile])
-"""Messages that no `continue` statement inside them can jump out of."""
+"""Functions, and loops other than `repeat`. A `continue` inside one of these does not apply to a
+loop around it."""
 
 
 def repaired(
@@ -296,9 +297,9 @@ def repaired(
 
 
 def _block(index: Index[Any], number: int) -> int | None:
-    """Return the number of the innermost block whose statements alone determine the repair.
+    """Return the innermost block to which a repair can be limited if message `number` has changed.
 
-    The result is None if there is no such block.
+    The result is the number of the block, or None if there is no such block.
     """
     nodes, parents = index.nodes, index.parents
     block = above = number

@@ -240,7 +240,10 @@ class Reducer(Generic[MessageT]):
         return bool(self.interesting(tree))
 
     def _retest(self) -> bool:
-        """Test the best tree again, return the answer, and record whether it has changed."""
+        """Test the best tree again, and return the answer.
+
+        If the answer differs from the first answer, set `unreliable`.
+        """
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (

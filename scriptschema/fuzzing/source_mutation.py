@@ -45,10 +45,10 @@ _GROWTH: Final = 15
 full size in one mutation, few other changes would be tried."""
 
 _MORE: Final = 3
-"""1 edit in this many is followed by another edit of the same mutant."""
+"""After one in this many edits, the mutant is edited again."""
 
 _STYLED: Final = 4
-"""1 mutant in this many is written in a style, if styles are on."""
+"""One in this many mutants is written in a style, if styles are on."""
 
 _MOST: Final = 6
 _ATTEMPTS: Final = 8

@@ -4,7 +4,8 @@
     runs_nothing(tree)            True
     body_of(tree)                 the code in the function
 
-Targets and finds need no special option for such programs, because they end immediately when run.
+Such programs end immediately when run, so targets can run them and finds can store them like other
+programs, without a special option.
 """
 
 from __future__ import annotations

@@ -101,7 +101,10 @@ class Recipe:
         return seed if self.style == "random" else self.style
 
     def make(self, seed: int) -> bytes:
-        """Return the file content for `seed`. Raises the errors of `generate` and the encoder."""
+        """Return the file content for `seed`.
+
+        Raises the same errors as `generate` and the encoder.
+        """
         if self.form == "luau":
             from scriptschema.luau.sources import encode, one_source
 

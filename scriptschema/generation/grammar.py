@@ -190,9 +190,9 @@ class Grammar:
         return self.weights[field.message].get(field.schema_name, 0)
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
-        """Return the ways to complete a `cls`, each as the list of messages that it requires.
+        """Return the ways to build a message of class `cls`, each as a list of required messages.
 
-        There is one way for each alternative, or a single way if no alternative is necessary.
+        There is one way for each alternative, or a single way if no alternative has to be set.
         """
         required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
@@ -289,7 +289,7 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
 
 
 def _drawing(field: FieldInfo) -> Callable[[Choices], Any]:
-    """Return a function that draws a field's value, which is mostly None for extension fields."""
+    """Return a function that draws a field's value. For extension fields, it usually draws None."""
     if issubclass(field.type, IntEnum):
         draw: Callable[[Choices], Any] = partial(_member, tuple(field.type))
     else:

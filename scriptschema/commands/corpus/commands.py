@@ -54,9 +54,10 @@ def corpus() -> None:
     An INPUT is a folder (all files below it, except hidden files), a file or - for standard input.
     A file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source
     (.luau, .lua) or a stream (.pbstream: binary trees, each preceded by its length as a varint).
-    The format of other files, such as those in fuzzers' folders, is recognized by their content. In
-    AFL++'s folders, only inputs are read. Links to folders, pipes and files above 64 MiB are not
-    read.
+    The format of other files, such as those in fuzzers' folders, is detected from their content:
+    binary, text format or Luau. In AFL++'s folders, only inputs are read. Inside a folder, links to
+    other folders are not followed, and pipes are not read. The maximum size of a tree or source is
+    64 MiB.
 
     Files that cannot be read are reported, the others are processed, and the exit status is 1. No
     command changes its inputs.

@@ -354,7 +354,10 @@ class Inputs(ProgramSource):
         return None
 
     def put_back(self, program: MadeProgram) -> None:
-        """Put back a program that was not judged. Another worker may judge it first."""
+        """Put back a program that was not judged.
+
+        `next` will return it again, unless another worker has judged it by then.
+        """
         name = program.origin["input"]
         self._done.discard(name)
         self._waiting.append((name, self._folder / "out" / name))

@@ -109,7 +109,10 @@ class Config:
 
     @property
     def rewrites(self) -> bool:
-        """Whether programs are compared with rewritings, which requires targets that run code."""
+        """Whether programs are compared with rewritten versions of themselves (see `rewriting`).
+
+        This requires targets that run code.
+        """
         return (
             "metamorphic" in self.oracles
             and bool(self.probed)

@@ -82,8 +82,9 @@ class Find:
 
     `origin` describes how the program was generated: the worker's seed, the number of the program,
     and the operator and corpus file of a mutant. `only_compiled` is true if the program is only
-    compiled and runs nothing. `config` is the campaign's configuration, and `command` reproduces
-    the find on its targets. `versions` maps this package, Python and the targets to their versions.
+    compiled: it executes no code. `config` is the campaign's configuration, and `command`
+    reproduces the find on its targets. `versions` maps this package, Python and the targets to
+    their versions.
     """
 
     name: str
@@ -184,7 +185,7 @@ class Reduced:
 
 
 def words(text: str) -> list[str]:
-    """Split a source into words, runs of blanks, and other single characters."""
+    """Split a source into words, runs of whitespace, and other single characters."""
     return re.findall(r"\s+|\w+|[^\w\s]", text)
 
 
@@ -346,8 +347,8 @@ def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) ->
 
 FindHandler = Callable[[str, Find], None]
 """A function that is called with an event and a find. The event is `find` for a new find, `reduced`
-after its reduction, or `retracted` if it turns out to be a duplicate, a known bug, or a hang or a
-lack of memory that cannot be reproduced."""
+after its reduction, or `retracted` if the find turns out to be a duplicate or a known bug, or if it
+is a hang or memory exhaustion that cannot be reproduced."""
 
 
 class FindStore:

@@ -32,7 +32,7 @@ LOG: Final = "log.txt"
 LOCK: Final = ".lock"
 
 _PATIENCE: Final = 5.0
-"""The maximum time, in seconds, to wait for a lock whose owner no longer runs."""
+"""The maximum time, in seconds, to wait for a lock whose owner is no longer running."""
 
 
 class Campaign:
@@ -117,8 +117,8 @@ class Campaign:
         """Lock the campaign. Raises FileError if another run has locked it.
 
         If a run is killed while it starts a child process, the child holds the lock until it
-        executes its own program. So if the owner of the lock no longer runs, locking is retried for
-        up to `_PATIENCE` seconds.
+        executes its own program. So if the owner of the lock is no longer running, locking is
+        retried for up to `_PATIENCE` seconds.
         """
         end = time.monotonic() + _PATIENCE
         while True:

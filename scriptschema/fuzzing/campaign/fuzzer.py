@@ -137,7 +137,7 @@ class Fuzzer:
         self._first += [data for data in trees if self._programs.admits(data)]
 
     def close(self) -> None:
-        """End the processes of the targets."""
+        """Terminate the target processes."""
         self.runner.close()
 
     def work(
@@ -315,8 +315,9 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect if a second run confirms it, but only count it if there are enough.
+        """Report a suspect if a second run confirms it.
 
+        If there are already enough suspects with its signature, the verdict is only counted.
         Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
         them.
         """

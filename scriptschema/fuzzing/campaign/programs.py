@@ -62,7 +62,7 @@ _RANDOM_IF_COMPILED: Final = 3
 this many mutants is mutated once more without regard to kinds and scope."""
 
 _LARGER_IF_COMPILED: Final = 4
-"""The factor by which programs that are only compiled are larger, because compiling is fast."""
+"""Programs that are only compiled are larger by this factor, because compiling is fast."""
 
 _LONG: Final = 4
 _LONGER: Final = 3
@@ -146,7 +146,10 @@ class Restriction:
         )
 
     def strip(self, tree: ModuleSet) -> ModuleSet:
-        """Return the tree without the outermost statements that use missing features."""
+        """Return the tree without the top-level statements that use missing features.
+
+        The tree's module is left out, and the result is repaired.
+        """
         body = [
             stat
             for stat in tree.program.body
@@ -171,8 +174,8 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 class MadeProgram:
     """A program that was generated, with its origin.
 
-    `mutant` and `parent` are set for a mutant, and `rewriting` for a rewriting. `style` is the
-    style of its `sources`, or None if they have no style. `claim` is the verdict that another
+    `mutant` and `parent` are set for a mutant, and `rewriting` for a rewritten program. `style` is
+    the style of its `sources`, or None if they have no style. `claim` is the verdict that another
     engine reported for the program, if any.
     """
 
@@ -196,12 +199,12 @@ class MadeProgram:
 
     @property
     def is_broken(self) -> bool:
-        """Whether the program is a source that is not Luau."""
+        """Whether the program is a deliberately broken source, which has no tree."""
         return isinstance(self.style, str)
 
     @property
     def only_compiled(self) -> bool:
-        """Whether the program is compiled but runs nothing."""
+        """Whether the program only declares functions and types, so that it executes no code."""
         return not self.is_broken and runs_nothing(self.tree)
 
 
@@ -215,7 +218,7 @@ class Rewriting:
 
 
 class _Generator:
-    """Generates programs and mutants. If `compiled` is true, they are only to be compiled."""
+    """Generates programs and mutants. If `compiled` is true, they are for compiling only."""
 
     def __init__(
         self,
@@ -392,7 +395,7 @@ class ProgramSource:
         return []
 
     def rewritten(self, program: MadeProgram, runs: list[Run]) -> MadeProgram | None:
-        """Return a rewriting of a program, or None if it cannot be rewritten.
+        """Return a rewritten version of a program, or None if the program cannot be rewritten.
 
         `runs` are the runs of the program.
         """

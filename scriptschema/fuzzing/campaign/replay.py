@@ -136,13 +136,13 @@ def bisect(
     builds: Sequence[tuple[str, str]],
     on_run: Callable[[str, bool], None],
 ) -> Bisection:
-    """Search the builds by bisection for the first that shows a find, and return the result.
+    """Bisect the builds to find the first build that shows a find's bug, and return the result.
 
     `tree` is the tree of the find's smallest program. `builds` are (name, command) pairs, the
     oldest build first. Each command replaces the command of the campaign's first target, whose
-    variants and limits are kept. A build shows the find if its verdict has the same kind, because
+    variants and limits are kept. A build shows the bug if its verdict has the same kind, because
     stacks may differ between builds. `on_run` is called with the name of each build that was run,
-    and whether it shows the find. Each build runs a one-line program first, because a build that
+    and whether it shows the bug. Each build runs a one-line program first, because a build that
     cannot run anything would wrongly seem to be free of the bug.
 
     Raises TargetError, for example if a build does not work, and JudgeError.
@@ -178,7 +178,7 @@ def bisect(
 
 
 def kind_of(find: Find) -> str:
-    """Return the kind of verdict that a program gets if it shows the find."""
+    """Return the kind of verdict that a program gets if it shows the find's bug."""
     if find.signature.kind == outcome.ONCE:
         return find.signature.detail.partition(":")[0]
     return find.signature.kind

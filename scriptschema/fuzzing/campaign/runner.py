@@ -126,8 +126,8 @@ class Runner:
     ) -> tuple[Verdict | None, list[Run]]:
         """Run a program, written in a style. Return the oracles' combined verdict, and the runs.
 
-        If `wanted` is the signature of a difference between a program and its rewriting, the
-        rewriting is run as well.
+        If `wanted` is the signature of a difference between a program and its rewritten version,
+        the rewritten version is run as well.
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
@@ -157,7 +157,12 @@ class Runner:
     def judge_rewritten(
         self, name: str, tree: ModuleSet, runs: list[Run], others: list[Run]
     ) -> tuple[Verdict | None, list[Run]]:
-        """Return the verdict on a program and its rewriting `name`, and the runs of both."""
+        """Return the verdict on a program and its rewritten version, and the runs of both.
+
+        `name` is the name of the rewriting in `REWRITINGS`. `runs` are the runs of the program, and
+        `others` are the runs of the rewritten version. In the result, `name` is appended to the
+        target of each of the `others`.
+        """
         named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
         verdict = self.judge.judge_rewritten(name, render_module_set(tree), runs, named)
         return verdict, [*runs, *named]
@@ -189,6 +194,6 @@ class Runner:
         return None
 
     def close(self) -> None:
-        """End all processes of the targets."""
+        """Terminate all target processes."""
         for target in self._targets:
             target.close()

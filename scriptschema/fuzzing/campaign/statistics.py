@@ -85,7 +85,7 @@ class Interval:
 
 
 def now() -> str:
-    """Return the current time as it is written in a campaign's files: ISO 8601, UTC, in seconds."""
+    """Return the current time as written in a campaign's files: ISO 8601, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -98,9 +98,10 @@ def total(intervals: Iterable[Interval]) -> Interval:
 
 
 def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | None]:
-    """Return the share of programs that ended normally, for each part of the campaign's time.
+    """Return the share of programs that ended normally in each of `parts` equal periods.
 
-    The share is None for a part without programs. Programs that are only compiled do not count.
+    The periods divide the time that the campaign has run. The share is None for a period without
+    programs. Programs that are only compiled do not count.
     """
     programs, ended = [0] * parts, [0] * parts
     whole = max((each.seconds for each in intervals), default=0.0) or 1.0

@@ -330,9 +330,10 @@ class Triage:
     def _of_cause(
         self, bare: Signature, construct: frozenset[str], *, is_smallest: bool
     ) -> Find | None:
-        """Return the find that has the same cause as a program, or None. Its signature may differ.
+        """Return the find whose bug has the same cause as a program's bug, or None.
 
-        `bare` is the program's signature without the construct.
+        The find's signature may differ from the program's. `bare` is the program's signature
+        without the construct. `is_smallest` is true if the program is completely reduced.
         """
         name = self._causes.find_of(bare, construct, is_smallest=is_smallest)
         return self.store.by_name.get(name) if name is not None else None
@@ -340,7 +341,7 @@ class Triage:
     def _known(
         self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
-        """Return the find other than `other_than` whose bug a reduced program shows, or None."""
+        """Return the find whose bug a reduced program shows, or None. Ignores `other_than`."""
         for construct, find in group.finds.items():
             if find is other_than:
                 continue

@@ -27,7 +27,7 @@ LIMIT: Final = 64 << 20
 
 
 class CommandCoverage:
-    """A judge of trees (see `distill`) that runs the command once for each tree.
+    """A `Judge` (see `distill`) that runs the command once for each tree to get its features.
 
     If the command takes too long for a tree, or prints nothing, `report` is called with an error,
     and the tree has no features.

@@ -2,8 +2,8 @@
 
 A corpus is not trusted: it may contain links, pipes, broken files and huge files. Reading never
 blocks on a file in a folder, never follows links to folders, and never reads more than `LIMIT`
-bytes into memory. Files that cannot be read are reported among the trees of the other files, and do
-not stop the reading.
+bytes into memory. For a file or tree that cannot be read, an error is yielded, and reading
+continues with the next tree or file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Form = Literal["binary", "text", "json", "luau"]
 FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
 
 LIMIT: Final = 64 << 20
-"""The maximum number of bytes in a file of one tree, or of a tree in a stream."""
+"""The maximum size in bytes of a file with a single tree, and of each tree in a stream."""
 
 AFL_FOLDERS: Final = ("crashes", "hangs", "queue")
 """Folders where an instance of AFL++ keeps inputs, in files whose names start with `id`."""

@@ -64,13 +64,16 @@ class CorpusStats:
     def alternatives(self) -> Counter[str]:
         """The number of uses of each alternative of a oneof, such as `Expr.nil`.
 
-        A oneof without a set alternative is counted under a name such as `StatIf.unset`.
+        A oneof that has no alternative set is counted under a name such as `StatIf.unset`.
         """
         return self._count("alternatives")
 
     @property
     def fields(self) -> Counter[str]:
-        """The uses of each optional or non-empty repeated field, such as `StatBlock.body`."""
+        """The number of occurrences of each optional or repeated field, such as `StatBlock.body`.
+
+        Empty repeated fields are not counted.
+        """
         return self._count("fields")
 
     @property
@@ -87,10 +90,10 @@ class CorpusStats:
         return counts
 
     def never(self) -> dict[str, list[str]]:
-        """Return the names that do not occur, by `messages`, `alternatives`, `fields` and `values`.
+        """Return the names of everything that does not occur in the corpus.
 
-        If a message does not occur, only the message is listed, not its fields, alternatives and
-        values.
+        The keys are `messages`, `alternatives`, `fields` and `values`. If a message does not
+        occur, only the message is listed, not its fields, alternatives and values.
         """
         messages = self.messages
         known = _known(schema(self.luau))
@@ -144,7 +147,10 @@ class CorpusStats:
 
 
 def total(counts: Counter[int]) -> int:
-    """Return the sum of the values of all trees. `counts` has the number of trees by value."""
+    """Return the sum of a property, such as the number of nodes, over all trees.
+
+    `counts` maps each value of the property to the number of trees that have this value.
+    """
     return sum(value * count for value, count in counts.items())
 
 

@@ -24,7 +24,11 @@ JOURNAL: Final = ".imported"
 
 @attrs.define
 class Counts:
-    """The numbers of trees that were `new`, were already `known`, or `failed` to be read."""
+    """The result of an import or export.
+
+    `new` is the number of trees that were added, and `known` is the number of trees that were
+    already there. `failed` is the number of files and trees that could not be read or written.
+    """
 
     new: int = 0
     known: int = 0

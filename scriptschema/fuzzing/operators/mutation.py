@@ -28,7 +28,7 @@ LARGEST = 60
 """The maximum number of messages to generate for one replacement."""
 
 _BLIND = 16
-"""When a program is mutated, 1 edit in this many ignores kinds and scope."""
+"""When a program is mutated, one in this many edits ignores kinds and scope."""
 
 
 class Mutation:
@@ -100,8 +100,8 @@ class Mutation:
     def generated(self, cls: type[Message], number: int) -> Any:
         """Return a random message of class `cls` to replace a message of similar size.
 
-        The result conforms to the schema but may break rules. It is None if every message of this
-        class would exceed `max_depth`.
+        The result conforms to the schema, but may break rules of Luau (see `luau.repair`). It is
+        None if every message of this class would exceed `max_depth`.
         """
         try:
             return trees.generate(
@@ -135,7 +135,8 @@ class Mutation:
     def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
         """Return an expression of kind `kind` that uses the variables in scope in `context`.
 
-        The result is None if the remaining levels do not suffice.
+        The expression can replace message `number`. The result is None if fewer than
+        `EXPRESSION_LEVELS` levels are left for it.
         """
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
@@ -153,7 +154,8 @@ class Mutation:
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
         """Return a statement that declares nothing and uses the variables in scope in `context`.
 
-        The result is None if the remaining levels do not suffice.
+        `levels` is the number of levels that are left for it. The result is None if there are not
+        enough.
         """
         if levels < STATEMENT_LEVELS + 2:
             return None
@@ -197,7 +199,9 @@ class Mutation:
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
         """Replace a message with `node`, and return whether the tree has changed.
 
-        If `safe`, the result does not need a repair.
+        The caller sets `safe` if the new tree needs no repair, apart from parentheses or another
+        spelling that `node` may need in its new place. Where it may need these, the tree is
+        repaired anyway.
         """
         index = self.index
         if number == 0 or node == index.nodes[number]:
@@ -238,8 +242,8 @@ class Mutation:
         """Create a new tree in which `edit` has changed message `number`.
 
         `edit` may change the message's fields, but not the messages inside it: the new tree shares
-        all messages with the original tree, except those on the path to message `number`. If
-        `safe`, the result does not need a repair.
+        all messages with the original tree, except those on the path to message `number`. The
+        caller sets `safe` if the new tree needs no repair. Returns True.
         """
         index = self.index
         self.result = node = shallow_copy(index.tree)

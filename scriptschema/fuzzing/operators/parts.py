@@ -24,7 +24,7 @@ from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""1 inserted number in this many is a boundary value."""
+"""One in this many of the inserted numbers is a boundary value."""
 
 
 def replace(mut: Mutation, number: int) -> bool:
@@ -89,7 +89,7 @@ def _transplant(mut: Mutation, number: int, donor: Index[Any]) -> bool:
 def _suits(
     mut: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
-    """Return whether the program should still run if a donor's part replaces `node`."""
+    """Return whether the program can be expected to still run if a donor's part replaces `node`."""
     part: Any = donor.nodes[other]
     if isinstance(node, m.Type):  # only a variable's type may be omitted
         return part.which != "omitted" and mut.fits(donor, other, context)

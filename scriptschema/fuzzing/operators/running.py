@@ -46,8 +46,8 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
     """Return the kind of expression that can replace an expression, or None if it must stay.
 
-    For an argument of a library member that accepts any number, an integer can be replaced with any
-    `number`.
+    The kind of an integer is `number` if it is an argument for which a library member accepts any
+    number.
     """
     if context.condition or context.repeats or is_delicate(mut, number):
         return None

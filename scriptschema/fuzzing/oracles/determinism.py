@@ -1,9 +1,9 @@
-"""Whether a program prints the same in every correct run, so that its runs can be compared.
+"""Whether a program prints the same output in every correct run, so that runs can be compared.
 
 The output may vary if the program
 
 - uses the result of a library member that varies, such as `os.clock()`. Only the type of the result
-  is certain: `print(type(os.clock()))` prints the same each time;
+  is certain: `print(type(os.clock()))` prints the same output each time;
 - has weak tables, whose contents depend on garbage collection;
 - needs the length of a table with holes: any border is a valid length (Lua 5.1 manual, section
   2.5.5). `ipairs` is not affected, because it ends at the first nil;
@@ -41,10 +41,11 @@ _VARYING: Final = frozenset(
     if "varies" in signature.marks and signature.name != "tostring"
 )
 _BY_TARGET: Final = frozenset(["_VERSION", "coroutine.isyieldable", "vector.magnitude"])
-"""Varying members whose results are the same in all runs on one target."""
+"""Library members and globals whose results differ between targets, but not between the runs on one
+target."""
 _BY_LEVEL: Final = frozenset(["debug.info"])
-"""Varying members that may return nothing or fail, because inlining removes functions from the
-call stack."""
+"""Library members that may return nothing or fail, depending on the optimization level, because
+inlining removes functions from the call stack."""
 _LENGTH: Final = frozenset(
     ["rawlen", "unpack", *(f"table.{name}" for name in ("concat", "foreachi", "getn", "insert"))]
     + [f"table.{name}" for name in ("remove", "sort", "unpack")]
@@ -57,9 +58,9 @@ _ITEMS: Final = (ExprIndexExpr, ExprIndexName)
 
 
 def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
-    """Return whether a program prints the same in every correct implementation of Luau.
+    """Return whether a program prints the same output in every correct implementation of Luau.
 
-    If `one_target` is true, the question is whether it prints the same in all runs on one target.
+    If `one_target` is true, only runs on the same target are considered.
     """
     texts = [text for text in (sources.module, sources.program) if text is not None]
     if any("__mode" in text for text in texts):
@@ -85,10 +86,12 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
 
 
 def _harmless(node: Message) -> Iterator[Message]:
-    """Yield the varying members that `node` calls or passes to `pcall`, and whose results it hides.
+    """Yield the called functions whose results, even if they vary, do not affect the output.
 
-    A statement drops the results of its call, and `type` hides all but their type. `os.time` and
-    `os.date` do not vary if they are given a constant time.
+    If `node` is a call statement, it drops the results of its call. If it is a call of `type` or
+    `typeof`, it hides all but the type of its argument's result. Functions in `_BY_LEVEL` are not
+    yielded in these cases, because they may fail. If `node` is a call of `os.time` or `os.date`
+    that specifies the time, the result does not vary. The functions may be called through `pcall`.
     """
     if isinstance(node, StatCall):
         yield from (member for member, _ in _calls(node.expr) if _name(member) not in _BY_LEVEL)
@@ -105,7 +108,10 @@ def _is_given_time(name: str, args: list[Expr]) -> bool:
 
 
 def _called(expr: Expr) -> Iterator[Message]:
-    """Yield the functions that an expression calls, in parentheses and through `pcall`, too."""
+    """Yield the function that an expression calls, and the function that it calls through `pcall`.
+
+    Parentheses around the expression are ignored.
+    """
     value: Any = expr.alternative
     while value is not None and expr.group is not None:
         expr = expr.group.expr
@@ -115,7 +121,10 @@ def _called(expr: Expr) -> Iterator[Message]:
 
 
 def _calls(call: ExprCall) -> Iterator[tuple[Message, list[Expr]]]:
-    """Yield the function that is called, and the function that `pcall` calls, with arguments."""
+    """Yield the called function and, if it is `pcall`, the function that `pcall` calls.
+
+    Each function is paired with the arguments that it receives.
+    """
     function: Any = call.func.alternative
     yield function, call.args
     if _name(function) == "pcall" and call.args:
@@ -124,7 +133,10 @@ def _calls(call: ExprCall) -> Iterator[tuple[Message, list[Expr]]]:
 
 
 def _has_hole(table: ExprTable) -> bool:
-    """Return whether a constructor has a nil before another item without a name."""
+    """Return whether a nil in a table constructor may leave a hole.
+
+    A nil with a name (`a = nil`) does not leave a hole, and neither do positional nils at the end.
+    """
     items = [item for item in table.items if item.which != "key_name"]
     while items and items[-1].which is None and items[-1].value.nil is not None:
         items.pop()  # the length does not depend on it

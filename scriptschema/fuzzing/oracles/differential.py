@@ -8,8 +8,8 @@ one target.
 A difference only in messages has its own kind, as does a difference only in positions. Each of
 these two kinds counts as a single bug per campaign.
 
-Programs are not compared if their output is not determined (see `determinism`), or if they exceed
-the limit of time, memory, output or stack depth (which depends on the optimization level).
+Programs are not compared if their output is not deterministic (see `determinism`), or if they
+exceed the limit of time, memory, output or stack depth (which depends on the optimization level).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def blamed_by(signature: Signature) -> frozenset[str] | None:
     These are the runs that differ from the first run, or that hang. If the runs `-O1 --codegen` and
     `-O2 --codegen` differ from the rest, the shared option is `--codegen`. Options that all runs
     share are left out. The result is None if the signature does not blame any run, as for a
-    difference between a program and its rewriting.
+    difference between a program and its rewritten version.
     """
     others, slash, blamed = signature.detail.rpartition(" / ")
     if signature.kind == KIND and not slash:
@@ -121,9 +121,9 @@ def blamed_by(signature: Signature) -> frozenset[str] | None:
 def rewritten_difference(
     name: str, runs: Sequence[Run], rewritten: Sequence[Run], ulps: int = 0
 ) -> Verdict | None:
-    """Return the verdict on a program and its rewriting, which must behave the same.
+    """Return the verdict on a program and its rewritten version, which must behave the same.
 
-    Each run of the program is compared with the run of the rewriting on the same target and
+    Each run of the program is compared with the run of the rewritten version on the same target and
     variant. `name` is the name of the rewriting. The result is None if no pair differs.
     """
     for original, other in zip(runs, rewritten, strict=True):
@@ -144,7 +144,10 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 
 
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
-    """Return the first line that two runs print differently, or None if they print the same."""
+    """Return the first line in which the outputs of two runs differ, or None if they are equal.
+
+    `level` is one of `COMPARED`. Differences of at most `ulps` units in the last place are ignored.
+    """
     lines = [run.outcome.output.splitlines() for run in (left, right)]
     for number, (left_line, right_line) in enumerate(zip_longest(*lines), 1):
         if left_line is None or right_line is None:

@@ -100,8 +100,9 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the most severe verdict on the runs of an invalid source, or None.
 
-        A signature that does not identify a bug alone is marked, so that it differs from the
-        signatures of valid programs. A source that turns out to be valid Luau is allowed to run.
+        If the signature alone does not identify a bug, `for an invalid source` is appended to its
+        detail, so that it differs from the signatures of valid programs. A source that turns out to
+        be valid Luau is allowed to run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
@@ -122,10 +123,12 @@ class Judge:
         runs: Sequence[Run],
         rewritten: Sequence[Run],
     ) -> Verdict | None:
-        """Return the verdict on a program and its rewriting `name` (see `rewriting`).
+        """Return the verdict on a program and its rewritten version (see `rewriting`).
 
-        `sources` are the program's sources in the plain style. The result is None if both behave
-        the same, if the output is not determined, or if the metamorphic oracle is off.
+        `name` is the name of the rewriting. `sources` are the program's sources without a style.
+        `runs` are the runs of the program, and `rewritten` are the runs of the rewritten version.
+        The result is None if both behave the same, if the output is not deterministic, or if the
+        metamorphic oracle is off.
         """
         if "metamorphic" not in self.oracles:
             return None
@@ -163,9 +166,10 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some runs, but not all, hang or run out of memory.
+        """Return a verdict if some runs, but not all of them, hang or run out of memory.
 
-        If there is only one run, it is enough that this run does.
+        If the program has only one run, this run does not have to differ from others. Hangs are
+        ignored if the program is just slow.
         """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
@@ -207,7 +211,10 @@ class Judge:
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:
-    """Return whether a program is slow rather than hanging: a run that ended also took long."""
+    """Return whether a program is slow rather than hanging.
+
+    This is the case if a run that did not hang took more than 1/`_SLOW` of the time limit.
+    """
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
     return any(each.seconds - each.starting > limit / _SLOW for each in ended)

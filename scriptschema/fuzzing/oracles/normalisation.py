@@ -14,8 +14,8 @@ Messages for signatures and counts are reduced further: numbers and quoted strin
 because they depend on the program, and the folders of files because they depend on the machine. In
 assertions, a string that C programmers add to a condition as a comment is kept.
 
-In the kind of a message, names of types are also replaced with `type`, and operators and text in
-parentheses are removed.
+The kind of an error message (`message_kind`) is reduced even further: names of types are replaced
+with `type`, and operators and text in parentheses are removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The severity of a bug, by which reports are sorted and which `--fail-on-find` compares."""
+"""The severity of a bug. Reports are sorted by it, and `--fail-on-find` sets a threshold for it."""
 
 from __future__ import annotations
 

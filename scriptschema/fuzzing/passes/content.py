@@ -14,10 +14,11 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
-    """Yield two edits that simplify all values of a tree, first with custom names, then without.
+    """Yield two edits, each of which simplifies all values of a tree.
 
     Numbers become 0, strings become empty, flags become false, and operators become the first
-    operator in their enum.
+    operator in their enum. The first edit also replaces each `Name` with the first custom name, the
+    second does not. Both keep the names of variables and types.
     """
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:

@@ -34,7 +34,10 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return the numbers of each list's items. The keys are a list's (message number, slot)."""
+    """Return the numbers of the items of each list.
+
+    The key for a list is the number of the message that contains it, and the list's slot.
+    """
     numbers: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):
         slot, position = index.step(number)

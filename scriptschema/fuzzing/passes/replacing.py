@@ -25,7 +25,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a call with a call of its first argument.
+    """Yield edits that replace a call with a call to its first argument.
 
     `pcall(f, x)` becomes `f(x)`.
     """
@@ -104,9 +104,9 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _first_value(loop: Any) -> m.Expr | None:
-    """Return a loop variable's value in the first iteration, or None if the loop does not show it.
+    """Return a loop variable's value in the first iteration, or None if it is not obvious.
 
-    A `for ... in` loop shows it only if it iterates over a table constructor.
+    In a `for ... in` loop, it is obvious only if the loop iterates over a table constructor.
     """
     if isinstance(loop, m.StatFor):
         return loop.from_

@@ -21,7 +21,8 @@ from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.targets.outcome import OK
 
 POINTS: Final = 400
-"""The maximum number of points in a line. More would not be visible at the width of a chart."""
+"""The approximate maximum number of points in a line. More would not be visible at the width of a
+chart."""
 
 BINS: Final = 40
 """The maximum number of bins in a histogram."""
@@ -35,7 +36,8 @@ _UNITS: Final = (
     (120.0, 60.0, "minutes"),
     (-1.0, 1.0, "seconds"),
 )
-"""Units of time: the shortest duration in seconds that uses the unit, its seconds, its name."""
+"""Units of time. Each tuple contains the duration in seconds above which the unit is used, the
+length of the unit in seconds, and the name of the unit."""
 
 _LEFT, _BOTTOM = 60, 34  # space for ticks and labels beside and below a plot
 _STYLE: Final = (
@@ -191,10 +193,11 @@ def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> s
 
 
 def over_time(intervals: Sequence[Interval]) -> str:
-    """Return charts of a campaign over time: speed, share of normal ends, corpus and finds.
+    """Return charts of a campaign over time.
 
-    If a target reports code coverage, there is also a chart of the coverage. The result is empty
-    for fewer than two intervals.
+    They show the speed, the share of programs that ended normally, and the numbers of trees in the
+    corpus and of finds. If a target reports code coverage, there is also a chart of the coverage.
+    The result is empty for fewer than two intervals.
     """
     if len(intervals) < 2:
         return ""
@@ -250,7 +253,10 @@ def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, step
 
 
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
-    """Return the running totals after at most about `POINTS` intervals, including the last."""
+    """Return the running totals after the first, the last and every nth interval.
+
+    The number n is chosen so that there are at most `POINTS` + 1 totals.
+    """
     step = -(-len(intervals) // POINTS)
     runs = programs = ended = covered = 0
     points: list[Interval] = []

@@ -25,7 +25,7 @@ from scriptschema.luau.names import DEFAULT
 
 @attrs.frozen
 class Row:
-    """A bar of a chart: its label, its count, and its length in percent of the longest bar."""
+    """A bar of a chart: its label, its count, and its length as a percentage of the longest bar."""
 
     name: str
     count: int

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SOURCE: Final = 20_000
-"""The maximum number of characters to show of a program."""
+"""The maximum number of characters shown of a program."""
 
 OUTPUT: Final = 4_000
-"""The maximum number of characters to show of a run's output."""
+"""The maximum number of characters shown of a run's output."""
 
 LINE: Final = 400
-"""The maximum number of characters to show of each part of a differing line."""
+"""The maximum number of characters shown of each of the three parts of a differing line."""
 
 _HARMFUL: Final = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"

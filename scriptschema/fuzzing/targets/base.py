@@ -1,7 +1,7 @@
 """The interface of all targets, which run programs and return outcomes, even if a process crashes.
 
 A program is a tree, which is written with or without a style. A source that is not Luau has no
-tree, so it is passed as the spelling of an empty tree.
+tree, so it is passed as an empty tree with the source as its `Spelling`.
 """
 
 from __future__ import annotations
@@ -46,4 +46,4 @@ class Target(Protocol):
         """Return the outcomes of the submitted program, one for each variant."""
 
     def close(self) -> None:
-        """End all processes."""
+        """Terminate all processes."""

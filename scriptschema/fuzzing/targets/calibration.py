@@ -62,7 +62,7 @@ SEVERAL: Final = _ONE * 3
 
 @attrs.frozen
 class Normal:
-    """How wrong programs normally end: the exit statuses and the classes of uncaught exceptions.
+    """The exit statuses and the classes of uncaught exceptions that are normal for wrong programs.
 
     If `statuses` is empty, any status is normal.
     """
@@ -83,11 +83,11 @@ class Failed:
 
 
 def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
-    """Return how wrong programs normally end, as learned from runs of the wrong programs.
+    """Return the normal ends of wrong programs, as learned from runs of `WRONG` and `SEVERAL`.
 
-    `wrong` has the ends of the programs in `WRONG`, and `several` is the end of `SEVERAL`. If the
-    status of `several` is not among the statuses in `wrong`, the status may be the number of
-    errors, so any status is normal.
+    `wrong` describes the end of each program in `WRONG`, and `several` describes the end of
+    `SEVERAL`. If the status of `several` is not among the statuses in `wrong`, the status may be
+    the number of errors, so any status is normal.
     """
     ends = [*wrong]
     exceptions = frozenset(end.exception for end in ends if end.exception is not None)

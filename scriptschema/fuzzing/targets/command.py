@@ -80,7 +80,7 @@ class CommandTarget:
         return outcomes
 
     def close(self) -> None:
-        """End the running process."""
+        """Terminate the running process, and remove the folder with its files."""
         self._abandon()
         self._folder.remove()
 
@@ -149,7 +149,7 @@ class CommandTarget:
 
     @cached_property
     def _normal(self) -> Normal:
-        """How wrong programs normally end. The first access runs wrong programs to find out."""
+        """The normal ends of wrong programs. The first access runs such programs to learn them."""
         target = CommandTarget(self.description)
         try:
             ends = map(target._failure, WRONG)

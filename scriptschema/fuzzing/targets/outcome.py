@@ -33,7 +33,7 @@ SILENT: Final = "nothing on standard error"
 """The message of an `INTERNAL` error if the process did not write one."""
 
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
-"""Outcomes that are bugs for any program."""
+"""Outcomes that indicate a bug in the target, regardless of the program."""
 
 LIMITS: Final = frozenset([HANG, MEMORY])
 

@@ -47,7 +47,7 @@ NEWER: Final = (
 """Programs with newer syntax, each with the Luau version that introduced the syntax."""
 
 SPELLINGS: Final = "spellings"
-"""The name by which `Probed.missing` lists the syntax that programs in a style need."""
+"""The name in `Probed.missing` for the spellings that only programs written in a style use."""
 
 _PROBES: Final = {
     **SYNTAX,
@@ -159,7 +159,7 @@ _SPANS: Final = {
     **{str(signature): signature.span for signature in SIGNATURES if signature.span},
     **{name: span for (owner, name), span in NEWER_MEMBERS.items() if not owner},
 }
-"""The Luau versions that have each member or library that is newer than the schema."""
+"""For each global or library member newer than the schema: the Luau versions that have it."""
 
 
 def names() -> Iterator[str]:
@@ -195,7 +195,10 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
 
 
 def _worst(target: Target, description: Description, source: str) -> Outcome:
-    """Run a program, and return the first outcome that is not normal, or else the first of all."""
+    """Run a program, and return its first outcome that is not normal.
+
+    If all outcomes are normal, the first outcome is returned.
+    """
     target.submit(Sources(None, source), max(description.seconds, 10))
     outcomes = target.collect()
     return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])

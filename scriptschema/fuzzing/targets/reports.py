@@ -110,8 +110,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a process from its output and exit status.
 
-    The status is negative for a signal. `seconds` is the time that the process took. `normal` says
-    how wrong programs normally end, if this is known.
+    The status is negative for a signal. `seconds` is the time that the process took. `normal`
+    describes the normal ends of wrong programs, if they are known.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
