@@ -2,7 +2,7 @@
 
 A command's module is imported on demand, and the module's own dependencies only when the command
 runs. The exit status is 0 on success; 1 if a file could not be processed or a check found
-something; 2 for wrong usage, or for a file on the command line that does not exist; 130 after
+something; 2 for a usage error, or for a file on the command line that does not exist; 130 after
 Ctrl-C or a termination signal.
 """
 

@@ -37,7 +37,7 @@ def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Itera
     """Open the campaign at `path`, and yield it once its commands are trusted.
 
     The user is not asked if `trust` is true. Commands in `config` are trusted as well, because they
-    come from the user. Raises the errors of `Campaign` and `require_trust`.
+    come from the user. Raises the same errors as `Campaign` and `require_trust`.
     """
     from scriptschema.fuzzing.campaign.folder import Campaign
 

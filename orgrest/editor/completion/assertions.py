@@ -23,7 +23,7 @@ _LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(cursor: Cursor) -> bool:
-    """Return whether the line is an assertion. Only restclient's language allows it in a comment."""
+    """Return whether the line is an assertion, which restclient's language allows in comments."""
     match = _LINE.fullmatch(cursor.before)
     return match is not None and not (match["comment"] and cursor.is_common)
 

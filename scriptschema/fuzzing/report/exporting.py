@@ -2,7 +2,8 @@
 
     export([(folder, find)], "markdown")
 
-Markdown and Luau are for a single find, JUnit XML and SARIF 2.1.0 (OASIS, 2020) for any number.
+Markdown and Luau are usually exported for a single find, JUnit XML and SARIF 2.1.0 (OASIS, 2020)
+for all finds of a campaign.
 """
 
 from __future__ import annotations
