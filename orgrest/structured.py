@@ -2,8 +2,8 @@
 
 `matches` checks the shape of a value.
 
-YAML is read with the values of JSON only (the core schema of YAML 1.2, section 10.3). A date or
-`no` stays a string, as authors of these files expect.
+In YAML, only the types of JSON are recognized (the core schema of YAML 1.2, section 10.3). A date
+or `no` stays a string, as authors of these files expect.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The real programs that tests use as references, and how to install each of them.
 
-A test that needs a missing program is skipped, with a reason that says what to install. The end of
-a run has a line for each such reason (`conftest.py`).
+A test that needs a missing program is skipped, with a reason that says what to install. At the end
+of a run, `conftest.py` prints a line for each such reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ INSTALL = {
     "prove": "apt install perl",
     "zsh": "apt install zsh",
 }
-"""For each program, what to do on Debian or Ubuntu; elsewhere the packages have like names."""
+"""The command that installs each program on Debian or Ubuntu.
+
+On other systems, the packages have similar names.
+"""
 
 
 def missing(program: str) -> str:

@@ -1,12 +1,13 @@
 """Settings for all tests: which examples Hypothesis draws, and the summary of skipped tests.
 
-Hypothesis draws the same examples in every run, so that a run that passed passes again. In CI it
-draws different ones each time, with `--long` also twice as many. `--long` also runs the long modes:
-differential tests over 100,000 inputs and more, and tests with the mark `long`. `--few-examples` is
-for runs that measure coverage or compare versions of Python, while another run tries all examples.
+Hypothesis draws the same examples in every run, so that results can be reproduced. In CI and with
+`--long`, it draws different examples each time, and with `--long` twice as many. `--long` also runs
+the long modes: differential tests over 100,000 inputs and more, and tests with the mark `long`.
+`--few-examples` is for runs that measure coverage or compare versions of Python, while another run
+tries all examples.
 
-Tests with the mark `slow` take half of the time of all tests. They run with `--slow` and in CI;
-elsewhere they are skipped, which the summary says.
+Tests with the mark `slow` take half of the time of all tests. They run with `--slow`, with `--long`
+and in CI (SCRIPTSCHEMA_REQUIRE_REAL). Otherwise they are skipped, and the summary says so.
 
 `.ci/run` first runs the tests on a bare machine, where the environment variable
 SCRIPTSCHEMA_SKIPPED names a file to which the names of skipped tests are appended, one per line.

@@ -61,7 +61,7 @@ def _state() -> dict[str, Any]:
 
 
 class Guards:
-    """The plugin, for a run that begins now. `installed` is the folder of installed packages."""
+    """The plugin, created when a run begins. `installed` is the folder of installed packages."""
 
     def __init__(self, installed: str) -> None:
         self._installed = Path(installed)

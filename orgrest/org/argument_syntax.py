@@ -77,7 +77,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Return the offset after each closing bracket, by the offset of its opening bracket.
+    """Return a dict from the offsets of opening brackets to those after their closing brackets.
 
     Brackets without a counterpart are left out.
     """

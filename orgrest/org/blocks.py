@@ -85,7 +85,7 @@ class Block:
     indexes from `first` up to but excluding `last`. `arguments` are the header arguments written in
     the element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order.
     `result` is the index of the results keyword directly above the block, or None. A block below
-    such a keyword is itself a result, or where a result would be.
+    such a keyword may itself be a result.
     """
 
     kind: str

@@ -60,7 +60,7 @@ class OrgDocument(Elements):
     """
 
     def __init__(self, text: str, before: OrgDocument | None = None) -> None:
-        r"""Parse `text`, whose line ends are ``\n``.
+        r"""Parse `text`, whose line endings must be ``\n``.
 
         Unchanged sections are reused from `before`, the previous version of the document.
         """

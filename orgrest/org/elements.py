@@ -30,7 +30,7 @@ _FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 class Landmarks:
     """The indexes of the lines that end elements: `headings`, and `closings` by kind of element.
 
-    `todo` contains the keywords of states (`#+TODO:`) that the text defines in addition to Org's.
+    `todo` contains the TODO keywords that the text defines (`#+TODO:`) in addition to Org's own.
     """
 
     headings: list[int] = classes.field(factory=list)
@@ -42,12 +42,12 @@ class Elements:
     """The lines of an Org text, with methods that find where its elements end."""
 
     def __init__(self, text: str) -> None:
-        r"""Wrap `text`, whose line ends must be ``\n``."""
+        r"""Wrap `text`, whose line endings must be ``\n``."""
         self.text = text
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of the text, without their line ends."""
+        """The lines of the text, without their line endings."""
         return self.text.split("\n")
 
     @cached_property

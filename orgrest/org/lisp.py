@@ -1,8 +1,8 @@
-"""Reads the subset of Emacs Lisp found in header arguments: data, and concatenated strings.
+"""Reads the subset of Emacs Lisp found in header arguments, without running it.
 
-Numbers, strings and quoted lists are read and written. The only code with a value is a
-concatenation of constant strings (``concat``, ``identity``). Code is never run. `forms` parses code
-for callers that interpret a few known functions.
+Numbers, strings and quoted lists are read and written. The only code whose value is computed is
+code that joins strings (``concat``, ``identity``). `forms` parses code for callers that interpret a
+few known functions.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ def place(
 
     `text` is empty or consists of whole lines that are not indented. `mode` is ``replace``,
     ``append`` or ``prepend``. `digest` is the hash of a cached block. If it is new or has changed,
-    the keyword and the result are replaced in every mode, as in Org. `prose` means that such a
-    result has no delimiters in Org, so the lines directly below the keyword are the old result. A
-    request block below the keyword belongs to the user and is kept.
+    the keyword and the result are replaced in every mode, as in Org. `prose` means that no
+    delimiter marks the end of the result in Org. In this case, the lines directly below the keyword
+    count as the old result. A request block below the keyword belongs to the user and is kept.
     """
     result = result_of(document, block)
     if result is None:

@@ -1,10 +1,10 @@
 """The parser for one section of an Org text: its blocks, calls, keywords and names.
 
 It makes a single pass over the lines, and keeps track of the region around the current line. Blocks
-are recognized as by Org's parser: an example block hides its contents, a heading ends everything,
-and an unclosed element is text. Because a heading ends everything, a section can be parsed
-independently of the rest of the text. Therefore a `Section` can be reused as long as its text is
-unchanged, even if it moves.
+are recognized by the rules of Org's parser: an example block hides its contents, a heading ends
+everything, and an unclosed element is text. Because a heading ends everything, a section can be
+parsed independently of the rest of the text. Therefore a `Section` can be reused as long as its
+text is unchanged, even if it moves.
 """
 
 from __future__ import annotations
@@ -323,9 +323,9 @@ def _keywords(
 
 
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
-    """Return the properties in the drawer that starts at a line, or {} without a drawer.
+    """Return the properties in the drawer at the line `at`, or {} if there is no valid drawer.
 
-    At the `top` of a document, comments may precede the drawer.
+    A planning line may precede the drawer or, at the `top` of a document, blank lines and comments.
     """
     count = len(lines)
     if top:

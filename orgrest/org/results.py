@@ -121,7 +121,7 @@ def _result_at(document: OrgDocument, keyword: int, limit: int) -> Result:
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
     """Return the hash and the name in a results keyword, or None for other lines.
 
-    The hash is None without brackets, and False if the brackets contain no hash.
+    The hash is None if there are no brackets, and False if the brackets contain no hash.
     """
     match = syntax.KEYWORD.match(line)
     if match is None or match[1].lower() != "results":

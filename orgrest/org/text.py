@@ -55,9 +55,9 @@ def blanks(line: str, width: int) -> str:
 
 
 def indent(text: str, width: int) -> str:
-    """Return `text` with its lines indented by `width` columns, and blank lines empty.
+    """Return `text` with each line indented by `width` more columns. Blank lines become empty.
 
-    A width of 0 changes nothing.
+    If `width` is 0, `text` is returned unchanged.
     """
     if width == 0:
         return text

@@ -10,9 +10,9 @@
 
 A heading belongs to verb if it or an ancestor has the tag `verb`, or if ``#+FILETAGS:`` sets the
 tag for the whole file. The request of a heading is the text from the first line that is not a
-comment, property, drawer or planning line, up to the next heading. Unlike in verb, it ends earlier
-if there is a request block or its own result. If the text of a heading starts with a block, the
-request in that block is the heading's only request.
+comment, property, drawer or planning line, up to the next heading. Unlike in verb, a request block
+or a results keyword also ends it. If the text of a heading starts with a block, the request in that
+block is the heading's only request.
 """
 
 from __future__ import annotations

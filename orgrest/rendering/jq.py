@@ -43,7 +43,10 @@ TIMEOUT = 10
 On systems that cannot limit CPU time, it is a limit on wall-clock time.
 """
 PATIENCE = 60
-"""Additional seconds of wall-clock time, for a busy machine."""
+"""The seconds of wall-clock time that a program may take beyond `TIMEOUT` on a busy machine.
+
+This applies only to systems that can limit CPU time.
+"""
 MAX_OUTPUT = 16 * 2**20
 
 _PLAIN = {
@@ -122,7 +125,11 @@ except RecursionError:
 
 @classes.frozen
 class _Options:
-    """The command-line options for jq: single letters, variables, and the words as given."""
+    """The command-line arguments for jq, in parsed form and as `words`.
+
+    `letters` contains a letter for each flag (as in `_PLAIN`), and `i` for `--indent`. `values`
+    contains the variables of `--arg` and `--argjson`.
+    """
 
     letters: frozenset[str]
     values: dict[str, object]

@@ -3,8 +3,8 @@
 `results` renders a response as text. This module wraps the text according to ``:results`` and
 ``:wrap``, like Org 9.5. First, ``list`` and ``table`` convert the text. Then ``:wrap`` overrides
 ``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width
-text. As in ob-restclient, ``raw`` is the default, which only a word of the same group in
-``:results`` replaces.
+text. As in ob-restclient, the default is ``raw``, unless ``:results`` contains another word of the
+same group.
 
 A response can never add structure to the document: in a result, Org finds only plain text, verbatim
 text, code, and lists and tables of these. In source and example blocks, lines that look like

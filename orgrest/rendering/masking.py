@@ -162,13 +162,13 @@ def _are_spelled(secrets: Iterable[str], text: str) -> bool:
 
 
 def _lined(secret: str) -> set[str]:
-    """Return variants of a secret: unchanged, stripped, with LF and with CRLF line ends."""
+    """Return variants of a secret: unchanged, stripped, with LF and with CRLF line endings."""
     unix = secret.replace("\r\n", "\n")
     return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
 
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
-    """Return a truncated `text`, masking the beginning of a secret if the text ends with one."""
+    """Return `text`, which has been truncated, with any cut-off secret at its end masked."""
     longest = 0
     for spelling in set().union(*(_spelled(secret).whole for secret in secrets)):
         tail = text[1 - len(spelling) :]
@@ -219,7 +219,7 @@ class _Owners:
     complete: AbstractSet[str] = frozenset()
 
     def add(self, kind: str, secret: str) -> None:
-        """Record that `secret` has this spelling, and that the spelling is of this kind."""
+        """Record that `secret` has this spelling. `kind` is the field for this kind of spelling."""
         secrets = getattr(self, kind) or set()
         secrets.add(secret)
         setattr(self, kind, secrets)

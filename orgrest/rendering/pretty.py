@@ -295,8 +295,8 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
     """Return an element that contains text, broken between adjacent tags into indented lines.
 
     The rules are those of `nxml-compute-indent` in Emacs 28. A line that ends with an end tag is
-    aligned with its start tag if that begins an earlier line. The indentation of any other line
-    depends on its own tokens and on those of the line above.
+    aligned with the matching start tag if an earlier line begins with that tag. The indentation of
+    any other line depends on its own tokens and on those of the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):

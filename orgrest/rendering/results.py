@@ -57,12 +57,13 @@ _COMMENTS = {
 class Rendered:
     """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body, or "" without a body or if the body is in `data`. `head`
-    contains the request line, redirects, status line, headers and duration without comment
-    characters. `language` is the language of the source block. `data` is a body to be written to a
-    file, and `extension` is the suffix of that file. If the body is cut, `body` is its beginning,
-    and `link` is a link to the file, set once the file has a name. `notes` are messages for the
-    user. `tests` contains a line for each assertion and test of the request.
+    `body` is the text of the body. It is "" if there is no text to show, for instance because the
+    body is binary. `head` contains the request line, redirects, status line, headers and duration
+    without comment characters. `language` is the language of the source block. `data` is a binary
+    or cut body to be written to a file, and `extension` is the suffix of that file. If the body is
+    cut, `body` is its beginning, and `link` is a link to the file, set once the file has a name.
+    `notes` are messages for the user. `tests` contains a line for each assertion and test of the
+    request.
     """
 
     body: str
@@ -245,7 +246,11 @@ def test_line(verdict: Verdict) -> str:
 
 @classes.frozen
 class _Text:
-    """A body as text: the pretty-printed text in `whole`, and in `text` the part to show."""
+    """The pretty-printed text of a body.
+
+    `whole` is the text that was read, and `text` is the part of it to show. If `is_cut` is true,
+    `text` is only the beginning of the body.
+    """
 
     text: str
     language: str

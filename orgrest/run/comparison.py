@@ -1,4 +1,4 @@
-"""Compares two responses, a response with the result in its document, or two results.
+"""Compares two responses, two results, or a response and the result in its document.
 
 Responses from the history are compared by structure if they are JSON, and line by line otherwise.
 If only a part of a body was kept, its digest is compared instead of its text.
@@ -101,7 +101,10 @@ def compare(
 
 @classes.frozen
 class ShownResponse:
-    """A response as a result shows it: the body, and the status, or None if it is not shown."""
+    """The parts of a response that a result shows: the body and, optionally, the status.
+
+    `status` is None if the result does not show the status.
+    """
 
     body: str
     status: int | None
@@ -110,7 +113,7 @@ class ShownResponse:
 def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
     """Return the differences between a response in a document and a new response.
 
-    Both are in the form that the result has. The status is compared if the old response shows it.
+    Both are in the same form, that of the result. The status is compared if `old` contains it.
     """
     status = list(_of_values("status", old.status, new.status)) if old.status is not None else []
     try:

@@ -84,7 +84,8 @@ class LoginStore:
     def write(self, key: str, login: dict[str, Any]) -> None:
         """Store a login under `key`.
 
-        Raises OrgrestError if that fails. Then the token is not stored.
+        Raises OrgrestError if that fails. The keychain may contain the new token even if the file
+        could not be written.
         """
         stored = {"login": FORMAT, **login}
         try:

@@ -276,7 +276,10 @@ class Task:
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Return a step's error with its own position, or else with the position `file` and `line`."""
+    """Return a step's error as an OrgrestError with a position.
+
+    An error without a position gets the position `file` and `line`.
+    """
     problem = explained(error)
     if problem.line is None:
         problem.file, problem.line = file, line

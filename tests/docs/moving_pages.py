@@ -1,12 +1,25 @@
 """The examples of the pages in docs/orgrest/moving, with the expected result of each.
 
 A page has three sections, with an example below each third-level heading: a block in the other
-tool's format and, if it differs, the same in orgrest's. Comments (`<!-- test ... -->`, in TOML)
-contain what only the test needs. For a page: the `suffix` of its documents; whether the first
-block is `foreign`, not a document that orgrest can read; for imports, the text in which the first
-block replaces ROW (`imported`; `around` for a single example) and the files `beside` it. For an
-example: what must appear in the output (`comes`), or the `error`; the `arguments`, `environ` and
-exit `status`; whether to `send` it to the demo's server; which component it `needs`.
+tool's format and, if it differs, the same in orgrest's format. Comments (`<!-- test ... -->`)
+contain TOML with what only the test needs.
+
+Settings of a page:
+
+- `suffix`: the suffix of its documents;
+- `foreign`: whether the first block of an example is in a format that orgrest can only import;
+- `imported`: on pages about imports, the text in which the first block replaces ROW;
+- `beside`: other files of the import, by name.
+
+Settings of an example:
+
+- `comes`: texts that must appear in the output;
+- `error`: text that must appear in the error message for the first block;
+- `arguments`, `environ`: the arguments and environment variables of the command;
+- `status`: the expected exit status, by default 0;
+- `send`: whether to send the requests to the demo server (otherwise, it is a dry run);
+- `around`: a text that is used instead of `imported`;
+- `needs`: the program that the test needs.
 """
 
 import re

@@ -37,7 +37,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def without_blocks(text: str) -> str:
-    """Return `text` with its blocks and comments blanked out, at its full length."""
+    """Return `text` with its blocks and comments replaced by spaces. Offsets stay the same."""
     text = _BLOCK.sub(lambda found: " " * len(found[0]), text)
     return re.sub(r"<!--.*?-->", lambda found: " " * len(found[0]), text, flags=re.DOTALL)
 

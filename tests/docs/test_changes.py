@@ -1,4 +1,7 @@
-"""The changes that docs/changes.md shows apply to this commit; with `--long` their tests pass."""
+"""Each change shown in docs/changes.md can be applied to this commit.
+
+With `--long`, the test of each change is also run.
+"""
 
 from __future__ import annotations
 

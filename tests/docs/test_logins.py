@@ -1,4 +1,7 @@
-"""The page on logins: its documents, unchanged, sign a person in at a real provider."""
+"""The documents on the page about logins sign a user in at a real provider.
+
+Only their hosts are replaced with the provider's.
+"""
 
 from __future__ import annotations
 

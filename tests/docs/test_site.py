@@ -1,4 +1,4 @@
-"""The documentation site builds without warnings, has no broken links, and lacks no page."""
+"""The documentation site builds without warnings, has no broken links, and is complete."""
 
 import json
 import os
@@ -213,7 +213,7 @@ def commands(command: click.Command) -> list[click.Command]:
 
 @cache
 def options(program_name: str) -> dict[str, set[str]]:
-    """Return the options of each command of a program, by the command's words."""
+    """Return the options of each command of a program, by its full name (`orgrest import`)."""
     top: click.Command = {"scriptschema": main, "orgrest": program}[program_name]
     found: dict[str, set[str]] = {}
 

@@ -14,7 +14,10 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Build the toy with a compiler's command, and return the path of the program."""
+    """Return a function that builds the toy with a compiler and returns the program's path.
+
+    The function skips the test if the compiler is missing.
+    """
 
     def build(name: str, *command: str) -> Path:
         program = tmp_path_factory.mktemp("toy") / name
@@ -36,7 +39,7 @@ def toy(build: Build) -> Path:
 
 @pytest.fixture
 def seeds(tmp_path: Path) -> Path:
-    """Programs that each contain one of the constructs that the bug needs."""
+    """A folder of seed programs, each with only one of the constructs that the toy's bug needs."""
     folder = tmp_path / "seeds"
     folder.mkdir()
     for name, source in {

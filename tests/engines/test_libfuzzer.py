@@ -1,4 +1,7 @@
-"""libFuzzer on sources, as docs/engines.md describes: dictionary, and corpora both ways."""
+"""libFuzzer on sources, as docs/engines.md describes.
+
+It gets a dictionary and generated seeds, and its corpus is imported.
+"""
 
 import subprocess
 from pathlib import Path

@@ -182,7 +182,10 @@ def test_a_hostile_document_or_server_does_no_harm(
 
 
 def mutated(data: bytes, chance: random.Random, others: list[bytes]) -> bytes:
-    """Change a few places of a text: parts of it or of others are removed, added or repeated."""
+    """Return `data` with one to four random edits.
+
+    Each edit removes a few bytes, repeats them, or replaces them with bytes from one of `others`.
+    """
     for _ in range(chance.randrange(1, 5)):
         at = chance.randrange(len(data) + 1)
         end = min(len(data), at + chance.randrange(12))

@@ -36,7 +36,10 @@ class Place:
 
 
 def damage(tree: Message, seed: int, times: int = 8) -> None:
-    """Damage a tree `times` times, in place. It stays valid by the schema, and often gets deep."""
+    """Make up to `times` random changes to a tree, in place.
+
+    The tree still conforms to the schema, and often becomes deeply nested.
+    """
     choose = random.Random(seed)
     for _ in range(times):
         places = list(places_of(tree))

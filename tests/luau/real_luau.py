@@ -41,7 +41,7 @@ class Answer:
 
 
 class RealLuau:
-    """The process, as a context manager that ends it."""
+    """The Luau process. As a context manager, it ends the process on exit."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -81,7 +81,7 @@ class RealLuau:
 
     @cached_property
     def version(self) -> Version:
-        """The newest version of Luau whose library members this one has."""
+        """The newest version of Luau whose library members and syntax are all supported."""
         answer = self.run(probing.program(), milliseconds=10_000)
         assert answer.error is None, answer.error
         names = enumerate(probing.names())

@@ -147,7 +147,7 @@ def test_a_target_says_what_it_lacks(tmp_path: Path) -> None:
 
 
 def test_programs_use_what_all_targets_have(tmp_path: Path) -> None:
-    """pluau 0.1.2 has no `vector.lerp`: a program with it would be a difference."""
+    """pluau 0.1.2 has no `vector.lerp`. Programs that use it would be reported as differences."""
     if what_is_missing():
         pytest.skip(str(what_is_missing()))
     folder = tmp_path / "campaign"
@@ -213,13 +213,16 @@ def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Pat
 
 
 def is_small(find: finds.Find) -> bool:
-    """Constants are integers: `print(math.floor(-1 / 2))` has 22 nodes."""
+    """Return whether a find was reduced to at most 20 nodes, or 22 for `math.floor`.
+
+    Constants are integers, so `print(math.floor(-1 / 2))` is the smallest program for that bug.
+    """
     most = 22 if "math.floor" in find.signature.construct else 20
     return find.reduced is not None and find.reduced.nodes <= most
 
 
 class _Enough(Exception):  # it ends a campaign, and is no error
-    """Raised when enough bugs were found and reduced. Luau's own, found as well, may be larger."""
+    """Raised when enough finds are small. Bugs of Luau itself are also found, but may be larger."""
 
 
 def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:

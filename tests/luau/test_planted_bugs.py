@@ -66,7 +66,7 @@ BUGS = {
         "local t = {1, 2, size = #{3}} print(t.size, #t)",
     ),
 }
-"""Each bug as a pattern of the sources that Luau fails on, and a source that has it."""
+"""For each bug, a pattern of the sources on which Luau fails, and a source that matches it."""
 
 
 SHOWN_LATER = {
@@ -96,7 +96,7 @@ SHOWN_LATER = {
         "local s = 0 for i = 1, 5 do s += g(i) end print(s)"
     ),
 }
-"""Programs that print a wrong result of the bugs of planted.mjs at some distance from them."""
+"""Programs in which a bug in planted.mjs leads to a wrong result that is printed elsewhere."""
 
 
 @pytest.mark.parametrize("name", SHOWN_LATER)

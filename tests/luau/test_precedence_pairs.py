@@ -1,4 +1,4 @@
-"""Every pair of operators: `render` prints a text that means the tree, without extra parentheses.
+"""For every pair of operators, `render` prints the parentheses that the tree needs, and no others.
 
 The reference is the real Luau: for each tree, it evaluates the printed text and the same tree with
 every operand in parentheses (from a printer in this test), with the same values.
@@ -41,7 +41,7 @@ def unary(op: ExprUnary.Op, expr: Expr) -> Expr:
 
 
 def pairs() -> Iterator[tuple[Expr, Expr]]:
-    """Return both ways to nest two binary operators."""
+    """Yield both ways to nest each pair of binary operators."""
     x, y, z = map(operand, range(3))
     for one in ExprBinary.Op:
         for two in ExprBinary.Op:
@@ -71,7 +71,7 @@ def trees() -> Iterator[Expr]:
 
 
 def larger_trees() -> Iterator[Expr]:
-    """Return two binary operators with an operand that is more than a variable."""
+    """Yield trees with two binary operators and at least one operand that is not a variable."""
     x, y, z = map(operand, range(3))
     minus_two = Expr(number=ExprConstantNumber(val=-2))
     choice = Expr(ifelse=ExprIfElse(cond=x, then=y, else_=z))

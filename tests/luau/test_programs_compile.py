@@ -53,7 +53,11 @@ def damaged(seed: int) -> ModuleSet:
 
 
 def sources(tree: ModuleSet) -> Iterator[str]:
-    """Return the sources of the repaired tree. Repairing must be idempotent and keep the tree."""
+    """Yield the sources of the repaired tree.
+
+    Asserts that `repair` does not change its argument, and that a repaired tree is valid and is not
+    changed by another repair.
+    """
     before = copy(tree)
     repaired = repair(tree)
     assert tree == before
@@ -159,7 +163,6 @@ def test_wild_indexes_are_names_everywhere(luau: RealLuau) -> None:
 
 
 def test_generate_programs_writes_files_that_all_compile(luau: RealLuau, tmp_path: Path) -> None:
-    """As in the first issue's example, with fewer files."""
     command = [sys.executable, "-m", "scriptschema", "generate", "--programs", "-n", "100"]
     subprocess.run([*command, "--seed", "1", "--format", "luau", "-o", str(tmp_path)], check=True)
     files = sorted(tmp_path.rglob("*.luau"))
@@ -171,7 +174,10 @@ PCALL = DEFAULT.globals.index("pcall")
 
 
 def guarded(statement: Stat) -> Stat:
-    """Return `pcall(function() statement end)`. A return is kept for its values."""
+    """Return `pcall(function() statement end)`.
+
+    A return statement is returned unchanged, so that the module still returns its values.
+    """
     if statement.which == "return_":
         return statement
     func = ExprFunction(vararg=False, body=StatBlock(body=[statement]))

@@ -1,4 +1,4 @@
-"""Generated programs run: results of the real Luau for programs and for each library member.
+"""Generated programs, and calls of each library member, run in the real Luau.
 
 `pytest --long` tries 2,000 programs of each kind.
 """
@@ -119,7 +119,7 @@ def test_combinations_end_and_no_error_of_theirs_ends_the_program(luau: RealLuau
 
 
 FAIL = {"error", "coroutine.yield"}
-"""Members that do not return where they are called here."""
+"""Library members that never return when this test calls them."""
 
 
 def test_right_arguments_make_every_library_member_return(luau: RealLuau) -> None:

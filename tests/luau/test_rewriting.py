@@ -1,4 +1,4 @@
-"""Rewritings do not change what a program prints in the real Luau, and they expose bugs."""
+"""Rewriting a program does not change what it prints in the real Luau, and exposes bugs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ def test_a_program_that_would_see_it_is_not_rewritten(source: str, applying: set
 
 
 def campaign_with(bugs: str, folder: Path, seconds: float) -> list[Find]:
-    """Return the finds on one target at one level, up to the first that is reduced."""
+    """Run a campaign until its first find is reduced, and return its finds.
+
+    The only target has the planted `bugs`, and runs at one optimization level.
+    """
     if what_is_missing():
         pytest.skip(str(what_is_missing()))
     command = f"{shutil.which('node')} {FOLDER / 'planted.mjs'} {FOLDER} {bugs}"

@@ -1,5 +1,6 @@
-"""Sources and their round trips give the same results in the real Luau. It also decides validity.
+"""Sources and their round trips give the same results in the real Luau.
 
+`parse` also rejects exactly the sources that are not in the grammar of the real Luau.
 SCRIPTSCHEMA_MUTANTS is the number of damaged sources to try (2,000 by default).
 """
 
@@ -90,7 +91,7 @@ def fragments() -> list[str]:
 
 
 def mutants(seed: int) -> Iterator[str]:
-    """Return sources with some tokens removed, duplicated, swapped or taken from elsewhere."""
+    """Yield sources with some tokens removed, duplicated, swapped or taken from elsewhere."""
     rng = random.Random(seed)
     pieces = [list(filter(None, tokenize(source).texts)) for source in fragments()]
     pieces = [tokens for tokens in pieces if len(tokens) > 1]

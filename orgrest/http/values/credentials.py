@@ -26,8 +26,9 @@ _SSL = "SSLConfiguration"
 class Credentials:
     """The credentials of a request, from its headers and from settings near its document.
 
-    All credentials become secrets of the document. The header for the credentials `to_compute` can
-    only be computed when the request is sent, and contains `secrets`.
+    All credentials become secrets of the document. `to_compute` contains the credentials whose
+    header can only be computed when the request is sent, or None. `secrets` are the secrets that
+    this header may contain.
     """
 
     def __init__(self, values: Values) -> None:

@@ -158,7 +158,7 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Return a time some months later. The day is at most the last day of the new month."""
+    """Return `time` plus a number of months. The day is at most the last day of the new month."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months

@@ -19,7 +19,7 @@ tools may reject them. A malformed line of a `.env` file is ignored, with a warn
 `.env` and `.user` files are secret if their names suggest it (`..._TOKEN`, `PASSWORD` ...).
 References to variables in values are resolved by the rules for documents.
 
-A broken file only affects variables that it might define. Files are never executed. Larger files
+A broken file only affects variables that it might define. Files are never executed. Files larger
 than `LARGEST` bytes are rejected. Subfolders are not searched. JavaScript configurations of httpyac
 are not read.
 """
@@ -200,7 +200,10 @@ _found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return a value that changes with a file or the listing of a folder, or None if missing."""
+    """Return a value that changes whenever the file, or the listing of the folder, changes.
+
+    Returns None if there is no file or folder at `path`, or if it is inaccessible.
+    """
     try:
         status = path.stat()
     except OSError:

@@ -179,7 +179,7 @@ class Variables(Protocol):
 
 
 class Expression:
-    """A recursive-descent evaluator for one expression, whose variables `values` looks up."""
+    """A recursive-descent evaluator for one expression. `values` looks up the variables."""
 
     def __init__(self, template: Template, values: Variables) -> None:
         self._template = template

@@ -51,7 +51,7 @@ def read_env_file(path: Path) -> dict[str, str]:
 
     A line may start with `export`, lines that start with `#` are comments, and values may be in
     quotes. In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the
-    file cannot be read, or if a line is malformed (then with the position of the line).
+    file cannot be read or a line is malformed. The error for a malformed line has its line number.
     """
     try:
         text = path.read_text("utf-8-sig")

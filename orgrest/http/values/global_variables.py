@@ -89,7 +89,7 @@ class GlobalVariables:
         return {text_of(self.values[name]) for name in self.secret}
 
     def variable(self, name: str) -> ScriptValue | None:
-        """Return a variable as a value that a script set, or None if it is undefined."""
+        """Return the value of a variable, or None if it is undefined."""
         if name not in self.values:
             return None
         return ScriptValue(text_of(self.values[name]), self.values[name])

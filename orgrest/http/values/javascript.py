@@ -47,7 +47,10 @@ class Variables(Protocol):
         """Return the source that provides a variable's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether the definition at `view` is that of `name`."""
+        """Return whether `name` is used in its own definition.
+
+        `view` is the offset of the definition in which it is used, or None if it is used elsewhere.
+        """
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
@@ -69,7 +72,10 @@ class Expressions:
     """
 
     def __init__(self, values: Variables, results: dict[str, Any]) -> None:
-        """Use a request's `values`. `results` maps the texts of earlier results to their values."""
+        """Evaluate expressions with the variables of the request in `values`.
+
+        `results` maps each earlier result, as a string, to its JSON value. New results are added.
+        """
         self._values = values
         self._made = results
 

@@ -190,7 +190,10 @@ def _whole(out: str, _: Entry) -> str:
 
 
 def _keyring(entry: Entry) -> list[str]:
-    """Return the command of keyring, preferring the one installed in this Python."""
+    """Return the command that reads a secret with keyring.
+
+    It runs the package if it is installed for this Python, and the program `keyring` otherwise.
+    """
     import sys
     from importlib.util import find_spec
 

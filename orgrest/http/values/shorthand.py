@@ -1,7 +1,7 @@
 """Expands the shorthand of request files.
 
-Shorthand is a URL without a scheme or host, a form over several lines, a GraphQL query, and the
-like. It is expanded as by VS Code REST Client, JetBrains' HTTP Client and httpyac. These are pure
+Shorthand is a URL without a scheme or host, a form on several lines, a GraphQL query, and the like.
+The rules are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. These are pure
 functions on text: nothing is read or sent here.
 """
 
@@ -117,7 +117,7 @@ def is_graphql(text: str) -> bool:
 
 
 def graphql(text: str, operation: str = "") -> str:
-    """Return the JSON to send for a GraphQL document, which its variables may follow.
+    """Return the JSON to send for a GraphQL document, optionally followed by its variables.
 
     An empty line separates the variables from the document. `operation` is the name of the
     operation to request, by default the first operation in the document.

@@ -66,7 +66,10 @@ class Literal:
 
 @classes.frozen
 class Scripted:
-    """A value that a script of this run set. `text` is None if the value has no text."""
+    """A value that a script has set, in this run or an earlier one.
+
+    `text` is the string to send, or None if the value cannot be sent, such as a function.
+    """
 
     text: str | None
     made: ScriptValue
@@ -317,7 +320,10 @@ def _environment(use: Use) -> Found | None:
 
 
 def _javascript(use: Use) -> Found | None:
-    """Return a JavaScript expression as in httpyac."""
+    """Return the name as a JavaScript expression, as in httpyac, or None if it is not one.
+
+    A name such as `a.b` is an expression only if `a` is a variable, response or built-in object.
+    """
     if not is_computed(use.name):
         root = root_of(use.name)
         is_known = root is not None and (
@@ -400,8 +406,8 @@ def _reference(
 def part(reference: ResponseReference, key: Hashable, context: Context) -> str | None:
     """Return the value of a reference to a part of an exchange, or None in a dry run.
 
-    Raises RequestNeededError if the request was not sent yet, and OrgrestError if the path matches
-    nothing or the request failed.
+    Raises RequestNeededError if the request has not been sent yet, and OrgrestError if the path
+    matches nothing or the request failed.
     """
     exchange = _answer(key, context)
     if exchange is None:
@@ -453,7 +459,7 @@ def answered(name: str, using: ParsedRequest, context: Context) -> Response | No
 def response(name: str, using: ParsedRequest, context: Context) -> Response | None:
     """Return the response that a name refers to, or None in a dry run.
 
-    Raises RequestNeededError if its request was not sent yet, and OrgrestError if there is no
+    Raises RequestNeededError if its request has not been sent yet, and OrgrestError if there is no
     response.
     """
     key = _named_by(name, using, context)

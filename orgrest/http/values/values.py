@@ -167,7 +167,10 @@ class Values:
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether the definition at `view` is that of `name`."""
+        """Return whether `name` is used in its own definition.
+
+        `view` is the offset of the definition in which it is used, or None if it is used elsewhere.
+        """
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view
 

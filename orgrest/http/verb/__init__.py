@@ -8,9 +8,9 @@
 
 `parsing.verb` parses the text of one heading or block. `merging` merges a request with the requests
 of its parent headings: paths are concatenated, queries and headers are merged, and the innermost
-method and body are used. If the origin of a heading (scheme, user, host, port) differs from that of
-the headings above, these are ignored. `tags` evaluates `{{...}}`, which can only call a few listed
-functions. No code is run.
+method and body are used. If a heading sets a new origin (scheme, user, host, port), the request
+inherits nothing from the headings above it. `tags` evaluates `{{...}}`, which can only call a few
+listed functions. No code is run.
 
 Unlike in verb, blanks at the end of a URL are not sent.
 """

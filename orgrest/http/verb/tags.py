@@ -157,7 +157,11 @@ class Tags:
         return self._stored(arguments[0], "headers", self._value(arguments[1]))
 
     def _stored(self, form: Form, part: str, path: str) -> str:
-        """Return a part of a stored response. Its request is sent first if it was not sent yet."""
+        """Return a part of a stored response, or a placeholder in a dry run.
+
+        Raises RequestNeededError if the request has not been sent yet, and ArgumentError if `form`
+        does not name a stored response.
+        """
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('expected a response, as in (verb-stored-response "KEY")')

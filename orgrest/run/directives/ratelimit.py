@@ -29,7 +29,11 @@ _LIMIT = compiled(
 
 @classes.frozen
 class Limit:
-    """The rate limit of a slot, with times in seconds. If `most` is 0, the number is unlimited."""
+    """The rate limit of a slot.
+
+    `idle` is the minimum time between two requests. At most `most` requests are sent within the
+    time `expire`. If `most` is 0, the number of requests is unlimited. Times are in seconds.
+    """
 
     slot: str
     idle: float

@@ -59,7 +59,10 @@ class DocumentEditor:
         return apply(self.document.text, self._edits) if self._edits else self.document.text
 
     def arguments(self, block: Block) -> Arguments:
-        """Return the header arguments of a block or call in `document`. Raises ArgumentError."""
+        """Return the header arguments of a block or call in `document`.
+
+        Raises ArgumentError if they are invalid.
+        """
         return header.arguments_of(self.document, self.inherited, block)
 
     def id_of(self, block: Block) -> StepId | None:

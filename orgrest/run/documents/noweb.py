@@ -39,7 +39,7 @@ class Noweb:
         self._refs: dict[str, list[Block]] | None = None
 
     def is_of(self, editor: DocumentEditor) -> bool:
-        """Return whether the editor still has the version of the document given at creation."""
+        """Return whether this object was created for the editor's current document."""
         return self._document is editor.document
 
     def expand(

@@ -1,6 +1,6 @@
 """The plan of an Org document: which of its blocks are evaluated.
 
-A run evaluates requests (including verb's, below headings) and calls of request blocks. It skips
+A run evaluates request blocks, requests below verb headings, and calls of request blocks. It skips
 blocks below a COMMENT heading. It also skips blocks inside a result, because text sent by a server
 is never treated as a request. The user can select blocks by name or line, even below a COMMENT
 heading.
@@ -170,7 +170,7 @@ def _requests(
 
 
 def _nameless(document: OrgDocument) -> list[Block]:
-    """Return the calls of blocks that do not exist."""
+    """Return the calls whose target block does not exist."""
     return [
         block
         for block in document.blocks
@@ -210,7 +210,7 @@ def languages_of(document: OrgDocument, settings: Settings) -> frozenset[str]:
 def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield (line, reason) for each language whose blocks are ignored in a document.
 
-    In documents for restclient, blocks in http and rest are ignored.
+    In documents for restclient, these are the languages `http` and `rest`.
     """
     for language in sorted(ALL_LANGUAGES - languages):
         lines = [b.line for b in document.blocks if b.call is None and b.language == language]
@@ -258,7 +258,8 @@ def _noted(block: Block, notices: list[str]) -> bool:
 def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
     """Return whether a run sends a block.
 
-    Verb's templates and headings without a request are not sent. Some of them get a notice.
+    Verb's templates and headings without a request are not sent. A notice is added for a heading
+    with neither a request nor a verb block.
     """
     if block.language != VERB or block.kind not in ("heading", "block"):
         return True

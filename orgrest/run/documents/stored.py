@@ -1,7 +1,7 @@
-"""Compares a response, as the result of a block, with the result in the document.
+"""Prepares the comparison of a recorded response with the result in a document.
 
-The response comes from the record of a run. It is rendered as the header arguments of the block
-require, so the two results differ only where the responses do.
+The response comes from the record of a run. It is rendered according to the header arguments of the
+block, so the two results differ only where the responses do.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def stored_and_new(
 
 
 def _check(arguments: Arguments, record: Record) -> None:
-    """Raise OrgrestError if a result in this form cannot be compared with the record."""
+    """Raise OrgrestError if a result with these arguments cannot be compared with the record."""
     response = record["exchanges"][-1]["response"] if record["exchanges"] else None
     if response is None:
         raise OrgrestError("cannot compare: the last request in the history got no response")

@@ -47,7 +47,7 @@ SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.render.render"),
 )
 PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview"),)
-"""The stages that a dry run has instead of `SENT`."""
+"""The stages that replace `SENT` in a dry run."""
 
 
 def do(job: Job) -> Needing[Outcome]:

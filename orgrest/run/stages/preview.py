@@ -1,4 +1,4 @@
-"""The stage that a dry run has instead of sending: it records the request to be sent."""
+"""The stage that replaces sending in a dry run: it records the request that would be sent."""
 
 from __future__ import annotations
 

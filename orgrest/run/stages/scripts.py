@@ -44,8 +44,8 @@ _PARTS = ("method", "url", "body")
 def before(job: Job) -> Needing[None]:
     """Run the scripts above a request, which may change it.
 
-    In a dry run, they run as far as possible. Raises ScriptError, or another OrgrestError if a
-    change cannot be sent.
+    Raises OrgrestError if a script fails, or if a change cannot be sent. In a dry run with
+    placeholders, the error becomes a note instead, and the remaining scripts are skipped.
     """
     job.defined = {}
     with _previewed(job):
@@ -76,8 +76,8 @@ def prepare(job: Job) -> Needing[None]:
 def completed(job: Job) -> Needing[None]:
     """Run the scripts for a request that is ready to be sent, which may change it.
 
-    In a dry run, they run as far as possible. Raises ScriptError, or another OrgrestError if a
-    change cannot be sent.
+    Raises OrgrestError if a script fails, or if a change cannot be sent. In a dry run with
+    placeholders, the error becomes a note instead, and the remaining scripts are skipped.
     """
     with _previewed(job):
         for script in _of(job.parsed, "request"):
@@ -96,7 +96,10 @@ def completed(job: Job) -> Needing[None]:
 
 
 def after(job: Job) -> Needing[None]:
-    """Run the scripts below a request, which can read its response. Raises ScriptError."""
+    """Run the scripts below a request, which can read its response.
+
+    Raises OrgrestError if a script fails.
+    """
     for script in _of(job.parsed, "response", "after", "end"):
         yield from _run(job, script, *job.sent)
 
@@ -298,7 +301,7 @@ def _sent(
 
 
 def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
-    """Yield the scripts of a request that run at these moments, in the order of execution."""
+    """Yield the scripts of a request with `when` in `moments`, in the order of execution."""
     for moment in moments:
         for script in (*parsed.shared_scripts, *parsed.scripts):
             if script.when == moment:

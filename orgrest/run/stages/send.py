@@ -43,8 +43,9 @@ def send(job: Job) -> Needing[None]:
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
     """Return the first response for which all assertions in `waited` hold.
 
-    If an assertion still fails at its time limit, the last response is returned. A request that
-    gets no response is repeated up to the shortest time limit of all assertions.
+    If an assertion still fails at its time limit, the last response is returned. If there is no
+    response, the request is repeated until the shortest of the assertions' time limits. Raises
+    TransportError if there is still no response then, or if the error is permanent.
     """
     from orgrest.run.stages.judge import verdicts
 
@@ -104,7 +105,11 @@ def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | Non
 
 
 def _once(job: Job, request: Request) -> Exchange:
-    """Send a request once, and add the exchange to the job's attempts. Raises OrgrestError."""
+    """Send a request once, and add the exchange to the job's attempts.
+
+    If there is no response, the exchange contains the error. Raises BrokenOffError if the run ended
+    before the request was sent, and OrgrestError if a directive or header argument is invalid.
+    """
     work, parsed = job.work, job.parsed
     hops: list[Hop] = []
     response, failure = None, None

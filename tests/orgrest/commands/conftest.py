@@ -1,4 +1,4 @@
-"""Calls the command line in this process."""
+"""Runs commands in this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Called:
-    """The result of a call of the command line."""
+    """The exit status and the output of a command."""
 
     def __init__(self, status: int, out: str, err: str) -> None:
         self.status, self.out, self.err = status, out, err

@@ -1,6 +1,7 @@
-"""Saves a document, and is killed at each system call of the save: killed_saves.py FILE.
+"""Kills a save at each of its function calls and returns: killed_saves.py FILE.
 
-Prints the number of kills, then a line for each that left anything but the old or the new text.
+Prints the number of kills, and a line for each kill after which the file contained neither the old
+nor the new text, or after which the next save left another file in the folder.
 """
 
 import os
@@ -15,7 +16,10 @@ OLD, NEW = b"old\n" * 5000, b"new text\n" * 9000
 
 
 def save_until(path: Path, moment: int) -> None:
-    """Save the document, and end the process at the given call or return, counted from 1."""
+    """Save the document, but kill this process at a function call or return.
+
+    `moment` is the number of this call or return, counted from 1. Calls of C functions count, too.
+    """
     file = File.read(path)
     events = count(1)
 

@@ -586,7 +586,7 @@ def test_json_nested_too_deep_is_compared_as_text() -> None:
 
 
 class Watching:
-    """A run with --watch; `until(n)` waits until the server got n requests."""
+    """A run with --watch. `waits` returns when the run waits for the next change."""
 
     def __init__(self, server: Server, *arguments: str) -> None:
         self._server = server

@@ -77,7 +77,7 @@ class Terminal:
         os.close(end)
 
     def until(self, text: str) -> None:
-        """Wait until a text appears."""
+        """Wait until `text` appears in the output."""
         end = time.monotonic() + PATIENCE
         while text not in self.shown:
             assert time.monotonic() < end, self.shown

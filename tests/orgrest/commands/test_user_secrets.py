@@ -57,7 +57,10 @@ def listed(home: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def program(home: Path) -> Callable[[str, str], Path]:
-    """Create a program with this name, a Python script. A file beside it counts its calls."""
+    """Return a function that creates a Python script on the PATH.
+
+    The function returns the path of a file, to which each call of the script adds an `x`.
+    """
 
     def make(name: str, code: str) -> Path:
         path = home / "bin" / name
@@ -100,7 +103,10 @@ def evil() -> Iterator[RawServer]:
 
 @pytest.fixture
 def one(listed, program, good) -> Path:
-    """Define a secret `one` from the program `pass`, for the good server. Return a call counter."""
+    """Define a secret `one` from the program `pass`, which may be sent only to the server `good`.
+
+    Returns the file that counts the calls of `pass`.
+    """
     listed(f'provider = "pass"\n[one]\nhosts = ["{good.url}"]\n')
     return program("pass", f"print({SECRET!r})")
 
@@ -139,7 +145,10 @@ def test_no_python_beside_a_document_is_run(listed, monkeypatch, home) -> None:
 
 @pytest.fixture
 def gnupg(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A new key without a passphrase, in a folder whose path is short enough for its sockets."""
+    """Create a GnuPG key without a passphrase, and yield its user ID.
+
+    The path of its folder is short enough for the sockets of GnuPG's agent.
+    """
     folder = tempfile.mkdtemp(prefix="gpg")
     monkeypatch.setenv("GNUPGHOME", folder)
     me = "me@example.org"

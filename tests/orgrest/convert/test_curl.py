@@ -1,4 +1,4 @@
-"""Requests as curl commands, and back: `orgrest.convert.curl`."""
+"""Conversion of requests to and from curl commands: `orgrest.convert.curl`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ from orgrest.run.settings import Settings
 
 
 def written(command: str, bodies: str | None = None) -> Written:
-    """Return what `orgrest import` writes for a command. Raises ConversionError for its errors."""
+    """Return what `orgrest import` writes for a command.
+
+    Raises ConversionError if the import adds a note.
+    """
     whole = read(source.Source("pasted", command))
     found = documents.request_file_of(whole, bodies=bodies)
     for note in [*whole.folder.all_notes(), *found.notes]:

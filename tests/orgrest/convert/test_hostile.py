@@ -20,7 +20,7 @@ LINK = "[[elisp:(setq owned t)][x]] elisp:(x) <elisp:(x)> src_emacs-lisp{(setq o
 
 
 def collection(text: str, value: str, body: str) -> str:
-    """Return a Postman collection that has a text as every name and description."""
+    """Return a Postman collection in which every name and description is `text`."""
     request = {"method": "POST", "url": "http://h/", "description": text,
                "header": [{"key": "X", "value": part} for part in value.split("\n")],
                "body": {"mode": "raw", "raw": body}}  # fmt: skip

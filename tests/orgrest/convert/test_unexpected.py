@@ -137,7 +137,7 @@ tests {
 
 
 def sample(folder: Path, name: str) -> str:
-    """Write the sample of a format, and return its name."""
+    """Write the sample file or folder of the format `name`, and return its file name."""
     if name == "bruno":
         made = folder / "bruno"
         made.mkdir(exist_ok=True)
@@ -163,7 +163,10 @@ def functions(module: Any) -> Iterator[tuple[Any, str]]:
 
 
 def broken(function: Callable[..., Any], only: int, fired: list[str]) -> Callable[..., Any]:
-    """Return a function that raises at one of its calls."""
+    """Return a wrapper that raises KeyError at the call with the index `only`, from 0.
+
+    The name of the function is then added to `fired`.
+    """
     calls = iter(range(10**9))
 
     @wraps(function)
