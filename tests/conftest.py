@@ -1,8 +1,8 @@
 """Settings for all tests: which examples Hypothesis draws, and the summary of skipped tests.
 
-Hypothesis draws the same examples in every run, so that results can be reproduced. In CI and with
-`--long`, it draws different examples each time, and with `--long` twice as many. `--long` also runs
-the long modes: differential tests over 100,000 inputs and more, and tests with the mark `long`.
+Hypothesis draws the same examples in every run, so that results can be reproduced. With
+`--long`, it draws different examples each time, and twice as many. `--long` also runs the long
+modes: differential tests over 100,000 inputs and more, and tests with the mark `long`.
 `--few-examples` is for runs that measure coverage or compare versions of Python, while another run
 tries all examples.
 
@@ -31,13 +31,17 @@ from guards import Guards
 FEW = 10
 
 hypothesis.settings.register_profile(
-    "long", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "long",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    derandomize=False,  # in CI, Hypothesis's own default is True
 )
 hypothesis.settings.register_profile(
-    "anew", hypothesis.settings.get_profile("long"), max_examples=50
-)
-hypothesis.settings.register_profile(
-    "repeatable", hypothesis.settings.get_profile("anew"), derandomize=True, database=None
+    "repeatable",
+    hypothesis.settings.get_profile("long"),
+    max_examples=50,
+    derandomize=True,
+    database=None,
 )
 
 # A shell starts a job in the background with Ctrl-C's signal ignored, and every program that the
@@ -66,8 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only runs with --long")
     config.addinivalue_line("markers", "slow: only runs with --slow or --long, and in CI")
-    profile = "anew" if "CI" in os.environ else "repeatable"
-    hypothesis.settings.load_profile("long" if config.getoption("--long") else profile)
+    hypothesis.settings.load_profile("long" if config.getoption("--long") else "repeatable")
     config.pluginmanager.register(Guards(sysconfig.get_path("purelib")))
     # Tests neither read nor change the home of the user who runs them. All servers are on this
     # machine, which a proxy would not reach.
