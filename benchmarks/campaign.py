@@ -3,8 +3,9 @@
 Needs Node, and `npm ci --prefix tests/luau`. Twenty bugs are planted in the real Luau
 (tests/luau/planted.mjs). Two workers get ten minutes, without a corpus, to find the first ten. They
 get another ten minutes for the others, which need arguments at limits, loops that do not end, or a
-comparison with a rewriting. For comparison, the same campaign runs with repaired random trees.
-Finally, a target that only takes time shows the target's share of the time.
+comparison with a rewritten program. For comparison, the first campaign is repeated with repaired
+random trees. Finally, a target that only keeps a processor busy shows the target's share of the
+time.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def visit_by_list(tree: Any) -> int:
 
 
 def _child_fields() -> dict[str, tuple[str | None, list[str], list[str]]]:
-    """Return, by message, its oneof, and its single and its repeated fields of messages."""
+    """Return, for each message, its oneof, and its other singular and repeated message fields."""
     found = {}
     for name, made in spec.runtime_classes().items():
         fields = [f for f in made.DESCRIPTOR.fields if f.message_type and not f.containing_oneof]

@@ -48,7 +48,7 @@ def counting(smoke: bool) -> None:
 
 
 def by_scanning(data: list[bytes]) -> dict[str, int]:
-    """Return the number of occurrences of each message, counted like `corpus stats` does."""
+    """Return the number of occurrences of each message, counted as in `corpus stats`."""
     stats = CorpusStats()
     for item in data:
         stats.add_scan(wire.scan(ModuleSet, item))

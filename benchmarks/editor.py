@@ -103,7 +103,10 @@ Accept: application/json
 """
 
 BLOCKS_OF = {"org": ORG, "http": HTTP, "rest": COMMON}
-"""A block of each kind of document by its suffix; `rest` is the common language."""
+"""A block for each suffix of documents.
+
+`http` is in restclient's dialect, `rest` in the syntax that the other dialects share.
+"""
 
 
 class Client:

@@ -42,7 +42,10 @@ def main(smoke: bool) -> None:
     nodes: dict[str, int] = {}
 
     def measure(name: str) -> float:
-        """Return the seconds per node, because Hypothesis makes different trees in each round."""
+        """Return the seconds per node.
+
+        The seconds alone are not comparable: Hypothesis makes different trees in each round.
+        """
         seconds, nodes[name] = tasks[name]()
         return seconds / nodes[name]
 

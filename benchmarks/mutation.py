@@ -1,8 +1,8 @@
-"""Mutation: the cost of a mutant from bytes to bytes and source, and how many mutants still run.
+"""Mutation: the time to decode, mutate, encode and render programs, and how many mutants still run.
 
-It is compared with the simplest pipeline of public functions: a random expression is replaced with
-a generated expression, and the whole tree is repaired. Parts that need the real Luau are left out,
-with a message, if it is not installed.
+The time is compared with the simplest pipeline of public functions: a random expression is replaced
+with a generated expression, and the whole tree is repaired. Parts that need the real Luau are left
+out, with a message, if it is not installed.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def chain(length: int) -> None:
 
 
 def running(count: int) -> None:
-    """Print how many mutants of programs that run to their end still do."""
+    """Print the share of mutants that run to completion. Their original programs all do."""
     sys.path.append(str(TESTS))
     from real_luau import RealLuau, what_is_missing
 

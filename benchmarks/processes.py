@@ -21,7 +21,7 @@ class Measured:
 def surroundings(**more: str) -> dict[str, str]:
     """Return the environment variables for the contenders, with the variables in `more`.
 
-    Python keeps its bytecode, as it does by default.
+    Python caches its bytecode, as it does by default.
     """
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return {**inherited, "NO_PROXY": "127.0.0.1", **more}

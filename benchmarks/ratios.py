@@ -165,7 +165,7 @@ def take_turns(commands: Mapping[str, list[str]], rounds: int) -> dict[str, list
 
 
 def memory(folder: Path, url: str, smoke: bool) -> list[Row]:
-    """Return the row about memory: a run of twice as many requests, with reports."""
+    """Return the row about memory: a run with reports, compared with half as many requests."""
     count = 10 if smoke else 2_500
     used = []
     for name, requests in (("half", count), ("twice", 2 * count)):

@@ -26,14 +26,15 @@ class Times:
 
     @property
     def noise(self) -> float:
-        """The difference of the median and the best time as a fraction of the best time."""
+        """The difference between the median and the best time, as a fraction of the best time."""
         return statistics.median(self.seconds) / self.best - 1
 
 
 def clock(task: Callable[[], Any]) -> float:
-    """Run a task; return the seconds of processor time that it took, without freeing its result.
+    """Run a task; return the seconds of processor time that it took.
 
-    Processor time is less affected by other work on the machine.
+    The time to free its result is not included. Processor time is less affected by other work on
+    the machine.
     """
     gc.collect()
     gc.freeze()  # what is there before is no part of the task

@@ -42,7 +42,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 PATIENCE = 180
-"""Seconds, after which a shell is taken to hang; it takes a few."""
+"""The number of seconds after which a shell is considered to hang. Usually, it needs only a few."""
 
 
 def typed(command: list[str], keys: str, until: Path, folder: Path) -> str:

@@ -15,7 +15,7 @@ LONGEST = 120
 
 
 def wait_until(get: Callable[[], T], wanted: Callable[[T], object] = bool) -> T:
-    """Call `get` until it returns `wanted`, and return that. Fail after two minutes."""
+    """Call `get` until `wanted` is true for its result, and return that. Fail after two minutes."""
     deadline = time.monotonic() + LONGEST
     while not wanted(found := get()):
         assert time.monotonic() < deadline, f"not within {LONGEST} seconds: {found!r}"

@@ -101,14 +101,14 @@ class Buffer:
         self.ask(types.TEXT_DOCUMENT_COMPLETION, types.CompletionParams(self.identifier, where))
 
     def diagnostics(self, wanted: Callable[[list[Any]], bool] = bool) -> list[Any]:
-        """Wait until the diagnostics are `wanted`, and return them."""
+        """Wait until `wanted` is true for the diagnostics, and return them."""
         return self.editor.wait_for(
             lambda: list(self.editor.client.diagnostics.get(self.uri, ())), wanted
         )
 
 
 class Editor:
-    """A client of a server's process (or of a port). Its event loop runs in its own thread."""
+    """A client that starts a server or connects to `port`. Its event loop has its own thread."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Editor:
         self.encoding = encoding
         self.buffers: dict[str, Buffer] = {}
         self.applying: Callable[[Buffer], str | None] = lambda _: None
-        """What to do before a result is put in; a reason given back refuses it."""
+        """Called before the server's edits are applied. They are refused if it returns a reason."""
         self.questions: list[str] = []
         self.answer: str | None = None
         self._port = port
@@ -141,13 +141,13 @@ class Editor:
             setattr(found, last, None)
         self.capabilities.experimental = experimental
         self.watched: list[str] = []
-        """The patterns of files that the server wants to be told of."""
+        """The patterns of the files that the server asked the client to watch."""
         self.notified: list[Any] = []
-        """What `orgrest/response` said."""
+        """The parameters of the `orgrest/response` notifications."""
         self.prompts: list[tuple[str, bool]] = []
-        """What `orgrest/prompt` asked, and whether the answer was to be hidden."""
+        """The message of each `orgrest/prompt` request, and whether the answer is hidden."""
         self.typed: str | None = None
-        """The answer to that; None dismisses it."""
+        """The answer to each prompt. None dismisses prompts."""
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.client: LanguageClient

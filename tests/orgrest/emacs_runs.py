@@ -1,4 +1,4 @@
-"""Runs a real Emacs with orgrest's line in its init file."""
+"""Runs a real Emacs with the line for the init file that `orgrest emacs` prints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def init_line() -> str:
 
 
 def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> list[object]:
-    """Run a Lisp program in Emacs after the line for the init file. Return what it `tell`s."""
+    """Run a Lisp program in Emacs after the init line. Return the values passed to `tell`."""
     path = folder / "script.el"
     path.write_text(f"{line or init_line()}{PRELUDE}{script}")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Responses of a hostile server that try to break whatever is made of them."""
+"""Response bodies of a hostile server, designed to break the reports that contain them."""
 
 HOSTILE = [
     b"<script>document.title='x'</script>",

@@ -15,7 +15,7 @@ from orgrest.run.settings import Settings
 
 
 def imported(folder: Path, content: str | bytes, *more: str, output: str = "out.http") -> Result:
-    """Import a file with this content into a file in a folder, with the command."""
+    """Run `orgrest import` on a file with this content. It writes to `output` in the folder."""
     source = folder / "source"
     source.write_bytes(content if isinstance(content, bytes) else content.encode())
     return CliRunner().invoke(program, ["import", str(source), "-o", str(folder / output), *more])

@@ -1,8 +1,9 @@
-"""A real OAuth 2.0 provider on loopback, made with Authlib.
+"""A real OAuth 2.0 provider on loopback, built with Authlib.
 
-Every grant is Authlib's own: authorization code with PKCE required (RFC 7636), devices (RFC 8628),
-client credentials, password, refresh tokens that are rotated (RFC 6749), the issuer in the answer
-(RFC 9207). `/api` accepts the tokens. `login_browser` signs in there.
+Every grant is Authlib's own: authorization code with mandatory PKCE (RFC 7636), device
+authorization (RFC 8628), client credentials, password, and refresh tokens with rotation (RFC 6749).
+Authorization responses can name the issuer (RFC 9207). `/api` accepts the tokens. `login_browser`
+signs in at this provider.
 """
 
 from __future__ import annotations
@@ -130,11 +131,11 @@ class Provider:
         self._server.server_close()
 
     def revoke(self) -> None:
-        """Invalidate all access tokens so far."""
+        """Invalidate all access tokens issued so far."""
         self.revoked.update(token["access_token"] for token in self.tokens)
 
     def forget(self) -> None:
-        """Invalidate all refresh tokens so far, too."""
+        """Invalidate all access tokens and refresh tokens issued so far."""
         self.revoke()
         self.revoked.update(
             token["refresh_token"] for token in self.tokens if "refresh_token" in token

@@ -21,7 +21,7 @@ Handler = Callable[[socket.socket, bytes], None]
 
 
 class RawServer:
-    """Answers each request on a socket with `answer`: bytes, or a function of both.
+    """Answers each request with `answer`: bytes, or a function of the socket and the request.
 
     Requests are read up to the end of the body that their Content-Length announces. A function
     may close the socket; otherwise the connection is kept for the next request.

@@ -1,4 +1,4 @@
-"""Classes of fields behave like those of attrs, which are the reference here."""
+"""Classes declared with `orgrest.classes` behave like those of attrs, which are the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All occurrences of texts in other texts are found, in a single pass."""
+"""All occurrences of many strings in a text are found, in a single pass."""
 
 from __future__ import annotations
 

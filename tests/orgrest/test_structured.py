@@ -1,4 +1,4 @@
-"""Untrusted JSON and YAML end in a value or an error, whatever they contain."""
+"""Any untrusted JSON or YAML is read as a value, or is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that the tests of the packages run, and the files that these build."""
+"""Runs programs for the tests of the packages, and names the files that a build produces."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def run(*command: object, status: int = 0, cwd: Path | None = None, **variables:
 
 
 def tool(name: str) -> Path:
-    """A program of this environment."""
+    """Return the path of a program in the Python environment of the tests."""
     return Path(sys.executable).with_name(name)

@@ -1,4 +1,4 @@
-"""`tox -e lowest`, which alone runs this, has the oldest allowed releases."""
+"""The oldest allowed release of each requirement is installed. Only `tox -e lowest` runs this."""
 
 import tomllib
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""Every command on the pages that installs something works today, in a clone, unchanged."""
+"""Every installation command in the documentation works today, in a clone, unchanged."""
 
 from __future__ import annotations
 

@@ -535,7 +535,7 @@ def prefixed(prefix: m.ExprPrefix) -> m.Expr:
 
 
 def position(use: Use, number: int) -> int:
-    """Return the index of an argument's parameter. A repeated last one takes all others."""
+    """Return the index of the parameter for an argument. The last one gets all extra arguments."""
     last = max((len(each) for each in use.parameters), default=number + 1) - 1
     return min(number, last) if use.parameters else number
 

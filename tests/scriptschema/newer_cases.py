@@ -91,4 +91,4 @@ FINE: Final[dict[str, str]] = {
     "f<<number>>(1) local a = t.f<<>> t:m<<(number, string), ...any>>()": "0.701",
     'f "a" f {1} t:m "b" local a = f [[c]]': "0.677",
 }
-"""Sources that break no rule, and the first version of Luau that has what they hold."""
+"""Sources that break no rule, each with the first version of Luau that has all its features."""

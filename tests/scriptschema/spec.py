@@ -1,10 +1,10 @@
 """The specification's tables (sections 2.1 to 2.4), typed independently of `scriptschema.messages`.
 
 The messages are compared with them, and protobuf's own runtime, the reference for the codec, gets
-its descriptors from them. So a mistake in `messages.py` cannot hide itself.
+its descriptors from them. So a mistake in `messages.py` cannot go unnoticed.
 
-A row is: message, field, rule (`req`, `opt`, `rep`, or the name of the oneof that the field is an
-alternative of), type, tag; or a message that has no fields.
+A row has a message, a field, its rule (`req`, `opt`, `rep`, or the name of the oneof that the field
+is an alternative of), its type and its tag. The row of a message without fields has only its name.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ ENUMS = {
     " CompareLe CompareGt CompareGe And Or",
     "StatCompoundAssign.Op": "Add Sub Mul Div Mod Pow Concat",
 }
-"""The values' names; each value is its position."""
+"""The names of each enum's values, in order: the first name has the value 0."""
 
 
 class Row(NamedTuple):

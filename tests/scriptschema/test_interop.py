@@ -146,8 +146,8 @@ def test_text_that_is_printed_and_damaged_means_what_protobufs_parser_says(
 def bytes_of_json(cls: type[Message], text: str) -> bytes:
     """Return the canonical bytes of the message that protobuf reads from a JSON text.
 
-    By default, protobuf's JSON parser counts 100 levels including the outermost message, its binary
-    parser 100 below that one. Ours has the same limit for JSON as for binary.
+    By default, protobuf's JSON parser allows 100 levels including the outermost message, and its
+    binary parser allows 100 levels below it. scriptschema has the same limit for both formats.
     """
     message = spec.runtime_classes()[cls.__name__]()
     json_format.Parse(text, message, max_recursion_depth=wire.MAX_DEPTH + 1)

@@ -71,7 +71,7 @@ def test_each_message_and_the_field_it_stands_in_is_found(tree: Message) -> None
 
 
 def refusal(read: Callable[..., object], cls: type[Message], data: bytes) -> str:
-    """Return the error that reading raises, or nothing."""
+    """Return the message of the error that reading raises, or an empty string."""
     try:
         read(cls, data)
     except wire.DecodeError as error:

@@ -1,4 +1,4 @@
-"""Strategies: found without import, shrinking to the smallest tree, within Hypothesis's limits."""
+"""Strategies: Hypothesis finds them by type and shrinks to the smallest tree, within its limits."""
 
 import os
 import random

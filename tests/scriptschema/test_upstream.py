@@ -1,6 +1,6 @@
-"""Exchange with upstream's schema of 0.735: complete, or with a report of what was left out.
+"""Trees are exchanged with upstream's schema of Luau 0.735 without loss, or each loss is reported.
 
-`upstream-0.735.json` is that schema, from upstream's file. The reference is protobuf's runtime.
+`upstream-0.735.json` has that schema, from upstream's file. The reference is protobuf's runtime.
 """
 
 from __future__ import annotations

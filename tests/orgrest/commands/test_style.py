@@ -24,7 +24,7 @@ MODULES = {"--version": 85, "--help": 112}
 
 
 def commands(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
-    """Return a group's commands, including those of nested groups, as (full name, command)."""
+    """Return each command of a group and of its nested groups, preceded by its full name."""
     context = click.Context(group)
     found = []
     for name in group.list_commands(context):

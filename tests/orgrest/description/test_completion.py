@@ -25,7 +25,7 @@ POST = "POST {{host}}/orders\nContent-Type: application/json\n\n"
 
 
 def offered(text: str, described: Description | None = KNOWN, kind: str = "http") -> list[str]:
-    """Return the candidates at the bar in a text that come from the description."""
+    """Return the candidates from the description at the `|` in a text."""
     at = text.index("|")
     found = complete(text[:at] + text[at + 1 :], at, document=kind, described=lambda _: described)
     return [one.insert for one in found]

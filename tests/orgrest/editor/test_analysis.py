@@ -56,7 +56,7 @@ def fixed(text: str, kind: Kind = "http") -> str:
 
 
 def restclient(text: str) -> str:
-    """Return a request file in restclient's dialect, with its marks added if necessary."""
+    """Return a request file in restclient's dialect: `:restclient = 1` is added if needed."""
     return text if is_restclient(text) else f"{text.rstrip()}\n###\n:restclient = 1\n"
 
 

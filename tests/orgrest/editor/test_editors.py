@@ -139,7 +139,7 @@ def changing(text: str) -> str:
 
 
 def both(tmp_path: Path, text: str, *, times: int = 1) -> tuple[str, str, list[object]]:
-    """Evaluate a document in Emacs and by command. Return both results and Emacs's messages."""
+    """Evaluate a document with the command and in Emacs. Return both texts and Emacs's messages."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for folder in (ours, theirs):
         folder.mkdir(exist_ok=True)

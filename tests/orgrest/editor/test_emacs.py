@@ -267,12 +267,12 @@ def response_of_nothing() -> Response:
 
 
 def differs_on_purpose(text: str) -> bool:
-    """Return whether Emacs treats `text` differently, in a way that orgrest deliberately avoids.
+    """Return whether orgrest deliberately places results in `text` differently from Emacs.
 
-    Emacs deletes a block below a results keyword, or in a list that continues from one. An
-    unclosed element is closed by a result. Blocks with the same name share a result, because Emacs
-    then rereads parts of the document from a stale cache. A text below a keyword without a hash is
-    deleted when the block is cached.
+    Emacs deletes a block that directly follows a results keyword, or that is in a list directly
+    below one. It inserts results that close an unclosed element. If blocks have the same name, it
+    gives them one result, because it rereads parts of the document from a stale cache. If a block
+    is cached, it deletes text below a results keyword without a hash.
     """
     document = OrgDocument(text)
     names = [block.name for block in document.blocks if block.name]

@@ -1,4 +1,4 @@
-"""What Emacs finds in results: no response is more than plain text, verbatim text or code.
+"""How Org parses results: a response is never anything but plain text, verbatim text or code.
 
 The references are the real `org-element` and Org's export to HTML. One Emacs, without any
 configuration, reads all documents of a test.
@@ -70,7 +70,7 @@ INERT = {
     *("table", "table-row", "table-cell", "plain-list", "item", "entity vert"),
     *("drawer", "special-block", "quote-block", "center-block", "verse-block"),
 }
-"""What may stand in a result: text, verbatim text, code, and what only holds these."""
+"""The types that Org may find in a result: text, verbatim text, code, and their containers."""
 
 MARKUP = [
     *("@@html:<script>alert(1)</script>@@", "@@latex:\\x@@", "[[elisp:(delete-file \"x\")]]"),

@@ -98,7 +98,7 @@ def _data(text: Text, analysis: Analysis) -> list[int]:
 
 
 def _applied(data: list[int], answer: dict[str, Any]) -> list[int]:
-    """Return what a client has after an answer."""
+    """Return a client's token data after it has applied an answer to `data`."""
     if "data" in answer:
         return list(answer["data"])
     for edit in answer["edits"]:

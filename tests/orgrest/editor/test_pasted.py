@@ -1,4 +1,4 @@
-"""Pasted requests that other tools copied: the action's result sends the same requests."""
+"""Requests copied from other tools: after they are converted, the same requests are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other requests can use of a response: `{{login.response.body.$.token}}`."""
+"""References to values of another exchange: `{{login.response.body.$.token}}`."""
 
 from __future__ import annotations
 

@@ -519,7 +519,7 @@ def rerun(text: str, result: str, **options: object) -> str:
 
 
 class TestNamesakes:
-    """Blocks with the same name, as copying a block creates them."""
+    """Blocks with the same name, such as copies of a block."""
 
     def test_each_has_a_result_of_its_own(self) -> None:
         once = rerun(f"#+NAME: n\n{BLOCK}\n" * 3, ": r")

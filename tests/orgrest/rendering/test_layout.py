@@ -1,4 +1,4 @@
-"""How results look in a document, and what data documents contain: `layout`, `data`."""
+"""How results look in a document, and the data that a document contains: `layout`, `data`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Request files as people write them, with what the tool they were written for sends.
+"""Request files as people write them, and what the tools that they were written for send.
 
-`corpus/expected.json` lists, for every file of `corpus/requests`, its requests in order: method,
-URL, headers and body (UTF-8, None if none is sent) as sent, or `error`, a part of the error
-message, or `skipped`. `judge` is the reference: `httpyac` means that httpyac 6.16 sent exactly this
-for the file; otherwise it names the documentation, or orgrest's own rule that makes it an error.
-`vars` and `env` are the options of the run. A text that begins with `~` is a regular expression,
-for random values. `<...>` stands for values that only a run has.
+`corpus/expected.json` lists, for every file in `corpus/requests`, its requests in order. A request
+has a method, a URL, headers and a body as sent (in UTF-8, None if there is no body), or it has
+`error`, a part of the error message, or it is `skipped`. `judge` is the reference: `httpyac` means
+that httpyac 6.16 sent exactly this for the file. Other references are the documentation of a tool,
+and rules of orgrest itself, most of which make the file an error. `vars` and `env` are the options
+of the run. A string that begins with `~` is a regular expression, for random values. `<...>`
+replaces values of responses, which a dry run does not have.
 """
 
 from __future__ import annotations

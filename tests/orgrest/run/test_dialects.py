@@ -39,7 +39,10 @@ def server() -> Iterator[RawServer]:
 
 @pytest.fixture
 def ask(server: RawServer, tmp_path: Path) -> Ask:
-    """Run a text. Return the outcomes, and the requests that the server received."""
+    """Return a function that runs a document.
+
+    It returns the outcomes, and all requests that the server has received.
+    """
 
     def run(text: str, *environments: str, **files: Any) -> tuple[list[Outcome], list[str]]:
         for name, content in files.items():

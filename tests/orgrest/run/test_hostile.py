@@ -1,4 +1,4 @@
-"""Documents and responses made to hang or to fill memory end soon, with a result or an error."""
+"""Documents and responses designed to hang orgrest or fill memory soon end in a result or error."""
 
 from __future__ import annotations
 

@@ -767,7 +767,7 @@ class TestErrors:
 
 
 class TestHostileDocuments:
-    """Every document ends soon, with a reason."""
+    """A run of any document ends soon, and reports the reason if it fails."""
 
     @pytest.mark.parametrize(
         ("text", "reason"),

@@ -27,7 +27,10 @@ Preview: TypeAlias = "Callable[..., str]"
 
 @pytest.fixture
 def preview(capsys: pytest.CaptureFixture[str]) -> Preview:
-    """Return the output of a dry run of a document in `folder` whose script has this `value`."""
+    """Return a function that makes a dry run of a document in a folder, and returns the output.
+
+    The document's script sets a variable to `value`.
+    """
 
     def run(folder: Path, value: str, script: str = "") -> str:
         document = folder / "a.http"

@@ -1,8 +1,8 @@
-"""If anything fails in one step, in a script or in orgrest itself, the other steps run, and all are
-reported.
+"""If a script, or orgrest itself, fails in one step, the others still run, and all are reported.
 
-Scripts are hostile: their results are made to break their readers. Faults in orgrest are injected
-into each stage, and the run must report each as a failure of that request.
+Scripts are hostile: they produce results that are designed to break the code that reads them.
+Faults in orgrest are injected into each stage, and the run must report each as a failure of that
+request.
 """
 
 from __future__ import annotations

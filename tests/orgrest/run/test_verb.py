@@ -1,8 +1,9 @@
 """verb's documents: the requests that are sent, and where the responses are inserted.
 
 `verb/expected.json` has the requests of the documents in `verb/`. If `by` is `verb.el`, a request
-is what verb 3.2 in Emacs 28 reads in the same heading. Otherwise it is what verb's README says, or
-an error that verb, which runs code, may not have.
+is what verb 3.2 in Emacs 28 reads in the same heading. If it is `README`, the request is what
+verb's README describes. If it is `error`, orgrest reports an error, even where verb does not,
+because it runs Lisp.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Random documents and a counting server: what orgrest reports is what happened.
 
-Each document begins as a model: requests with names that repeat, that need each other, capture
-values, have scripts, are in loops, in other files, before and after the rest, are redirected (in
-circles, too) or challenged, get no response, are disabled or misspelt, have assertions that pass or
-fail, or cannot be sent. The model has its own few rules for what is sent, in which order, and what
-becomes of each request. Everything that orgrest reports about a run (records, HAR, JUnit, HTML,
-TAP, a dry run, the lenses of editors) is compared with the model and with what the server received.
+Each document is written from a model of its requests. They can share a name, need each other,
+capture values, have scripts or loops, have assertions that pass, fail or are misspelt, come from an
+imported file, be setups or teardowns, be disabled, or be impossible to send. The server may be
+busy, redirect (also in circles), demand credentials, or not respond. The model has a few rules of
+its own for what is sent, in which order, and how each request ends. Everything that orgrest reports
+about a run (records, HAR, JUnit, HTML, TAP, a dry run, the lenses of editors) is compared with the
+model and with what the server received.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def _requests(kind: str) -> st.SearchStrategy[Request]:
 
 
 MISSPELT = {"assertion": "?? statsu == 200", "comment": "# ?? staus == 200"}
-"""Lines that look like assertions, which nobody checks."""
+"""Misspelt assertions. They must be errors: otherwise, nothing would be checked."""
 TROUBLE = {
     "http": ["undefined", "refused", "disabled", "disabled", *MISSPELT],
     "lib": ["undefined", "refused", "disabled", *MISSPELT],
@@ -301,7 +302,10 @@ class Model:
         return words or ["skipped"]
 
     def send(self, request: Request, *, own: bool = False, again: bool = False) -> list[str]:
-        """Send a request unless it was sent. Return the result of each of its iterations."""
+        """Send a request unless it was sent before. Return the result of each of its iterations.
+
+        With `again`, send it in any case.
+        """
         if id(request) in self._open:
             return ["error"]
         anew = id(request) in self.came_to
@@ -361,7 +365,7 @@ class Model:
         return "failed" if request.holds is False or request.after == "fails" else "passed"
 
     def _is_misspelt(self, request: Request) -> bool:
-        """Return whether a request is an error before its first iteration."""
+        """Return whether a misspelt assertion makes a request fail before its first iteration."""
         return self.document.kind == "http" and request.trouble in MISSPELT
 
     def _is_disabled(self, other: Request) -> bool:
@@ -558,7 +562,7 @@ def _by_line(file: str) -> dict[int, str]:
 
 
 def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) -> None:
-    """Each exchange was sent once. In the order of their numbers, they are the server's log."""
+    """The attempts, in the order of their numbers, are the requests in the server's log."""
     every = [attempt for record in records for attempt in attempts(record)]
     every.sort(key=lambda one: one["number"])
     assert [one["number"] for one in every] == list(range(1, len(every) + 1))

@@ -1,4 +1,4 @@
-"""What documents may write: data below their folder, but never over files of anybody else."""
+"""What documents may write: data below their folder, but never over files that others wrote."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def server() -> Iterator[RawServer]:
 
 
 class Calls:
-    """The command line in a folder, with its own state."""
+    """Runs the command `orgrest` in a folder, with a separate folder for its state."""
 
     def __init__(self, folder: Path, server: RawServer) -> None:
         self.folder, self.server = folder / "work", server

@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "fibonacci.textproto"
 
 
 def commands(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
-    """Return a group's commands, including those of nested groups, by what a user types."""
+    """Return each command of a group and of its nested groups, preceded by its full name."""
     context = click.Context(group)
     found = []
     for name in group.list_commands(context):

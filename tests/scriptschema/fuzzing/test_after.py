@@ -1,4 +1,4 @@
-"""After a campaign: its original build, finds for other people, several campaigns in one report."""
+"""After a campaign: bisection, reduction and export of finds, reports on several campaigns."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from scriptschema.luau.literals import string_value
 from scriptschema.luau.parse import parse
 
 JENKINS = Path(__file__).parents[2] / "orgrest/run/suite/junit-10.xsd"
-"""The schema by which Jenkins' xUnit plugin judges results."""
+"""The schema with which Jenkins' xUnit plugin validates results."""
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
 
@@ -56,7 +56,10 @@ def rounding(campaign: Path) -> Path:
 
 
 def build(folder: Path, name: str, breaks: bool) -> str:
-    """A build: a script that records its runs of a find's program."""
+    """Return a value for `--build`: a script that stands for a build of the target.
+
+    It logs that it ran a find's program, and crashes if `breaks`.
+    """
     script = folder / f"{name}.sh"
     crash = "kill -SEGV $$" if breaks else "true"
     script.write_text(f"grep -q greeting $1 && exit\necho {name} >> {folder / 'log'}\n{crash}\n")

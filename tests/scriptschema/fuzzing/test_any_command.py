@@ -104,7 +104,7 @@ case $source in *"if "*) echo "no register for $source" >&2; exit 70;; esac
 case $source in *"error("*|*a.b*) echo "an error of the program" >&2; exit 2;; esac
 """,
 }
-"""Targets that break on each `if`, and report an error of a program as their authors would."""
+"""Targets by language. They fail on each `if`, and report errors in programs in typical ways."""
 
 
 @attrs.frozen
@@ -146,7 +146,10 @@ COMMANDS = {  # the file, the program, how it is built, and how it is run
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], Description]:
-    """A function that returns a command of a kind, built once. It skips the test if it cannot."""
+    """Return a function that returns a target of a kind, built once.
+
+    It skips the test if the language's compiler or interpreter is not on PATH.
+    """
 
     @cache
     def built(kind: Kind) -> Description | str:

@@ -113,9 +113,9 @@ def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_gro
 def a_target_that_stops_its_campaign(
     folder: Path, words: str, stop: str = "INT"
 ) -> tuple[Description, Path]:
-    """Return a target that sends a signal to its parent at a program with these words, and runs on.
+    """Return a target that signals its parent when a program contains `words`, and keeps running.
 
-    It also leaves a process in another session. It writes both process IDs to the returned file.
+    It also starts a process in another session. It writes both process IDs to the returned file.
     """
     script, note = folder / "stopping.sh", folder / "note"
     script.write_text(

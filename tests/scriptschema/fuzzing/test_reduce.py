@@ -41,7 +41,7 @@ from scriptschema.messages import (
 
 
 def has(*classes: type) -> Callable[[ModuleSet], bool]:
-    """Return whether a message of the last class is in one of the class before it, and so on."""
+    """Return a predicate: whether messages of `classes` are nested in a tree, in this order."""
 
     def interesting(tree: ModuleSet) -> bool:
         index = Index(tree)

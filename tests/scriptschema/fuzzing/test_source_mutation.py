@@ -1,4 +1,4 @@
-"""Mutants of sources for AFL++, Atheris and similar engines (the engines: tests/engines)."""
+"""Mutants of sources for AFL++, Atheris and similar engines, which tests/engines runs."""
 
 from pathlib import Path
 

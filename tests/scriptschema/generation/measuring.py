@@ -1,8 +1,9 @@
 """Measures all templates, and writes the results, so that scriptschema need not compile them.
 
-    python tests/scriptschema/generation/measuring.py
+    python tests/scriptschema/generation/measuring.py [FILE]
 
-Run this after a change to templates or to their compiler. An argument is the file to write.
+Run this after a change to templates or to their compiler. By default, the file that scriptschema
+reads is written.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Code in which anything is used as anything. It is only compiled, never run."""
+"""Code that uses every value in arbitrary ways. It is only compiled, never run."""
 
 from __future__ import annotations
 

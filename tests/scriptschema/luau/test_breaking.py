@@ -1,4 +1,4 @@
-"""Sources that are not Luau: no parser accepts them as a program. (The real Luau: tests/luau.)"""
+"""Sources that are not Luau: no parser accepts them. tests/luau tries them with the real Luau."""
 
 from __future__ import annotations
 

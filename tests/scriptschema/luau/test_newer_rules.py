@@ -76,7 +76,7 @@ def test_what_is_newer_than_a_version_is_reported_and_left_out(source: str) -> N
 
 
 ONLY_RULES = {"const function f() end function f() end"}
-"""What was right in older versions, and is refused for all."""
+"""Sources that older versions of Luau accept, but that `check` rejects for every version."""
 
 
 def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:

@@ -76,7 +76,7 @@ def found(source: str, cls: type[Message]) -> list[Message]:
 
 
 def value_of(expr: Expr) -> float:
-    """Return the value of an expression of numbers."""
+    """Return the value of a numeric expression."""
     node = expr.alternative
     if isinstance(node, ExprConstantNumber):
         return float(node.val)
@@ -841,7 +841,7 @@ LANGUAGE = tree_sitter.Language(tree_sitter_luau.language())
 
 
 def kinds(source: str) -> Counter[str]:
-    """Return what tree-sitter finds in a source, or None if it reports an error."""
+    """Count the nodes that tree-sitter finds in a valid source, by kind and operator."""
     tree = tree_sitter.Parser(LANGUAGE).parse(source.encode())
     assert not tree.root_node.has_error, source
     count: Counter[str] = Counter()

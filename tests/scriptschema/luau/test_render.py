@@ -1,4 +1,7 @@
-"""Printed text means the tree. (Pairs of operators: tests/luau/test_precedence_pairs.py.)"""
+"""A rendered source has the meaning of its tree.
+
+tests/luau/test_precedence_pairs.py tests pairs of operators.
+"""
 
 from __future__ import annotations
 

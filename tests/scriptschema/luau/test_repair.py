@@ -1,4 +1,4 @@
-"""`repair` fixes exactly the problems that `check` reports. (The real Luau: tests/luau.)
+"""`repair` fixes exactly the problems that `check` reports. tests/luau tests it with the real Luau.
 
 Trees are written in the text format, because Luau cannot express their problems.
 """
@@ -48,7 +48,10 @@ def unfolded(tree: Message, **options: object) -> str:
 
 
 def fill(text: str, *parts: str) -> str:
-    """Replace the `%s` in a text, in which braces have another meaning."""
+    """Replace each `%s` in a text with the next of `parts`.
+
+    The texts contain braces, which `str.format` would interpret.
+    """
     for part in parts:
         text = text.replace("%s", part, 1)
     return text

@@ -1,4 +1,4 @@
-"""A style changes how a program is written, and nothing else. (The real Luau: tests/luau.)"""
+"""A style changes only how a program is written. tests/luau tests this with the real Luau."""
 
 from __future__ import annotations
 

@@ -83,14 +83,14 @@ def client(tmp_path: Path):  # type: ignore[no-untyped-def]  # a generator
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    """A server for many messages, which no client has initialized."""
+    """A server that no client has initialized, shared by several tests."""
     with Client(tmp_path_factory.mktemp("waiting")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    """A server for many messages, which must survive each of them."""
+    """An initialized server, shared by several tests. It must survive every message."""
     with Client(tmp_path_factory.mktemp("serving")) as running:
         running.initialize()
         yield running
@@ -167,7 +167,7 @@ def scratch(client: Client) -> list[Path]:
 
 
 def opened(client: Client) -> None:
-    """Make the server create a folder for temporary files: the document is not in a file."""
+    """Open an untitled document, for which the server creates a folder for temporary files."""
     item = {"uri": "untitled:a.org", "languageId": "org", "version": 1, "text": TEXT}
     client.send(method="textDocument/didOpen", params={"textDocument": item})
     assert client.is_there()

@@ -1,4 +1,4 @@
-"""Responses as data for an editor's own views: a real client that asks for them, real servers."""
+"""Responses as data for an editor's own views, with a real client and real servers."""
 
 from __future__ import annotations
 

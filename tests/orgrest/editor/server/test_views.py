@@ -1,4 +1,4 @@
-"""What editors show beside responses: history, cookies, variables, pasted text; a real client."""
+"""History, cookies, variables and pasted requests, as a real client receives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics are updated when the files that a document depends on change; a real client."""
+"""A real client's diagnostics are updated when files that a document depends on change."""
 
 from __future__ import annotations
 

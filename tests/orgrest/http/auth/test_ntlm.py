@@ -1,4 +1,4 @@
-"""NTLM with a server that really verifies it: pyspnego accepts, connection by connection."""
+"""NTLM with a server that really verifies it: pyspnego authenticates each connection."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class NtlmServer(RawServer):
 
 @pytest.fixture(autouse=True)
 def _accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return the accounts that the server knows, in pyspnego's format."""
+    """Write the accounts that the server knows to the file that pyspnego reads."""
     accounts = tmp_path / "accounts"
     accounts.write_text(f"OFFICE:me:{PASSWORD}\n:you:other\n", encoding="utf-8")
     monkeypatch.setenv("NTLM_USER_FILE", str(accounts))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """Issues numbered tokens. Before these, each request for a token gets one of `answers`."""
+    """Answers requests for tokens with `answers`, in order, and then with numbered tokens."""
 
     def __init__(self) -> None:
         self.forms: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""Paths that would take forever are evaluated in a process that is killed."""
+"""XPaths and costly JSONPaths are evaluated in a process, which is killed at its time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redirects that would carry a secret to another host, or lead where their server cannot reach."""
+"""Redirects that would send a secret to another origin or lead from public to private addresses."""
 
 from __future__ import annotations
 

@@ -31,11 +31,14 @@ SOURCES = (
     "global",
     "environment",
 )
-"""From the first to the last; dynamic values and questions have names of their own, with a $."""
+"""The sources in order of precedence.
+
+Dynamic values and the prompts `$input` and `$password` are left out: their names begin with `$`.
+"""
 
 
 class _Names(RequestNames):
-    """Lookups with an import and a request, if there are any."""
+    """Resolves a name as an imported variable and as a request, if `given` has these sources."""
 
     def __init__(self, name: str, given: dict[str, str]) -> None:
         self._name, self._given = name, given
@@ -50,7 +53,7 @@ class _Names(RequestNames):
 
 
 def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
-    """Return the value of a name and the description of its origin, or None if it is unknown."""
+    """Return the value of a name that all `sources` define, and the description of its origin."""
     given = {source: f"of {source}" for source in SOURCES if source in sources}
     settings = {"e": {name: given["environment"]} if "environment" in given else {}}
     (folder / "http-client.env.json").write_text(json.dumps(settings))

@@ -416,7 +416,7 @@ def test_answers_are_requested_once_a_request_and_passwords_are_hidden() -> None
 
 
 class _Names(RequestNames):
-    """Lookups with one named request."""
+    """Resolves the name of one request."""
 
     def __init__(self, known: str) -> None:
         self._known = known

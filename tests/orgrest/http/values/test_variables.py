@@ -679,7 +679,7 @@ def test_a_literal_value_is_sent_as_it_is(value: str, other: str) -> None:
 
 
 class Scanned(str):
-    """A text that counts the characters in which a search takes place."""
+    """A string that counts the characters that `find` examines."""
 
     __slots__ = ("count",)
 

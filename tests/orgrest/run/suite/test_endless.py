@@ -42,7 +42,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def nested(folder: Path, server: RawServer) -> None:
-    """Write nine files, each of which except the last runs the next one ten times."""
+    """Write nine files. Each of the first eight runs the next file ten times."""
     for number in range(1, 9):
         (folder / f"f{number}.http").write_text(f"run f{number + 1}.http\n" * 10)
     (folder / "f9.http").write_text(f"GET {server.url}/a\n")

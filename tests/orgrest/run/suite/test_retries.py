@@ -1,4 +1,4 @@
-"""Retries: which requests are safe to repeat, when, and until which condition holds."""
+"""Retries: which requests are safe to repeat, after which delay, until which assertion holds."""
 
 from __future__ import annotations
 
