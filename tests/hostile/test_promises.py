@@ -65,12 +65,12 @@ PROMISES: dict[str, list[str]] = {
         "test_a_document_never_writes_over_a_file_that_orgrest_did_not_write",
         "test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it",
     ],
-    "A file to which the document's own result links": [
+    "A file that one of the document's own results links to": [
         "test_a_file_that_the_documents_own_result_names_is_written_again",
         "test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it",
     ],
     "`--allow-write DIR` lets": ["test_allow_write_lets_a_document_write_any_file_below_a_folder"],
-    "Requests and responses are kept in the": [
+    "Requests and responses are kept, with secrets masked": [
         "test_only_the_user_can_read_the_history",
         "test_no_secret_gets_into_the_history",
         "test_the_oldest_runs_make_room_for_new_ones",
@@ -128,7 +128,7 @@ PROMISES: dict[str, list[str]] = {
         "test_other_lisp_is_not_run_and_says_so_where_it_is_needed",
         CORPUS,
     ],
-    "No Python modules beside a document": ["test_no_module_beside_a_document_is_run"],
+    "No Python modules from the document's folder": ["test_no_module_beside_a_document_is_run"],
     "jq programs, in a separate process": [
         "test_a_jq_program_reads_no_file_and_learns_of_none",
         "test_jq_gets_no_argument_that_reads_files",
@@ -160,7 +160,7 @@ PROMISES: dict[str, list[str]] = {
         "test_what_a_script_sends_is_recorded_with_its_request",
         "test_scripts_requests_count_for_the_run_and_nothing_is_sent_in_a_dry_one",
     ],
-    "Modules from `require`": [
+    "Modules loaded with `require`": [
         "test_what_needs_the_machine_is_refused_with_what_to_do_instead",
         "test_modules_give_what_node_gives",
         "test_a_script_that_breaks_javascript_breaks_nothing_else",

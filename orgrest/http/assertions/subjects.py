@@ -214,7 +214,7 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "jq",
         "PROGRAM",
-        "The output of a jq program for the body.",
+        "The output of a jq program that is run on the body.",
         _jq,
         required=True,
         several=True,
@@ -222,7 +222,8 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "xpath",
         "PATH",
-        "The match of an XPath in the body, as text. Several matches are a list.",
+        "The match of an XPath in the body, as text. If there are several matches, the value is a "
+        "list.",
         lambda response, path, tools: responses.all_in_xml(_text(response), path, tools.prefixes),
         required=True,
         several=True,
@@ -231,7 +232,8 @@ _SUBJECT_TABLE: Final = (
         "js",
         "EXPRESSION",
         "The value of a JavaScript expression, which can use variables, the responses of named "
-        "requests and httpyac's `response`. The last operator in the line is the assertion's.",
+        "requests and httpyac's `response`. The last operator on the line is used as the "
+        "assertion's operator.",
         _javascript,
         required=True,
     ),
