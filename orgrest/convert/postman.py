@@ -153,7 +153,8 @@ class _Reader(Reader):
         described = [_description(item)]
         saved = item.any("response")
         if isinstance(saved, list) and saved:
-            described.append(f"({len(saved)} saved responses were left out)")
+            what = f"{len(saved)} saved {'response was' if len(saved) == 1 else 'responses were'}"
+            described.append(f"({what} left out)")
         if isinstance(url := item.given.get("request"), str):
             item.ignore("request")
             fields = Fields({"method": "GET", "url": url}, f"{item.place}.request")

@@ -31,7 +31,7 @@ import attrs
 from pages import ROOT, blocks_of, without_blocks
 
 FOLDER = ROOT / "docs/orgrest/moving"
-KINDS = ("The same", "Different on purpose", "Not supported")
+KINDS = ("The same", "Intentional differences", "Not supported")
 _COMMENT = re.compile(r"^<!-- test\n(.*?)^-->\n", re.DOTALL | re.MULTILINE)
 
 

@@ -27,5 +27,5 @@ def test_the_page_has_every_dynamic_value_and_directive_and_no_other() -> None:
 def test_the_page_says_what_is_refused_and_why() -> None:
     for rule in DIRECTIVES.values():
         row = WRITTEN[f"# @{rule.name} {rule.value}".strip()]
-        assert (f"An error here: {rule.refused}." in row) == bool(rule.refused)
+        assert (f"In orgrest, this is an error: {rule.refused}." in row) == bool(rule.refused)
         assert ("For other tools" in row) == rule.informs

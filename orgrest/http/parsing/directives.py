@@ -63,7 +63,7 @@ _TABLE: Final = (
     Rule(
         "disabled",
         "[EXPRESSION]",
-        "Skips the request, or skips it only if the expression is true.",
+        "Skips the request; with an expression, only if the expression is true.",
     ),
     Rule("ref", "NAME", "Sends the named request first, once per run.", names=True),
     Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
@@ -149,9 +149,9 @@ _TABLE: Final = (
     Rule(
         "ratelimit",
         "max N expire MS",
-        "Sends at most N requests within MS milliseconds. With minIdleTime MS, two "
-        "requests are at least MS milliseconds apart. All requests with the same slot NAME, "
-        "which is written first, are counted together.",
+        "Sends at most N requests within MS milliseconds. With minIdleTime MS, consecutive "
+        "requests are at least MS milliseconds apart. All requests with the same slot are counted "
+        "together; write slot NAME before the other options.",
         acts=True,
     ),
     Rule(
