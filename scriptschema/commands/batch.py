@@ -32,8 +32,8 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
     skipped = {item.path.suffix or "none" for item in candidates} - endings
     if len(chosen) < len(candidates):
         click.echo(
-            f"skipped {counted(len(candidates) - len(chosen), 'file')} without the suffix of a "
-            f"tree ({', '.join(sorted(skipped)[:5])}): use --from to read them",
+            f"skipped {counted(len(candidates) - len(chosen), 'file')} whose suffix is not that of "
+            f"a tree ({', '.join(sorted(skipped)[:5])}): use --from to read them",
             err=True,
         )
     return chosen

@@ -110,15 +110,15 @@ _output = section("Output")
 @_work(
     "--engine",
     type=click.Choice(["own", "afl"]),
-    help="The source of mutants: own (the default), or afl (AFL++, for a target built with its "
-    "compiler).",
+    help="The source of mutants: own (scriptschema itself, the default), or afl (AFL++, for a "
+    "target built with its compiler).",
 )
 @_work(
     "--for",
     "seconds",
     callback=duration,
     metavar="TIME",
-    help="The time limit: 30s, 10m, 8h. Then finds are reduced for up to a minute.",
+    help="The time limit: 30s, 10m, 8h. After that, reducing the finds takes up to another minute.",
 )
 @_work(
     "-n",
@@ -149,7 +149,7 @@ _output = section("Output")
 @_programs(
     "--style",
     type=click.Choice(["random", "plain"]),
-    help="Write one in four programs in a random style (random, the default), or none (plain).",
+    help="The style in which programs are written: random (the default: one in four), or plain.",
 )
 @_programs(
     "--broken",
@@ -202,7 +202,7 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="Compare the output, also the error messages, or also the positions in them.",
+    help="Compare only the output, the error messages as well, or also the positions in them.",
 )
 @_judges(
     "--ulps",
@@ -403,8 +403,8 @@ def explain(folder: Path, config: Config, programs: int, names: list[str]) -> No
         lines.append("result: no program was run, because the time was too short; try --for 2m")
     else:
         lines.append(
-            "result: no crashes, hangs or differences, as expected of a released Luau within "
-            "half a minute"
+            "result: no crashes, hangs or differences, as expected after half a minute with a "
+            "released version of Luau"
         )
     lines += [
         f"programs that showed something new: {folder / 'corpus'}",

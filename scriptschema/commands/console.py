@@ -113,8 +113,8 @@ luau_option = click.option(
     "--luau",
     metavar="VERSION",
     callback=luau_version,
-    help="Also use the features of Luau up to this version that the schema's 57 messages lack, "
-    "for example 0.711, or today.",
+    help="Also use features that the schema's 57 messages lack, up to this version of Luau: for "
+    "example 0.711, or today (the newest).",
 )
 
 
@@ -132,10 +132,11 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
         from scriptschema.versions import TODAY
 
         if name in schema(TODAY).messages:
-            text = f"{name} is a message of a newer Luau: use --luau today"
+            text = f"{name} is a message for a newer version of Luau: use --luau today"
             raise click.BadParameter(text, param_hint="--message")
         near = difflib.get_close_matches(name, messages, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`scriptschema schema` lists them"
+        listed = "`scriptschema schema` lists the messages"
+        hint = f"did you mean {' or '.join(near)}?" if near else listed
         raise click.BadParameter(f"unknown message {name!r}; {hint}", param_hint="--message")
     return messages[name]
 

@@ -34,7 +34,7 @@ LINES = 20
 @click.option(
     "--replay",
     is_flag=True,
-    help="Send all requests to the failed process again, several times.",
+    help="Start the failed process again and resend all requests that it received, several times.",
 )
 @trust_option
 def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
@@ -186,7 +186,8 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     required=True,
     callback=_builds,
     metavar="NAME=COMMAND",
-    help="A build and its COMMAND, written like the campaign's target; the oldest build first.",
+    help="A build, with a command like that of the campaign's target. Repeat this option for each "
+    "build, the oldest first.",
 )
 @trust_option
 def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
@@ -234,7 +235,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     "form",
     type=click.Choice(["markdown", "luau", "junit", "sarif"]),
     required=True,
-    help="The form to write: an issue, a regression test, or results for CI.",
+    help="The output: an issue, a regression test, or results for CI.",
 )
 @click.option(
     "-o", "--output", metavar="FILE", help="The file to write (default: standard output)."

@@ -122,8 +122,8 @@ def reduce_command(
     place = _place(target, tree)
     if place != target:
         click.echo(
-            f"the program has a module: as long as it does, it is written to the folder {place}, "
-            f"not to {target}",
+            f"the program has a module, so it is written to the folder {place}, not to {target}, "
+            "unless reduction removes the module",
             err=True,
         )
     display = _Display()
@@ -246,7 +246,9 @@ def _serialized(target: Path, tree: ModuleSet) -> bytes:
         return files.serialize(tree, files.format_of(target), TODAY)
     except ValueError as error:
         source = target.with_suffix(".luau")
-        raise files.FileError(f"{target}: {error}: write a source instead, -o {source}") from None
+        raise files.FileError(
+            f"{target}: {error}: write Luau source instead, with -o {source}"
+        ) from None
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:

@@ -92,11 +92,12 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     """Return `data` with one byte replaced by an overlong varint."""
     if not data:
-        return data, "unchanged: there is no byte to lengthen"
+        return data, "unchanged: there is no byte to replace"
     at = draw(st.integers(0, len(data) - 1))
     more = draw(st.integers(1, 10))
     new = bytes([data[at] | 128, *[128] * (more - 1), 0])
-    return data[:at] + new + data[at + 1 :], f"lengthened byte {at} by {more} bytes"
+    what = f"replaced byte {at} with an overlong varint of {more + 1} bytes"
+    return data[:at] + new + data[at + 1 :], what
 
 
 FAULTS: Final = (

@@ -118,7 +118,8 @@ class CommandTest:
             try:
                 written[f"tree{ending}"] = files.serialize(tree, form, TODAY)
             except ValueError as error:
-                raise CommandError(f"no tree can be written for {{{ending}}}: {error}") from None
+                reason = f"the tree cannot be written for {{{ending}}} in the command: {error}"
+                raise CommandError(reason) from None
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:

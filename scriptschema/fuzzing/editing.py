@@ -137,7 +137,9 @@ def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
     """Return the parent of the message at `path`, and the last step of the path."""
     steps = _steps(path)
     if not steps:
-        raise EditError("the root of a tree is not in a list or field")
+        raise EditError(
+            "the path is empty: only a part of a tree, not its root, can be inserted or deleted"
+        )
     above = Path()
     for name, index in steps[:-1]:
         above = Path(above, name, index)

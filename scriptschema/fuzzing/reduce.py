@@ -247,7 +247,7 @@ class Reducer(Generic[MessageT]):
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (
-                "the test gave different results for the same tree: the result may be "
-                "larger, or less interesting, than possible"
+                "the test gave different results for the same tree: the reduced tree may be "
+                "larger than necessary, or not interesting"
             )
         return answer

@@ -70,8 +70,8 @@ def _grammar(
         if message not in weights:
             if message in ("idioms", "libraries"):
                 raise WeightsError(
-                    f"{message} can only have weights in programs that run, such as those of "
-                    "strategies.programs and generate --programs, but these are random trees"
+                    f"weights for {message} only apply to programs that run "
+                    "(strategies.programs, generate --programs), not to random trees"
                 )
             there = ", ".join(weights)
             raise WeightsError(

@@ -99,7 +99,7 @@ def from_upstream(
     without_unknown.CopyFrom(message)
     without_unknown.DiscardUnknownFields()
     if without_unknown.ByteSize() != message.ByteSize():
-        raise FormatError(f"the tree has fields that upstream's schema of {RELEASE} lacks")
+        raise FormatError(f"the tree has fields that the upstream schema (Luau {RELEASE}) lacks")
     converter = _FromUpstream()
     tree: MessageT = converter.read(cls, message, Path())
     return tree, converter.omissions
@@ -108,7 +108,7 @@ def from_upstream(
 def _class_of(cls: type[Message], form: str) -> Any:
     theirs = classes(strings=form == "json").get(cls.__name__)
     if theirs is None:
-        raise FormatError(f"upstream's schema of {RELEASE} has no message {cls.__name__}")
+        raise FormatError(f"the upstream schema (Luau {RELEASE}) has no message {cls.__name__}")
     return theirs
 
 
@@ -119,7 +119,7 @@ def _parsed(cls: Any, data: bytes) -> Any:
         return cls.FromString(data)
     except DecodeError:
         raise FormatError(
-            "not a message of upstream's schema, or nested more than 100 levels deep"
+            "not a message of the upstream schema, or nested more than 100 levels deep"
         ) from None
 
 
@@ -314,7 +314,7 @@ def _read_typename(reader: _FromUpstream, message: Any, path: Path) -> dict[str,
         return {"index": message.index}
     which = message.WhichOneof("expr_oneof")
     if which is None:
-        reader.report(path, "an empty type name: replaced by the first type name")
+        reader.report(path, "an empty type name: replaced by the first name in the table of types")
         return {"index": 0}
     kind = None if which == "regular" else m.Typename.Kind[which.capitalize()]
     return {"index": getattr(message, which).index, "kind": kind}
@@ -338,7 +338,7 @@ def _read_method(reader: _FromUpstream, message: Any, path: Path) -> dict[str, A
     values = reader.fields(m.ClassMethod, message, path)
     values.setdefault("name", m.Name())
     if message.WhichOneof("name_oneof") is None:
-        reader.report(path, "a method without a name: given the first name")
+        reader.report(path, "a method without a name: given the first name in the table of names")
     return values
 
 

@@ -58,7 +58,7 @@ _ERRORS: Final = {
     "&&": "Luau uses `and`",
     "||": "Luau uses `or`",
     "~": "Luau uses `not`, and `~=` for inequality",
-    "@": "the name of an attribute must follow immediately",
+    "@": "the name of an attribute must directly follow the `@`",
     "{{": "`{{` is not allowed in an interpolated string: write `\\{` or insert a space",
 }
 

@@ -92,13 +92,17 @@ class Role:
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {
         "at": Role("a position, from 1, or from the end if negative", lambda n, _: (0, n, -n)),
-        "end": Role("the last of a range", lambda n, before: (before, n, -1)),
-        "first": Role("the first that is visited", lambda n, _: (0, n, -n), is_looped=True),
-        "last": Role("the last that is visited", lambda n, before: (before, n), is_looped=True),
+        "end": Role("the last position of a range", lambda n, before: (before, n, -1)),
+        "first": Role(
+            "the first position that is visited", lambda n, _: (0, n, -n), is_looped=True
+        ),
+        "last": Role(
+            "the last position that is visited", lambda n, before: (before, n), is_looped=True
+        ),
         "count": Role("how many", lambda n, _: (0, n)),
         "base": Role("a base", lambda *_: (2, 10, 36)),
-        "exponent": Role("an exponent to 2", lambda *_: (0, 1023, -1022, -1074)),
-        "bit": Role("the first bit of 32", lambda *_: (0, 31), is_added=True),
+        "exponent": Role("an exponent of 2", lambda *_: (0, 1023, -1022, -1074)),
+        "bit": Role("the first bit, from 0 to 31", lambda *_: (0, 31), is_added=True),
         "width": Role(
             "how many bits from there", lambda _, before: (1, 32 - before), is_added=True
         ),

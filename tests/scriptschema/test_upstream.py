@@ -235,7 +235,10 @@ def test_what_upstream_leaves_open_is_reported() -> None:
             (call, "a call with neither parentheses nor an argument: read without an argument"),
         ],
         m.TypeLiteral: [
-            (theirs["TypeLiteral"](name={}), "an empty type name: replaced by the first type name"),
+            (
+                theirs["TypeLiteral"](name={}),
+                "an empty type name: replaced by the first name in the table of types",
+            ),
         ],
         m.ClassMethod: [(method, "ClassMethod.metamethod: dropped")],
     }
@@ -252,8 +255,8 @@ def test_what_upstream_leaves_open_is_reported() -> None:
 @pytest.mark.parametrize(
     ("data", "form", "reason"),
     [
-        (b"\x08", "binary", "not a message of upstream's schema"),
-        (b"\x80\x02\x01\x08\x01", "binary", "fields that upstream's schema of 0.735 lacks"),
+        (b"\x08", "binary", "not a message of the upstream schema"),
+        (b"\x80\x02\x01\x08\x01", "binary", "fields that the upstream schema .Luau 0.735. lacks"),
         (b"", "binary", "missing required fields: name"),
         (b"x: 1", "text", 'has no field named "x"'),
         (b"{", "json", "Failed to load JSON"),

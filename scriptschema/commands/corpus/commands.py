@@ -113,7 +113,7 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
     required=True,
     type=FOLDER,
     metavar="DIR|FILE.pbstream",
-    help="The folder, or the stream, to write.",
+    help="The folder or stream to write.",
 )
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
     """Write the trees of corpora in another format.

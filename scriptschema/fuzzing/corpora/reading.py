@@ -132,7 +132,7 @@ class Reader:
         try:
             return self._canonical(name, data, "luau", item)
         except (ParseError, FileError, wire.WireError) as error:
-            reasons.append(f"not a Luau source ({error})")
+            reasons.append(f"not Luau source ({error})")
         raise FileError(f"unknown format: {', '.join(reasons)}")
 
 

@@ -80,17 +80,21 @@ OPERATORS: Final[Sequence[Operator]] = (
     Operator("cross", 8, _PARTS, cross, "a copy of a donor's part"),
     Operator("insert", 8, (m.StatBlock, m.StatBlock, *_LISTS), insert, "a new item in a list", 1),
     Operator("delete", 6, (m.Stat, m.Stat, *_ITEMS), delete, "a list without one of its items", -1),
-    Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item twice", 1),
+    Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item duplicated", 1),
     Operator("swap", 2, (m.Stat, m.Stat, *_ITEMS), swap, "two items swapped"),
     Operator("shuffle", 1, (m.StatBlock,), shuffle, "a block's statements in another order"),
     Operator("hoist", 4, _PARTS, hoist, "a part in place of one that contains it", -1),
     Operator(
-        "wrap", 4, (m.Stat, m.Expr), wrap, "a part in a call, loop, branch, function or group", 1
+        "wrap", 4, (m.Stat, m.Expr), wrap,
+        "a part wrapped in a call, loop, branch, function or group", 1,
     ),
-    Operator("unwrap", 2, (m.Stat,), unwrap, "a statement in place of what runs it once", -1),
+    Operator(
+        "unwrap", 2, (m.Stat,), unwrap,
+        "a statement without the function, coroutine or loop that runs it once", -1,
+    ),
     Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
-    Operator("print", 1.5, (m.Stat,), show, "a value printed where it is made", 1),
-    Operator("recurse", 2, _PARTS, recurse, "what surrounds a part, nested several times", 1),
+    Operator("print", 1.5, (m.Stat,), show, "a value printed where it is computed", 1),
+    Operator("recurse", 2, _PARTS, recurse, "copies of a part nested inside one another", 1),
     Operator(
         "operator", 4, (m.ExprBinary, m.ExprUnary, m.StatCompoundAssign), change_operator,
         "another operator",

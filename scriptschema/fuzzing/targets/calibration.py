@@ -30,7 +30,7 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "local function f() end f()",
             "local function f(a) return a end print(f(1))",
         ),
-        "a function with ...": (
+        "a function with `...`": (
             "local function f(...) end f()",
             "local function f(...) print(...) end f(1, 2)",
         ),
@@ -39,7 +39,7 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "a method call": ("local t = {f = print} t:f()", 'local s = "a" print(s:rep(2))'),
         "arithmetic": ("print(1 + 2)", "local a = 7 print(-a * 2 / 3 - a % 2)"),
         "a comparison": ("print(1 == 2)", "local a = 7 print(a < 8, a >= 7, a ~= 1)"),
-        "and, or or not": ("print(1 and 2)", "local a print(not a, a or 1)"),
+        "`and`, `or` or `not`": ("print(1 and 2)", "local a print(not a, a or 1)"),
         "a concatenation": ('print("a" .. "b")', 'local a = 1 print("a" .. a .. "b")'),
         "pcall": ("print(pcall(print))", 'local a = pcall(error, "x") print(a)'),
     }

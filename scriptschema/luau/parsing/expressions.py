@@ -260,7 +260,7 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
 
 def _read_instantiation(r: Reader, function: Any) -> Reading:
     """Read the `<<types>>` at the current token. Return the instantiation of `function`."""
-    what = "types given to a generic function"
+    what = "type arguments of a generic function"
     if not r.extended:
         r.lose(r.index, what, "dropped")
     r.require(m.Expr, "instantiate", what, r.index)

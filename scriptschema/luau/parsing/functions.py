@@ -65,14 +65,14 @@ def read_function_body(
     rettypes: list[Type] = []
     rettail: TypePack | None = None
     if r.kind == "->":
-        r.fail("`:` before the result type")
+        r.fail("`:` before the return type")
     if r.kind == ":":
         index = r.index
         r.advance()
         rettypes, rettail = yield read_results(r)
         if r.index - index == 3 and r.kinds[index + 1] == "(":
             if not r.extended:
-                r.lose(index, "result type `()`", "dropped")
+                r.lose(index, "return type `()`", "dropped")
             rettail = TypePack(list=TypeList())
     r.open(*(["self"] if method else []))
     args = [r.declare(name) for name in names]

@@ -147,7 +147,7 @@ def _read_for_statement(r: Reader) -> Reading:
         loop = m.StatFor(var=var, from_=from_, to=to, step=step, body=body, type=type_)
         stat = m.Stat(for_=loop)
     else:
-        r.expect("in", "or a further name" if len(names) > 1 else "or `=`")
+        r.expect("in", "or another name" if len(names) > 1 else "or `=`")
         values = yield read_expressions(r)
         r.expect("do", "after the values to iterate over")
         r.open()

@@ -83,7 +83,7 @@ def _read_named_type(r: Reader) -> Reading:
         arguments = None
         if r.kind == "<":
             if not r.extended:
-                r.lose(r.index, "types given to a module's type", "dropped")
+                r.lose(r.index, "type arguments of a module's type", "dropped")
             arguments = m.TypeArguments(items=[item for _, item in (yield read_type_arguments(r))])
         local = r.in_scope.get(text)
         if not local and not r.extended:
@@ -190,11 +190,11 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
                 r.lose(index, "default of a generic type", "dropped")
             if packs and not at_pack(r):
                 parenthesis = r.index
-                r.expect("(", "or `...` and a pack of types")
+                r.expect("(", "or `...` of a type pack")
                 listed, named, tail = yield _read_type_list(r)
                 r.close(")", parenthesis)
                 if named:
-                    r.fail("a pack of types without names", parenthesis)
+                    r.fail("a type pack without parameter names", parenthesis)
                 default.packs.append(m.TypePack(list=m.TypeList(types=listed, tail=tail)))
             elif at_pack(r):
                 default.packs.append((yield read_pack(r)))
@@ -325,7 +325,7 @@ def read_results(r: Reader) -> Reading:
         if r.extended:
             return [], tail
         if tail.generic is not None:
-            r.lose(index, "generic pack as a result type", "dropped")
+            r.lose(index, "generic pack as a return type", "dropped")
         return [], None
     if r.kind == "(":
         types, tail, _ = yield _read_pack_or_type(r)

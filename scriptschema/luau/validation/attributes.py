@@ -13,7 +13,7 @@ from scriptschema.luau.validation.traversal import Place, Traversal, filler
 
 RULES: Final = {
     "attribute": "an attribute must exist in Luau, be allowed for the function, and occur once",
-    "argument": "arguments must be literals; @deprecated takes a table with use and reason",
+    "argument": "arguments must be literals; @deprecated takes a table with `use` and `reason`",
 }
 
 _KEYS: Final = frozenset(["use", "reason"])
@@ -39,7 +39,7 @@ def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
             v.note(
                 path,
                 "attribute",
-                "the attribute is joined, but no attribute in brackets precedes it",
+                "`joined` requires that this attribute and the one before it are in brackets",
             )
             attribute.joined = None
 
@@ -93,6 +93,8 @@ def _visit_deprecated(v: Traversal, node: Any, path: Place) -> None:
     ]
     if len(kept) < len(node.items):
         v.note(
-            path, "argument", "the table of @deprecated can only contain the strings use and reason"
+            path,
+            "argument",
+            "the table of @deprecated can only contain `use` and `reason`, which must be strings",
         )
         node.items = kept

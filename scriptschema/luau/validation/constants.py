@@ -12,15 +12,17 @@ from scriptschema.luau.scope import Binding
 from scriptschema.luau.validation.traversal import IncompleteError, Place, Traversal
 
 RULES: Final = {
-    "const": "a constant must have a value, or end with a call or ..., and never be assigned to",
-    "export": "exports must be top-level and unique, in a source without a return",
+    "const": "constants must have one value each, unless the last value is a call or `...`, and "
+    "never be assigned to",
+    "export": "exports must be top-level and unique, and their source must not have a return "
+    "outside of functions",
 }
 
 
 def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
     """Declare the variables of a StatLocal, after its values have been visited."""
     if node.is_exported and not v.scope.in_chunk:
-        v.note(path, "export", "only statements of the source itself can be exported")
+        v.note(path, "export", "only top-level statements can be exported")
         node.is_exported = None
     last = node.values[-1].which if node.values else None
     if node.is_const and len(node.values) != len(node.vars) and last not in ("call", "varargs"):
@@ -34,7 +36,7 @@ def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
 def declare_function(v: Traversal, node: m.StatLocalFunction, path: Place) -> None:
     """Declare the variable of a StatLocalFunction."""
     if node.is_exported and not v.scope.in_chunk:
-        v.note(path, "export", "only statements of the source itself can be exported")
+        v.note(path, "export", "only top-level statements can be exported")
         node.is_exported = None
     binding = v.scope.declare_local(v.names.local(node.var.name), node.var.name)
     binding.constant = node if node.is_const or node.is_exported else None
@@ -96,7 +98,9 @@ def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
         if v.partial:
             raise IncompleteError
         if has_return:
-            v.note(here, "export", "a source with exports cannot have a return")
+            v.note(
+                here, "export", "a source with exports cannot have a return outside of functions"
+            )
         elif not is_new:
             v.note(here, "export", "this name is already exported")
         node.is_exported = None

@@ -28,9 +28,9 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traver
 from scriptschema.luau.validation.type_annotations import visit_type, visit_type_arguments
 
 RULES: Final = {
-    "vararg": "... must be in a vararg function",
+    "vararg": "`...` must be in a vararg function",
     "else": "an if-expression must have an else",
-    "group": "a group must not repeat parentheses that the structure requires anyway",
+    "group": "a group must not add parentheses that are written even without it",
     "minus": "the sign of a negative number must be part of its constant",
     "number": "a number constant cannot be NaN",
     "parentheses": "a call without parentheses must have one argument, a string or a table",
@@ -151,7 +151,7 @@ def expressions(
 
 def _visit_varargs(v: Traversal, node: m.Expr, path: Place, *_: int) -> None:
     if not v.scope.function.vararg:
-        v.note(path, "vararg", "the enclosing function has no ...")
+        v.note(path, "vararg", "the enclosing function has no `...`")
         node.number = filler()
 
 
@@ -166,7 +166,7 @@ def visit_call(
 ) -> None:
     """Check and repair an ExprCall."""
     if node.self_ and _called(node.func) != "index_name":
-        v.note(path, "self", "a call with self must call a named field")
+        v.note(path, "self", "a method call (with `self`) must call a named field")
         node.self_ = False
     first = registers + 1 + node.self_
     shorten(v, node, "args", MAX_REGISTERS - first, path, "registers")
@@ -313,7 +313,7 @@ def _visit_if_else(
     v: Traversal, node: m.ExprIfElse, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     if node.which is None:
-        v.note(path, "else", "missing else of the if-expression")
+        v.note(path, "else", "the if-expression has no else")
         node.else_ = m.Expr(number=filler())
     handler = visit_expr if node.which == "else_" else _visit_if_else
     other = (path, node.which or "", None)

@@ -42,7 +42,7 @@ def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
     holds_nothing = bool(values) and values[0].which == "varargs"
     if len(values) == 1 and not holds_nothing:
         return
-    what = f"{len(values)} values" if len(values) != 1 else "..., which is empty in a module"
+    what = f"{len(values)} values" if len(values) != 1 else "`...`, which is empty in a module"
     v.note(path, "module", f"the module returns {what}")
     node.list = values[:1] if values and not holds_nothing else [m.Expr(table=m.ExprTable())]
 

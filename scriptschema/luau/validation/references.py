@@ -11,7 +11,7 @@ from scriptschema.luau.validation.traversal import Place, Traversal
 RULES: Final = {
     "local": "a local variable must be in scope where it is used",
     "until": "until must not use a local that a continue jumps over",
-    "hidden": "a global must not be hidden by a local of the same name",
+    "hidden": "a global must not be shadowed by a local of the same name",
     "upvalues": "a function can use at most 200 variables of enclosing functions",
     "type-function": "a type function must not use locals from outside of it",
 }
@@ -56,7 +56,7 @@ def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
     binding = v.scope.locals.get(name)
     if binding is None:
         return
-    v.note(path, "hidden", f"the global {name} is hidden by a local")
+    v.note(path, "hidden", f"the global {name} is shadowed by a local")
     if v.scope.usable(binding):
         node.local = m.ExprLocal(var=m.Local(name=binding.index))
         if node.__class__ is m.LValue:

@@ -45,7 +45,8 @@ RULES: Final = {
     "loop": "break and continue must be inside a loop",
     "self": "only a method can have a self",
     "class": "classes require a Luau flag that is off by default",
-    "function-name": "the name of a function statement must be a variable, followed by fields",
+    "function-name": "the name of a function statement must be a variable, optionally followed by "
+    "fields",
 }
 
 _JUMPS: Final = frozenset(["break_", "continue_", "return_"])
@@ -315,7 +316,7 @@ def _visit_compound_assign(
 def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, depth: int) -> None:
     _function_name(v, node.var, (path, "var", None))
     if node.self_ and node.var.which != "index_name":
-        v.note(path, "self", "a method must be named by a field")
+        v.note(path, "self", "the name of a method must end with a field")
         node.self_ = False
     v.push(
         (visit_prefix, node.var, (path, "var", None), depth + 1),
@@ -331,7 +332,11 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
             path = ((path, "index_name", None), "expr", None)
             node = inner.expr
             continue
-        v.note(path, "function-name", "a function must be named by a variable, followed by fields")
+        v.note(
+            path,
+            "function-name",
+            "the name of a function must be a variable, optionally followed by fields",
+        )
         match inner:
             case m.ExprIndexExpr():
                 node.index_name = m.ExprIndexName(expr=inner.expr, index=m.Name(custom=0))

@@ -8,7 +8,8 @@ from scriptschema.luau.quoting import string_bytes
 from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
-    "string": "bytes that form UTF-8 must be decoded; string types cannot contain zero bytes",
+    "string": "surrogates in a string must stand for bytes that are not valid UTF-8; string types "
+    "cannot contain zero bytes",
 }
 
 
@@ -17,5 +18,9 @@ def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
     if not node.val.isascii():
         decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")
         if decoded != node.val:
-            v.note(path, "string", "the string contains bytes that form UTF-8 but are not decoded")
+            v.note(
+                path,
+                "string",
+                "surrogates in the string stand for valid UTF-8, or for no byte: use characters",
+            )
             node.val = decoded

@@ -15,7 +15,7 @@ RULES: Final = {
     "type": "a named type without arguments must be in scope",
     "pack": "a pack in parentheses must not have exactly one type, or end in another such pack",
     "default": "generics with defaults must come last",
-    "indexer": "the position of an indexer must be among the properties",
+    "indexer": "the position of an indexer must be from 0 to the number of properties",
 }
 
 
@@ -72,7 +72,7 @@ def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
     It must not be the name of a built-in type function.
     """
     if node.kind is m.Typename.Kind.Builtin:
-        v.note(path, "type", "a built-in type function cannot be declared")
+        v.note(path, "type", "a built-in type function cannot be redeclared")
         node.kind = None
 
 
@@ -134,7 +134,7 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
         v.note(
             path,
             "pack",
-            "leading types and generic packs belong to the fields generics and genericpacks",
+            "leading types and generic packs must be in `generics` and `genericpacks`",
         )
         rest = items[index:]
         node.arguments = m.TypeArguments(items=rest) if rest else None
@@ -247,7 +247,10 @@ def _visit_type_table(v: Traversal, node: m.TypeTable, path: Place, depth: int) 
         tasks.append((_visit_type_indexer, node.indexer, here, depth + 1))
     position = node.indexer_position
     if position is not None and not (node.indexer is not None and 0 <= position <= len(node.items)):
-        v.note(path, "indexer", f"the indexer has the invalid position {position}")
+        reason = f"the indexer's position must be from 0 to {len(node.items)}, found {position}"
+        if node.indexer is None:
+            reason = f"there is no indexer for the position {position}"
+        v.note(path, "indexer", reason)
         node.indexer_position = None
     v.push(*tasks)
 

@@ -621,7 +621,7 @@ def test_a_message_of_a_newer_luau_is_found_where_it_is_requested(tmp_path: Path
     (tmp_path / "a.textproto").write_text("val: 5")
     cast = ("stats", tmp_path, "--message", "ExprConstantInteger")
     output = said(*cast, status=2)
-    assert "ExprConstantInteger is a message of a newer Luau: use --luau today" in output
+    assert "ExprConstantInteger is a message for a newer version of Luau: use" in output
     assert b"1 tree, 1 node" in ok_here("corpus", *cast, "--luau", "0.715")
 
 

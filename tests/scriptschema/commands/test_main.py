@@ -72,7 +72,7 @@ def test_messages_other_than_programs_are_read_by_name(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert b"unknown message 'Locla'; did you mean Local?" in done.stderr
     done = run("show", "-", "--message", "xyz", "--from", "text")
-    assert b"unknown message 'xyz'; `scriptschema schema` lists them" in done.stderr
+    assert b"unknown message 'xyz'; `scriptschema schema` lists the messages" in done.stderr
 
 
 def test_one_bad_file_among_many_is_reported_and_the_rest_is_done(
@@ -319,7 +319,8 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
     for name in ("a.luau", "b.luau", "notes"):
         (tmp_path / name).write_text("return 1")
     message = (
-        b"skipped 3 files without the suffix of a tree (.luau, none): use --from to read them\n"
+        b"skipped 3 files whose suffix is not that of a tree (.luau, none): "
+        b"use --from to read them\n"
     )
     for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):
         done = run_here(*arguments, tmp_path)

@@ -167,7 +167,7 @@ def test_what_is_nothing_known_is_reported_with_all_reasons(tmp_path: Path) -> N
     _, [error] = read_all(tmp_path)
     assert error.startswith("noise: unknown format: not a binary tree (byte ")
     assert "not text format (" in error
-    assert "not a Luau source (1:1: " in error
+    assert "not Luau source (1:1: " in error
 
 
 def test_links_pipes_and_hidden_files_do_no_harm(tmp_path: Path) -> None:

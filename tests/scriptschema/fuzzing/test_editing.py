@@ -129,9 +129,9 @@ def test_the_root_is_replaced_by_a_copy_of_the_same_class() -> None:
             "ModuleSet.program is already set: replace it",
         ),
         (lambda t: insert(t, "program.body[2]", BREAK), "StatBlock.body has only 1 items"),
-        (lambda t: insert(t, "", t), "the root of a tree is not in a list"),
+        (lambda t: insert(t, "", t), "the path is empty: only a part of a tree"),
         (lambda t: delete(t, "program"), "program: ModuleSet.program is required"),
-        (lambda t: delete(t, ""), "the root of a tree is not in a list"),
+        (lambda t: delete(t, ""), "the path is empty: only a part of a tree"),
         (
             lambda t: at(t, "program.body[0].while_.cond.nil.val"),
             "ExprConstantNil has no field 'val'",

@@ -237,7 +237,7 @@ def test_weights_come_from_a_toml_file_too(tmp_path: FilePath) -> None:
             ),
         ),
         ({"ExprCall": {"func": 1}}, "ExprCall has no alternatives to weight"),
-        ({"idioms": {"counter": 9}}, "idioms can only have weights in programs that run"),
+        ({"idioms": {"counter": 9}}, "weights for idioms only apply to programs that run"),
         ({"Expr": {"nul": 1}}, "unknown alternative 'nul' of Expr; available: group, nil, bool"),
         ({"Stat": {"while_": 1}}, "unknown alternative 'while_' of Stat"),
         (

@@ -396,9 +396,9 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
         ("function f(...: T...) end", "function f(...) end", [
             "1:12: generic pack as the type of `...`: dropped",
         ]),
-        ("function f(): () end", "function f() end", ["1:13: result type `()`: dropped"]),
+        ("function f(): () end", "function f() end", ["1:13: return type `()`: dropped"]),
         ("function f(): T... end", "function f() end", [
-            "1:15: generic pack as a result type: dropped",
+            "1:15: generic pack as a return type: dropped",
         ]),
         ("local f: (a: T, ...U) -> (V, ...W)", "local f: (T) -> V", [
             "1:11: name of a parameter in a type: dropped",
@@ -437,11 +437,11 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
         ("local x: m.T, y: m.T<U>", "local x: any, y: any", [
             "1:10: type of `m`, which is not a local: the type is `any`",
             "1:18: type of `m`, which is not a local: the type is `any`",
-            "1:21: types given to a module's type: dropped",
+            "1:21: type arguments of a module's type: dropped",
         ]),
         ("local x = f<<T>>(1) y = t:m<<T, U...>>()", "local x = f(1) y = t:m()", [
-            "1:12: types given to a generic function: dropped",
-            "1:28: types given to a generic function: dropped",
+            "1:12: type arguments of a generic function: dropped",
+            "1:28: type arguments of a generic function: dropped",
         ]),
     ],
 )  # fmt: skip
@@ -593,7 +593,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ("repeat", "1:7: expected `until` to close the `repeat` at 1:1, found END"),
         ("for 1", "1:5: expected a name of the loop's variable, found `1`"),
         ("for x do", "1:7: expected `in` or `=`, found `do`"),
-        ("for x, y = 1", "1:10: expected `in` or a further name, found `=`"),
+        ("for x, y = 1", "1:10: expected `in` or another name, found `=`"),
         ("for x = 1 do", "1:11: expected `,` and the loop's last value, found `do`"),
         ("for x = 1, 2 end", "1:14: expected `do` after the loop's range, found `end`"),
         ("for x in y end", "1:12: expected `do` after the values to iterate over, found `end`"),
@@ -605,7 +605,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ("function f(a,) end", "1:14: expected a parameter after `,`, found `)`"),
         ("function f(a b) end", "1:14: expected `)` to close the `(` at 1:11, found `b`"),
         ("function f(1) end", "1:12: expected a name of a parameter or `...`, found `1`"),
-        ("function f() -> T end", "1:14: expected `:` before the result type, found `->`"),
+        ("function f() -> T end", "1:14: expected `:` before the return type, found `->`"),
         ("return 1 f()", "1:10: expected a statement or END, found `f`"),
         ("f() end", "1:5: expected a statement or END, found `end`"),
         (
@@ -647,7 +647,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
             "@ a",
             (
                 "1:1: expected a statement, found `@` "
-                "(the name of an attribute must follow immediately)"
+                "(the name of an attribute must directly follow the `@`)"
             ),
         ),
         ("x = `a{}`", "1:8: expected an expression, found `}``"),
@@ -732,7 +732,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
                 " one has a default, found `>`"
             ),
         ),
-        ("type A<T... = B> = T", "1:15: expected `(` or `...` and a pack of types, found `B`"),
+        ("type A<T... = B> = T", "1:15: expected `(` or `...` of a type pack, found `B`"),
         (
             "type A",
             ("1:7: expected `=` and the type that the name stands for, found END"),

@@ -107,7 +107,7 @@ def test_the_sources_here_have_every_message_and_every_field_of_the_extensions()
             "0.700",
             "x = f<<T>>()",
             "1:6",
-            "types given to a generic function, which requires Luau 0.701",
+            "type arguments of a generic function, which requires Luau 0.701",
         ),
         (
             "0.686",
@@ -145,8 +145,11 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
         ("class A x end", "1:9: expected `public` and a property, `function` or `end`"),
         ("function f(...: ...T) end", "1:17: expected a type"),
         ("export x = 1", "1:8: expected"),
-        ("type A<T... = (a: B)> = C", "1:15: expected a pack of types without names"),
-        ("type A<T... = (B, a: B, ...B)> = C", "1:15: expected a pack of types without names"),
+        ("type A<T... = (a: B)> = C", "1:15: expected a type pack without parameter names"),
+        (
+            "type A<T... = (B, a: B, ...B)> = C",
+            "1:15: expected a type pack without parameter names",
+        ),
         ("function f(): (T, U, ...V) | W end", "1:28: expected a statement"),
         ("type A = (T, ...U) | V", "1:20: expected `->`"),
         ("t:f\n<<T>>()", "2:6: expected the arguments of a call on the same line"),
