@@ -162,8 +162,8 @@ OPTIONS: Final = (
         _HOW,
         _SENDING,
         (
-            "Check requests and responses against this OpenAPI description, or (auto) against one "
-            "beside them."
+            "Check requests and responses against this OpenAPI description, or, with auto, against "
+            "one beside the document."
         ),
         "description",
         metavar="FILE|auto",

@@ -56,7 +56,7 @@ def _lisp(text: str) -> str:
     "--stdio",
     is_flag=True,
     expose_value=False,
-    help="Use standard input and output. This is the default; some editors pass it.",
+    help="Use standard input and output, which is the default (some editors pass this option).",
 )
 def lsp(tcp: str | None) -> None:
     """Run a language server for an editor.

@@ -67,7 +67,7 @@ FORMATS: Final = (
     Format("message", "a raw HTTP request", messages.recognizes, messages.read),
     Format("hurl", "a hurl file", hurl.recognizes, hurl.read),
     Format("curl", "curl commands", curl.recognizes, curl.read, curl.write),
-    Format("python", "a script for Python's requests", write=python.write),
+    Format("python", "a Python script that uses the requests package", write=python.write),
 )
 """The formats, in the order in which they are tried when a source is read."""
 

@@ -36,12 +36,12 @@ _NORMALIZED: Final = re.compile(
 _OTHERWISE: Final = (
     (
         re.compile(r"https?://[^/?#]*//"),
-        "the package requests replaces // at the start of a path with /",
+        "the `requests` package replaces // at the start of a path with /",
     ),
-    (re.compile(r"\?$"), "the package requests drops the ? of an empty query"),
+    (re.compile(r"\?$"), "the `requests` package drops the ? of an empty query"),
     (
         re.compile(r"%(?![0-9A-Fa-f]{2})"),
-        "the package requests sends a % without two hexadecimal digits as %25",
+        "the `requests` package sends a % without two hexadecimal digits as %25",
     ),
 )
 """Unavoidable differences in what the library `requests` sends, as pairs of a pattern for the URL
@@ -57,7 +57,7 @@ def write(export: Export, *, beside: str | None) -> Written:
     calls = list(each(export.calls, lambda call: _call(call, names, notes), notes))
     digest = any("HTTPDigestAuth(" in line for lines in calls for line in lines)
     secret = any(variable.value is None for variable in export.variables)
-    head = ['"""Sends requests, with the package requests."""', ""]
+    head = ['"""Sends HTTP requests with the requests package."""', ""]
     head += ["import os", ""] if secret else []
     head += ["import requests"]
     head += ["from requests.auth import HTTPDigestAuth"] if digest else []

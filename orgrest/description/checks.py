@@ -205,7 +205,7 @@ def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -
             if key == parameter.name
         ]
         return [of_text(parameter, texts[0])] if texts else []
-    raise UnreadError(f"unknown location {parameter.where!r} of a parameter")
+    raise UnreadError(f"unknown parameter location {parameter.where!r}")
 
 
 # ------------------------------------------------------------------------------------ responses

@@ -157,7 +157,7 @@ def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
         return
     request, place = named
     yield _code(f"{request.method} {request.target.text}")
-    yield f"request, named {'on' if place.own else 'in'} {place}"
+    yield f"request name, defined {'on' if place.own else 'in'} {place}"
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:

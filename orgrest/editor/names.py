@@ -366,7 +366,7 @@ class Names:
                     start = part.region.to_file(script.start + at)
                     line = self.analysis.text.count("\n", 0, start) + 1
                     raise RenameError(
-                        f"the script in line {line} also uses {name.name}: change it there first"
+                        f"the script on line {line} also uses {name.name}: change it there first"
                     )
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:

@@ -109,7 +109,7 @@ KNOWN: Mapping[str, Known] = {
             "send get-headers": "Send it; the headers are the result.",
         },
     ),
-    "limit": Known("How much of a body is shown, such as 64k or 2M; a file gets the whole body."),
+    "limit": Known("How much of a body is shown, such as 64k or 2M. Files contain the whole body."),
     "follow": Known("Whether redirects are followed.", _YES_NO),
     "requests": Known(
         "Which requests of the block are sent.", {"all": "All requests, not only the first."}

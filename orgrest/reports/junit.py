@@ -62,7 +62,7 @@ def _suite(records: Iterator[Record], names: Counter[tuple[str, str]]) -> str:
 def _suite_name(record: Record) -> str:
     words = [record["document"]]
     words += [f"row {record['row']}"] if record["row"] is not None else []
-    words += [f"turn {record['turn']}"] if record["turn"] > 1 else []
+    words += [f"repetition {record['turn']}"] if record["turn"] > 1 else []
     return ", ".join(words)
 
 

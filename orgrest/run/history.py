@@ -278,9 +278,9 @@ def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
         for number, run in enumerate(among, 1):
             if number == int(which):
                 return run
-        raise OrgrestError(f"no run {which} in the history: `orgrest history` lists them")
+        raise OrgrestError(f"no run {which} in the history: `orgrest history` lists the runs")
     matches = [run for run in runs() if run.id.startswith(which)]
     if len(matches) != 1:
         reason = "several runs have ids that start" if matches else "no run has an id that starts"
-        raise OrgrestError(f"{reason} with {which}: `orgrest history` lists them")
+        raise OrgrestError(f"{reason} with {which}: `orgrest history` lists the runs")
     return matches[0]

@@ -243,14 +243,13 @@ def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> N
 
 
 def _nobody(grant: Grant) -> OrgrestError:
-    from orgrest.http.auth.oauth2 import CODE, origin
+    from orgrest.http.auth.oauth2 import origin
 
-    how = "opens a browser" if grant.flow == CODE else "shows a code"
     return OrgrestError(
-        f"the flow {grant.flow} {how} so that a person can sign in at {origin(grant.page)}, "
-        "which is not possible here (no terminal, CI, or a test run): use "
-        "client_credentials, set a refresh token (refreshToken, or Refresh Token), or sign "
-        "in once with `orgrest FILE` in a terminal, which saves the login",
+        f"the flow {grant.flow} requires a person to sign in at {origin(grant.page)}, which is not "
+        "possible here (no terminal, CI, or a test run): sign in once with `orgrest FILE` in a "
+        "terminal, which saves the login; or set a refresh token (refreshToken, or Refresh "
+        "Token); or use client_credentials",
         code="credentials",
     )
 

@@ -100,7 +100,7 @@ _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-c
 def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     """Return the record of an outcome.
 
-    `place` has the fields for the outcome's position in the run: file, iteration and row of data.
+    `place` has the fields for the outcome's position in the run: file, repetition and row of data.
     If `fail` is true, a status of 400 or above is a failure unless a test checks the status.
     """
     step, started, duration = outcome.step, outcome.began, outcome.duration

@@ -95,7 +95,7 @@ class _Document:
         for parsed in task.parsed:
             at = parsed.source.position(parsed.span.start)
             exchange: Exchange | None = done.get((at.line, at.column))
-            reason = "its script skips it" if outcome.reason is None else str(outcome.reason)
+            reason = "a script skipped it" if outcome.reason is None else str(outcome.reason)
             yield _Item(
                 f"{task.file or self.file}:{at.line}",
                 parsed.name or task.name or _title(parsed),

@@ -27,8 +27,7 @@ _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
 """Matches values that need no encoding in a URL."""
 _ENCODED: Final = (
-    "a secret that is changed before it is sent, for example encoded: store it in the form that is "
-    "sent"
+    "a secret that is encoded or otherwise changed before it is sent: store the value as it is sent"
 )
 _SCHEME: Final = re.compile(r"https?://")
 
@@ -66,8 +65,8 @@ class Merged:
 
     def fix(self, part: str) -> None:
         """Add a note that a part of the request contains values instead of references."""
-        self.notes.append(f"{part}: variables were replaced with their values, because these are "
-                        "changed before they are sent, for example encoded")  # fmt: skip
+        self.notes.append(f"{part}: variables were replaced with their values, because the values "
+                        "are encoded or otherwise changed before they are sent")  # fmt: skip
 
     def texts(self) -> Iterator[str]:
         """Yield all strings in the request."""

@@ -105,7 +105,7 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
         return "method", f"{request.method} has another meaning in a request file"
     headers = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
     if not request.shorthand and sent.headers != headers:
-        return "headers", "orgrest would read its headers as shorthand, and send others instead"
+        return "headers", "orgrest would read the headers as shorthand, and send different ones"
     text = texts.plain("\n".join(str(part) for part in body)) or ""
     if any(
         re.match("(?i)multipart/", v) for k, v in request.headers if k.lower() == "content-type"

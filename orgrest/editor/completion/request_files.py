@@ -83,10 +83,10 @@ def requests(cursor: Cursor, _: Context) -> Iterator[Offer]:
     """Yield the names of the requests in this file and in the files that it imports."""
     own = _named(cursor)
     for name, line in own.items():
-        yield Offer(name, f"The request named on line {line}.")
+        yield Offer(name, f"The request with this name, defined on line {line}.")
     for name, where in cursor.imported().requests.items():
         if name not in own:
-            yield Offer(name, f"The request named in {where}.")
+            yield Offer(name, f"The request with this name, defined in {where}.")
 
 
 def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
@@ -117,7 +117,7 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     requests.update((name, f"on line {line}") for name, line in _named(cursor).items())
     for name, where in requests.items():
         for part, about in _PARTS.items():
-            yield Offer(f"{name}.{part}", f"For the request named {where}: {about}.", rank=2)
+            yield Offer(f"{name}.{part}", f"For the request defined {where}: {about}.", rank=2)
     for name, paths in imported.answered.items():
         for path, about in paths.items():
             yield Offer(f"{name}.response.{path}", about, f"{name}.response.{path}}}}}", rank=2.5)

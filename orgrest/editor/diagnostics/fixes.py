@@ -121,7 +121,7 @@ def _unclosed_here(at: Place) -> Made:
     where = following.start() if following and match[1] else len(at.text)
     rest = at.text[at.line :]
     blanks = rest[: len(rest) - len(rest.lstrip())]
-    return f"End with a line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
+    return f"Add the closing line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
 
 
 FIXES: Mapping[str, Callable[[Place], Made]] = {

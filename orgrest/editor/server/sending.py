@@ -236,14 +236,14 @@ class _Sending:
                     )
                 )
             except JsonRpcException as error:
-                return f"the editor rejected the edit with the result: {error.message}"
+                return f"the editor refused to insert the result: {error.message}"
             if answer.applied:
                 return None
             reason = answer.failure_reason
             if document.text is text:
                 break  # refused although the text is unchanged
         why = f": {reason}" if reason else ""
-        return f"the editor rejected the edit with the result{why}; the result is shown instead"
+        return f"the editor refused to insert the result{why}; the result is shown instead"
 
     def _moved(self, start: int) -> int | None:
         """Return the offset in the current raw text that corresponds to an offset in the snapshot.

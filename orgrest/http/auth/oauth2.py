@@ -304,7 +304,7 @@ def check_login(grant: Grant) -> None:
     if grant.redirect and not is_loopback(grant.redirect):
         raise OrgrestError(
             f"orgrest cannot receive a redirect to {grant.redirect}: use a loopback address "
-            "such as http://127.0.0.1/callback, for any free port, or "
+            "such as http://127.0.0.1/callback (any free port is used) or "
             "http://localhost:3000/callback",
             code="credentials",
         )

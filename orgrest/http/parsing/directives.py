@@ -89,7 +89,8 @@ _TABLE: Final = (
     Rule(
         "xpath_ns",
         "PREFIX=NAMESPACE",
-        "Declares a prefix for `?? xpath`; the `#` before it is optional (from httpyac).",
+        "Declares a namespace prefix for `?? xpath`; a `#` before the directive is optional (from "
+        "httpyac).",
     ),
     Rule("no-redirect", "", "Does not follow redirects."),
     Rule("no-cookie-jar", "", "Neither sends nor stores cookies."),
@@ -118,7 +119,7 @@ _TABLE: Final = (
         "The extension of the file that the response is saved to.",
         informs=True,
     ),
-    Rule("language", "LANGUAGE", "The language in which the response is shown.", informs=True),
+    Rule("language", "LANGUAGE", "The language for highlighting the response.", informs=True),
     Rule("open-with", "VIEW", "The program that shows the response.", informs=True),
     Rule("save", "", "Saves the response instead of showing it.", informs=True),
     Rule("debug", "", "Logs more.", informs=True),

@@ -215,8 +215,8 @@ class _DocumentReader:
         if here := HERE.fullmatch(match[3]):
             document = self._lines.here_document(here[1], line.indent)
             if document is None:
-                what = f"a line that is {here[1]}" if here[1] else "a line that starts with #"
-                reason = f"this << is never closed: missing {what}"
+                what = f"the line {here[1]}" if here[1] else "a line that starts with #"
+                reason = f"this << is never closed: {what} is missing"
                 self._problem(base + match.start(3), reason, "unclosed-here")
                 return
             value, end = document

@@ -31,7 +31,7 @@ DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 # JSON.stringify only escapes lone surrogates, which are halves of characters.
 _LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
 _CHANGED = {
-    "message": "it modified JavaScript's own objects, so its results cannot be read",
+    "message": "it modified JavaScript's built-in objects, so its results cannot be read",
     "line": None,
 }
 _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")

@@ -98,8 +98,8 @@ class Sandbox:
             answer = {}
         if not shape(answer):
             reason = (
-                f"could not read the result of the {what}: it modified JavaScript's own "
-                "objects, or "
+                f"could not read the result of the {what}: it modified JavaScript's "
+                "built-in objects, or "
             )
             raise self._error(f"{reason}returned a value nested deeper than {answers.MAX_DEPTH}")
         return answer

@@ -250,9 +250,9 @@ class Client:
             if not follow or response.status not in _REDIRECTS or location is None:
                 break
             if len(redirects) == _MAX_REDIRECTS:
-                reason = f"still redirected after {_MAX_REDIRECTS} redirects, to {show(location)}"
                 raise TransportError(
-                    f"{reason}: gave up (to see the first response, use :follow no)"
+                    f"too many redirects: gave up after {_MAX_REDIRECTS}, before one to "
+                    f"{show(location)} (to see the first response, use :follow no)"
                 )
             from orgrest.http.transport.redirects import check_public, redirected, was_public
 

@@ -105,7 +105,7 @@ _PHRASES: dict[type[BaseException], Phrase] = {
     _ERRORS.NewConnectionError: _unmade,
     _ERRORS.ReadTimeoutError: lambda _, limits: f"no response within {limits.silence:g} s",
     ssl.SSLCertVerificationError: lambda e, _: (
-        f"invalid TLS certificate of the server: {e.verify_message}"
+        f"the server's TLS certificate is invalid: {e.verify_message}"
     ),
     ssl.SSLError: lambda e, _: f"TLS failed: {(e.reason or str(e)).replace('_', ' ').lower()}",
     http.client.RemoteDisconnected: lambda *_: (

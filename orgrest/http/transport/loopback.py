@@ -140,7 +140,7 @@ class Loopback:
         if "error" in parameters:
             text = "The login was refused. See orgrest for the reason."
             return _Reply(200, "Not signed in", text, parameters)
-        text = "orgrest has received the response and continues. You can close this page."
+        text = "orgrest has received the response. You can close this page."
         return _Reply(200, "Back to orgrest", text, parameters)
 
     def keep(self, answer: Mapping[str, str]) -> None:

@@ -420,7 +420,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$processEnv NAME",
-        "An environment variable; with %NAME, its name is the value of the variable NAME.",
+        "An environment variable. With %NAME, the variable NAME supplies the name.",
         r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
         secret=True,
@@ -434,8 +434,8 @@ DYNAMICS: Final = (
     ),
     _row(
         "$dotenv NAME",
-        "A variable of the .env file beside the document; with %NAME, its name is the value of the "
-        "variable NAME.",
+        "A variable of the .env file beside the document. With %NAME, the variable NAME supplies "
+        "the name.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,

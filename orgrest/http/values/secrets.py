@@ -123,7 +123,7 @@ class Secrets:
         """
         if self._known is None:
             raise OrgrestError(
-                "secrets cannot be used here: there is no list of your secrets", code="no-secret"
+                "secrets cannot be used here, because secrets.toml was not read", code="no-secret"
             )
         bound = self._known.bound(name)
         if ask:
@@ -391,7 +391,7 @@ def _entry(name: str, given: Any, usual: Any, file: str) -> Entry:
     hosts, key = given.pop("hosts", None), given.pop("key", name)
     if not isinstance(hosts, list) or not hosts or not all(isinstance(host, str) for host in hosts):
         raise OrgrestError(
-            f'{name}: missing the hosts that it may be sent to, as in hosts = ["api.example.com"]'
+            f'{name}: list the hosts that it may be sent to, as in hosts = ["api.example.com"]'
         )
     for setting, value in (("key", key), *given.items()):
         if setting not in {"key", *row.settings}:

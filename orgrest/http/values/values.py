@@ -275,8 +275,8 @@ class Values:
         if isinstance(origin, Scripted):
             if origin.text is None:
                 reason = (
-                    f"{name} was set by a script to a function or object, which has no text: "
-                    f"to call a function, write {{{{{name}(...)}}}}"
+                    f"{name} was set by a script to a function or object, which cannot be inserted "
+                    f"as text: to call a function, write {{{{{name}(...)}}}}"
                 )
                 raise self.error(offset, reason, "no-value")
             return origin.text

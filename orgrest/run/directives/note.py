@@ -19,4 +19,4 @@ def act(text: str, job: Job) -> None:
     if ask is None:
         raise EvaluationError("@note asks for confirmation, which requires a terminal")
     if not ask(text or f"Send {job.parsed.title}?"):
-        job.decline("not sent: you declined its @note")
+        job.decline("not sent: you declined (@note)")

@@ -102,8 +102,8 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
     bound = request.credentials is not None or request.certificate is not None
     if bound and url.origin != parse_url(request.url).origin:
         raise OrgrestError(
-            "the request has credentials for its server, which are not sent to the server "
-            "that the script set: use a script above the request line to change the URL"
+            "the script changed the server of the request, but the request's credentials are only "
+            "for the original server: change the URL in a script above the request line instead"
         )
     for name, value in changed.headers:
         if not is_token(name) or any(character in value for character in "\r\n\0"):

@@ -64,7 +64,7 @@ def place(record: Record) -> str:
 def title(record: Record) -> str:
     """Return the title of a request: its name, or else its method and URL.
 
-    The iteration and the row of data are added. If nothing was sent, the method and URL are as
+    The repetition and the row of data are added. If nothing was sent, the method and URL are as
     written.
     """
     words = record["name"] or ""
@@ -76,7 +76,7 @@ def title(record: Record) -> str:
     words = words or "document"
     if record["row"] is not None:
         words += f" [row {record['row']}]"
-    return words if record["turn"] == 1 else f"{words} [turn {record['turn']}]"
+    return words if record["turn"] == 1 else f"{words} [repetition {record['turn']}]"
 
 
 def spent(record: Record) -> float:
@@ -119,7 +119,7 @@ class Summary:
         self.assertions += brief.assertions
         self.unasserted += brief.outcome in ("passed", "failed") and not brief.assertions
         if self.repeated and brief.outcome != "skipped":
-            key = brief.place, brief.title.partition(" [turn ")[0]
+            key = brief.place, brief.title.partition(" [repetition ")[0]
             self._times.setdefault(key, array("d")).append(brief.duration)
 
     @property

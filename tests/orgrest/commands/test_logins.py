@@ -156,7 +156,7 @@ def test_ci_opens_no_browser_even_at_a_terminal_and_is_reported_what_to_use(
 ) -> None:
     terminal = Terminal("a.http", BROWSER=BROWSER, CI="true")
     assert terminal.end() == 1
-    assert "use client_credentials, set a refresh token" in terminal.shown
+    assert "Refresh Token); or use client_credentials" in terminal.shown
     assert provider.authorizations == []
 
 

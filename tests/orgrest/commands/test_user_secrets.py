@@ -251,9 +251,9 @@ def test_a_program_beside_the_document_is_not_run(listed, program, home, monkeyp
     [
         ("[one", "not valid TOML:"),
         ("one = 1", "must be a table, as in"),
-        ("[one]", "missing the hosts that it may be sent to"),
-        ("[one]\nhosts = []", "missing the hosts that it may be sent to"),
-        ('[one]\nhosts = "a"', "missing the hosts that it may be sent to"),
+        ("[one]", "list the hosts that it may be sent to"),
+        ("[one]\nhosts = []", "list the hosts that it may be sent to"),
+        ('[one]\nhosts = "a"', "list the hosts that it may be sent to"),
         (
             '[one]\nhosts = ["a"]\nprovider = "vault"',
             "unknown provider vault; available: keyring, pass, op",
@@ -285,7 +285,7 @@ def test_without_a_list_there_is_no_secret(home, monkeypatch, listed) -> None:
         UserSecrets.of_user().bound("one")
     with pytest.raises(OrgrestError, match="the secret"):
         UserSecrets(None).bound("one")
-    with pytest.raises(OrgrestError, match="there is no list of your secrets"):
+    with pytest.raises(OrgrestError, match="was not read"):
         Context(Inputs()).secrets.take("one", ask=True)
 
 

@@ -104,7 +104,7 @@ def test_a_parameter_is_read_by_its_style(where, style, explode, schema, text, v
         ({"schema": {**RGB, "additionalProperties": False}}, "R=1&X=2", "X is not described", ""),
         ({"content": {"application/json": {"schema": RGB}}}, "color={", "is not valid JSON", ""),
         ({"content": {"application/xml": {"schema": RGB}}}, "color=<a/>", "", "application/xml"),
-        ({"in": "nowhere", "schema": COLOR}, "", "", "unknown location 'nowhere'"),
+        ({"in": "nowhere", "schema": COLOR}, "", "", "unknown parameter location 'nowhere'"),
         ({"in": "cookie", "schema": COLORS}, "", "", ""),
     ],
 )

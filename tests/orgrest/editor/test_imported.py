@@ -103,7 +103,7 @@ def test_what_is_wrong_with_imports_is_reported_at_their_line(
     [
         ("base}}/{{deep", ["http://example.org", "set in ./lib.http, line 1"]),
         ("deep}}", ["3", "set in sub/deep.http, line 1"]),
-        ("login.token", ["POST {{base}}/login", "named in ./lib.http, line 4"]),
+        ("login.token", ["POST {{base}}/login", "defined in ./lib.http, line 4"]),
         ("response.headers", ["POST {{base}}/login", "./lib.http, line 4, which is sent first"]),
         ("again", ["GET http://x/", "sub/deep.http, line 2"]),
         ("whole file", ["GET {{base}}", "./lib.http, line 7"]),

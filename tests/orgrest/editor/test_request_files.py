@@ -102,9 +102,9 @@ def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder
         ("$guid", ["The same as $uuid."]),
         ("$randomInt", ["$randomInt [MIN MAX]"]),
         ("no-redirect", ["Does not follow redirects."]),
-        ("login.response", ["POST {{host}}/login/{{$guid}}", "named on line 5"]),
+        ("login.response", ["POST {{host}}/login/{{$guid}}", "defined on line 5"]),
         ("response.body.$", ["of `POST", "sent first"]),
-        ("login\n# @no", ["named on line 5"]),
+        ("login\n# @no", ["defined on line 5"]),
         ("client.global", ["sets a variable for the rest of the run"]),
     ],
 )
@@ -191,7 +191,7 @@ def test_renaming_never_breaks_a_script(folder: Path, name: str, code: str) -> N
     one = names.at(text.index(name))
     assert one is not None
     line = text[: text.index(code)].count("\n") + 1
-    reason = f"the script in line {line} also uses {name}: change it there first"
+    reason = f"the script on line {line} also uses {name}: change it there first"
     with pytest.raises(RenameError) as caught:
         names.rename(one, "new")
     assert caught.value.reason == reason

@@ -392,7 +392,7 @@ def test_a_login_that_is_over_is_forgotten_and_the_next_run_signs_in(
     [outcome] = documents.run()
     assert outcome.exchanges[0].response.status == 401
     documents.new_logins()
-    assert "a person can sign in" in reason(documents.run())
+    assert "requires a person to sign in" in reason(documents.run())
     jo = Someone()
     done(documents.run(someone=jo))
     assert jo.questions == []  # as they allowed before
@@ -568,7 +568,7 @@ def test_a_damaged_file_counts_as_no_login(
     [file] = documents.kept.iterdir()
     file.write_bytes(damage)
     documents.new_logins()
-    assert "a person can sign in" in reason(documents.run())
+    assert "requires a person to sign in" in reason(documents.run())
     jo = Someone()
     done(documents.run(someone=jo))
     assert len(jo.questions) == 1
@@ -587,7 +587,7 @@ def test_a_file_whose_parts_are_of_other_types_counts_as_no_login(documents: Doc
     ):
         file.write_text(json.dumps({**whole, **damage}))
         documents.new_logins()
-        assert "a person can sign in" in reason(documents.run())
+        assert "requires a person to sign in" in reason(documents.run())
 
 
 def test_where_nothing_can_be_kept_the_run_continues_and_says_so_once(

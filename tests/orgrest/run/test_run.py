@@ -888,7 +888,7 @@ class TestRequestFiles:
     def test_what_is_wrong_between_requests_is_reported_and_the_others_continue(self, run) -> None:
         done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
         assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
-        assert done.reasons()[0].startswith("notes.org:4:6: this << is never closed: missing")
+        assert done.reasons()[0].startswith("notes.org:4:6: this << is never closed: ")
 
     def test_a_file_without_a_request_says_so(self, run) -> None:
         assert (

@@ -260,7 +260,7 @@ def test_credentials_do_not_go_to_the_server_that_a_script_chooses(run) -> None:
         "GET HOST/\nAuthorization: Digest user password\n"
     )
     assert done.sent == []
-    assert "has credentials for its server" in done.reasons[0]
+    assert "credentials are only for the original server" in done.reasons[0]
 
 
 def test_a_body_with_files_is_not_changed_where_they_are_not_seen(run, tmp_path: Path) -> None:
@@ -491,7 +491,7 @@ def test_a_script_that_breaks_javascript_breaks_nothing_else(run, code: str) -> 
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("$requestClient.send('x')", "messages stand in the body, with lines === between them"),
+        ("$requestClient.send('x')", "messages are written in the body, separated by `===` lines"),
         ("httpFile.fileName", "are what a file has here"),
         ("httpRegion.metaData", "request and response are what a script has here"),
         ("await $httpyac.execute('x')", "# @ref and # @import name what is sent first"),

@@ -111,7 +111,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     if event in ("streaming", "responselogging"):
         reason = (
             f"scripts for {match['event']} are not supported: write messages in the body, "
-            "with lines === between them; scripts for the response start with {{@response"
+            "separated by `===` lines; scripts for the response start with {{@response"
         )
         reader.problem(first_line.start, reason, "unknown-script")
     region = reader.region

@@ -95,7 +95,7 @@ const elsewhere = (what, instead) => new Proxy({}, {
 });
 const $httpyac = elsewhere("$httpyac", "# @ref and # @import name what is sent first");
 const $requestClient = elsewhere(
-  "$requestClient", "messages stand in the body, with lines === between them"
+  "$requestClient", "messages are written in the body, separated by `===` lines"
 );
 const httpFile = elsewhere("httpFile", "{{name}} and @name = value are what a file has here");
 const httpRegion = elsewhere("httpRegion", "request and response are what a script has here");

@@ -21,7 +21,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(
     client: Client, tls_server: RawServer
 ) -> None:
     reason = failure(client, Request("GET", tls_server.url))
-    assert reason.startswith("invalid TLS certificate of the server: ")
+    assert reason.startswith("the server's TLS certificate is invalid: ")
     assert tls_server.requests == []
 
 
@@ -53,7 +53,7 @@ def test_a_certificate_for_another_name_is_refused(
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))  # the system's
     context = tls_of(authority, "example.org")
     with RawServer(echo, context=context) as server, Client(ca=pem if given else None) as client:
-        assert "invalid TLS certificate" in failure(client, Request("GET", server.url))
+        assert "TLS certificate is invalid" in failure(client, Request("GET", server.url))
     assert server.requests == []
 
 

@@ -221,7 +221,7 @@ class TestData:
             found = run("a.http", "--har", "r.har", a_http=f"GET {server.url}/").requests[0]
             sent = len(server.requests)
         [exchange] = found["exchanges"]
-        assert exchange["error"].startswith("still redirected after 10 redirects")
+        assert exchange["error"].startswith("too many redirects: gave up after 10")
         assert exchange["response"]["status"] == 302
         assert exchange["response"]["body"]["text"] == "on and on"
         entries = json.loads((folder / "r.har").read_text())["log"]["entries"]

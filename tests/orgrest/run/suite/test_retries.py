@@ -76,7 +76,7 @@ def test_what_reached_nobody_is_sent_again_whatever_its_method(run) -> None:
 @pytest.mark.parametrize(
     ("location", "sent", "reason"),
     [
-        ("/", 11, "still redirected after 10"),
+        ("/", 11, "too many redirects: gave up after 10"),
         ("http://[", 1, "invalid redirect URL:"),
         ("ftp://a/", 1, "invalid redirect"),
     ],
