@@ -1,8 +1,8 @@
 """Reduction: the sizes reached and the tests needed, compared with shrinkray.
 
-Both reduce the same text by the same test, a command that reads the source. A source is interesting
-if it is Luau and contains the subject. shrinkray is from PyPI and needs Python 3.12; if it is not
-on PATH, it is left out with a message.
+Both reduce the same text with the same test, a command that reads the source. A source passes the
+test if it is Luau and still contains the feature to look for. shrinkray is from PyPI and needs
+Python 3.12; if it is not on PATH, it is left out with a message.
 """
 
 from __future__ import annotations

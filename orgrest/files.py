@@ -453,7 +453,7 @@ def _move_to_free(source: Path, target: Path) -> None:
 def _write_into(target: Path, data: bytes) -> None:
     """Overwrite the file in place. If there is not enough space, it is left unchanged.
 
-    Unlike a rename, this is not atomic. If the process is killed meanwhile, the file contains a
+    Unlike a rename, this is not atomic. If the process is killed while writing, the file contains a
     mixture of the old and the new content. The complete new content then remains in
     `.NAME.XXXXXXXX.saved`, which is never removed automatically.
     """

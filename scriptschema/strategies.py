@@ -269,7 +269,7 @@ def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
     """Return a strategy for encodings with one to four faults, for tests of decoders.
 
     Options are as for `messages`. Faults are truncation, changed bits and bytes, removed, repeated
-    or moved pieces, foreign fields of every wire type, groups, and varints that are longer than
+    or moved pieces, unknown fields of every wire type, groups, and varints that are longer than
     necessary. Some of the damaged encodings may still be valid.
     """
     return _damaged(cls, options)

@@ -1,7 +1,7 @@
 """The values in an OpenAPI description, each with its location, and the references between them.
 
-A reference can lead to another JSON or YAML file by a relative path, if the document may read that
-file. The number and size of these files and the length of a chain of references are limited.
+A reference can point to another JSON or YAML file with a relative path, if the document may read
+that file. The number and size of these files and the length of a chain of references are limited.
 Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """
 

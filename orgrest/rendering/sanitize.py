@@ -62,7 +62,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def without_settings(line: str) -> str:
-    """Return a line in which editors find no settings (modelines, local variables)."""
+    """Return the line, changed so that editors do not read settings from it (such as modelines)."""
     return re.sub(
         _MODELINE,
         lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a",

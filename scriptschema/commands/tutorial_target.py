@@ -2,7 +2,7 @@
 
     python3 minify.py program.luau
 
-prints the program without comments and unnecessary whitespace. It reports unclosed blocks. Needs
+prints the program without comments or unnecessary whitespace. It reports unclosed blocks. Needs
 nothing but Python.
 """
 
@@ -55,7 +55,7 @@ class Blocks:
 
 
 def minify(source: str) -> str:
-    """Return the program without comments and unnecessary whitespace."""
+    """Return the program without comments or unnecessary whitespace."""
     blocks, written, at = Blocks(), "", 0
     while at < len(source):
         token = TOKEN.match(source, at)

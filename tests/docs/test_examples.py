@@ -86,7 +86,7 @@ def seen(command: str, folder: Path) -> str:
 
 
 def run_console(block: Block, folder: Path) -> Path:
-    """Run the commands of a block, and return the folder for the next ones."""
+    """Run the commands of a block, and return the folder in which the next commands run."""
     for command, expected in session(block.text):
         if command.startswith("cd "):
             folder /= command.removeprefix("cd ").strip()

@@ -209,7 +209,7 @@ class _Sending:
             server.protocol.notify(METHOD, {"token": self.token, **notification})
 
     async def _put(self, placing: Placing) -> str | None:
-        """Let the client insert a result. Return the reason if that fails, else None."""
+        """Ask the client to insert a result. Return the reason if that fails, else None."""
         server, document = self.server, self.document
         reason: str | None = None
         for _ in range(TRIES):

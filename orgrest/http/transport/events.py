@@ -88,8 +88,9 @@ class Listener:
     def timed_out(self, what: str, error: BaseException | None) -> str:
         """Return a note that a time limit ended the reading of messages.
 
-        `what` is the kind of message, such as "event". `error` is an OverdueError if the time for
-        the whole exchange was up, rather than the time that the server may be silent.
+        `what` is the kind of message, such as "event". `error` is an OverdueError if the
+        deadline of the whole exchange passed, rather than the limit on how long the server may be
+        silent.
         """
         if not isinstance(error, OverdueError):
             return (

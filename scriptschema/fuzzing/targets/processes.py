@@ -1,4 +1,4 @@
-"""Processes of targets: started in a separate session, limited, watched, and killed as a group."""
+"""Target processes: started in a separate session, limited, watched, and killed as a group."""
 
 from __future__ import annotations
 

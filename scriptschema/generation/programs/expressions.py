@@ -310,7 +310,7 @@ def int64(maker: Maker) -> Expr:
 def string(maker: Maker) -> Expr:
     """Return a string constant, which is usually a word.
 
-    Otherwise it is a short text, or a word after unusual characters.
+    Otherwise it is a short string of another kind, or unusual characters followed by a word.
     """
     kind = maker.below(8)
     if kind < 5:

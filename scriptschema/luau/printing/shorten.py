@@ -28,7 +28,7 @@ _JOINED: Final = frozenset(
 
 
 def compact(source: str) -> str:
-    """Return a Luau source on one line, without comments and unnecessary white space.
+    """Return a Luau source on one line, without comments or unnecessary whitespace.
 
     The tokens stay the same. The line ends with a newline.
     """

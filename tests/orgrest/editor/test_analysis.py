@@ -50,7 +50,7 @@ def diagnostics(text: str, kind: Kind = "http", **scope: object) -> tuple[Diagno
 
 
 def fixed(text: str, kind: Kind = "http") -> str:
-    """Return the text after its only fix."""
+    """Return the text after applying the only fix that is offered for it."""
     ((_, fix),) = fixes(text, kind)
     return apply(text, fix.edits)
 
@@ -584,7 +584,7 @@ Inline call_me(z=3).
 
 
 def where(text: str, marked: str) -> int:
-    """Return the offset of the bar in `marked`, or of `marked` itself in the text."""
+    """Return the offset in `text` that `|` marks in `marked`, or the offset of `marked`."""
     before, _, after = marked.partition("|")
     return text.index(before + after) + len(before)
 

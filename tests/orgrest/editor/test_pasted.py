@@ -1,4 +1,4 @@
-"""Requests copied from other tools: after they are converted, the same requests are sent."""
+"""Requests copied from other tools: once converted, they send what the original would send."""
 
 from __future__ import annotations
 

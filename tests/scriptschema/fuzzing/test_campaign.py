@@ -281,7 +281,7 @@ def test_a_campaign_continues_and_reports_nothing_twice(
 
 
 def a_slow_target(folder: Path, seconds: float, body: str = 'grep -q "for" $1') -> str:
-    """Return a slow command, which crashes where `body` says so."""
+    """Return a slow command that crashes if the shell condition `body` holds."""
     script = folder / "slow.sh"
     script.write_text(f"sleep {seconds}\nif {body}; then kill -SEGV $$; fi\n")
     return f"command:sh {script} {{file}}"

@@ -24,7 +24,7 @@ SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
 
 
 def shape(tree: Message) -> list[tuple[str, str, str | None]]:
-    """Return a tree's messages with their fields and alternatives, without values and names."""
+    """Return a tree's messages with their fields and alternatives, without values or names."""
     return [
         (type(node).__name__, str(path).rpartition(".")[2], node.which if node.ONEOF else None)
         for node, path in walk(tree)
