@@ -71,7 +71,7 @@ class Config:
     engine: str = attrs.field(default="own", validator=attrs.validators.in_(ENGINES))
     source: str = attrs.field(default="program", validator=attrs.validators.in_(SOURCES))
     size: int = 100
-    mutants: float = 0.5
+    mutants: float = 0.2
     broken: float = attrs.field(default=0.0, validator=_is_share)
     compiled: float = attrs.field(default=0.25, validator=_is_share)
     types: str = "random"

@@ -41,8 +41,9 @@ from scriptschema.messages import ModuleSet, StatBlock, schema
 from scriptschema.versions import Version
 
 _DONORS: Final = 100
-_AGAIN: Final = 4
-"""One in this many mutants is mutated once more."""
+_MUTATIONS: Final = 4
+"""The average number of mutations per mutant. Most mutants with one mutation behave like their
+parents."""
 
 _SWARM: Final = 25
 """The number of programs that share one selection of idioms, because making a selection is slow."""
@@ -256,9 +257,11 @@ class _Generator:
         mutant = parent = None
         if self._parents and self._random.random() < self._config.mutants:
             parent = self._parents.draw()
+            # The size of new programs would be too small: most mutations would only delete.
+            self.mutator.size = min(len(parent.index), _LONGER * self._size)
             mutant = self.mutator.mutate(parent.index, self._choices)
             last = mutant
-            while self._random.randrange(_AGAIN) == 0:
+            while self._random.randrange(_MUTATIONS):
                 last = self.mutator.mutate(last.index(), self._choices)
             tree = last.tree
             is_random = self._compiled and self._random.randrange(_RANDOM_IF_COMPILED) == 0

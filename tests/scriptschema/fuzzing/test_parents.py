@@ -4,10 +4,13 @@ import random
 
 import pytest
 
-from scriptschema.fuzzing.campaign.programs import MOST_PARENTS, Parents
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.programs import MOST_PARENTS, Parents, ProgramSource
 from scriptschema.fuzzing.campaign.statistics import Interval, shares_ended
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.normalisation import message_kind
+from scriptschema.fuzzing.targets.description import from_word
+from scriptschema.generation.programs import program
 from scriptschema.messages import ModuleSet, StatBlock
 
 TREE = Index(ModuleSet(program=StatBlock()))
@@ -86,3 +89,15 @@ def test_the_share_of_normal_ends_is_reported_for_each_fifth_of_the_time() -> No
     ]
     assert shares_ended(intervals) == [1.0, 0.8, 0.6, None, 0.0]
     assert shares_ended([]) == [None] * 5
+
+
+def test_mutants_of_large_programs_are_not_mostly_what_is_left_of_them() -> None:
+    config = Config(targets=(from_word("command:true {file}"),), mutants=1.0, compiled=0)
+    programs = ProgramSource(config, seed=1)
+    for seed in range(10):
+        programs.adopt(str(seed), program(seed=seed, size=300), ended=True)
+    for _ in range(40):
+        programs.next()
+    changed = {operator: row[1] for operator, row in programs.operators().items()}
+    shrinking = sum(changed[operator] for operator in ("delete", "hoist", "unwrap"))
+    assert shrinking < sum(changed.values()) / 3
