@@ -36,6 +36,9 @@ from scriptschema.luau.names import DEFAULT
 LEVELS: Final = 36
 """The maximum number of levels below a statement that combines operations."""
 
+_CALLBACK_LEVELS: Final = 12
+"""The additional number of levels that a callback needs."""
+
 LEAST: Final = 60
 """The approximate number of nodes of a statement that combines operations."""
 
@@ -146,8 +149,10 @@ class _Frame:
     def __init__(self, maker: Maker, place: Surroundings, room: int) -> None:
         self.maker = maker
         self.place = place
-        self.room = room
         self.is_function = place.is_function and not (place.name == "loop" and maker.below(2))
+        may_nest = self.is_function and not maker.grammar.typed and room >= _CALLBACK_LEVELS
+        self.is_callback = may_nest and maker.below(4) == 3
+        self.room = room - _CALLBACK_LEVELS if self.is_callback else room
         self.vararg = place.name == "varargs" or (place.may_vary and maker.below(4) > 0)
         self.outside: list[m.Stat] = []
         self.steps: list[Step] = []
@@ -183,9 +188,11 @@ class _Frame:
         body = [(nodes.return_ if returns else nodes.print_)(self.shown)] if self.shown else []
         for step in reversed(self.steps):
             body = [step(body)] if callable(step) else [step, *body]
-        called = self.called(body) if self.is_function else body
+        if self.is_function:
+            body = self.called(body)
+            body = self.called_back(body) if self.is_callback else body
         maker.scope.close(mark)
-        return nodes.stat("block", nodes.block([*self.outside, *called]))
+        return nodes.stat("block", nodes.block([*self.outside, *body]))
 
     def repeat(self) -> None:
         """Add a loop that runs all later statements two or three times."""
@@ -232,6 +239,27 @@ class _Frame:
             lines = []
         caller = nodes.expr("function", nodes.function([], calling))
         return [*lines, nodes.print_([nodes.call_builtin("pcall", caller)])]
+
+    def called_back(self, body: list[m.Stat]) -> list[m.Stat]:
+        """Return statements that run `body` in a function that Luau's C++ code calls.
+
+        Virtual machines handle protected calls and yielding differently there.
+        """
+        maker = self.maker
+        maker.made += 18
+        choice = maker.below(3)
+        if choice == 2:
+            body = [*body, nodes.return_([nodes.string("a")])]
+        function = nodes.expr("function", nodes.function([], body))
+        if choice == 0:
+            error = nodes.expr("global_", nodes.builtin("error"))
+            return [nodes.print_([nodes.group(nodes.call_builtin("xpcall", error, function))])]
+        handlers = nodes.table((), {("__index", "__tostring")[choice - 1]: function})
+        value = nodes.call_builtin("setmetatable", nodes.table(), handlers)
+        if choice == 2:
+            return [nodes.print_([nodes.call_builtin("tostring", value)])]
+        item = MAKE[m.ExprIndexName](nodes.as_prefix(value), nodes.custom(0))
+        return [nodes.print_([nodes.expr("index_name", item)])]
 
     # Operations
 

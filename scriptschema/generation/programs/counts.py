@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from scriptschema.generation.programs.axes import SURROUNDINGS, Operation
+
+if TYPE_CHECKING:
+    from scriptschema.generation.programs.maker import Idiom
 
 _ANY_VERSION: Final = tuple(place for place in SURROUNDINGS if not place.attribute)
 """The surroundings that are possible in programs for any Luau version."""
@@ -19,7 +22,7 @@ class _Chooser(Protocol):
 
 
 class Counts:
-    """Counts a generator's uses of each operation, and of each pair of values on two axes.
+    """Counts a generator's uses of idioms, operations, and pairs of values on two axes.
 
     `on` is the name of an operation or of an operand's position. Its items are the surroundings of
     the operation, or the sources and classes of values at the position.
@@ -30,6 +33,17 @@ class Counts:
     def __init__(self) -> None:
         self._pairs: defaultdict[str, defaultdict[Hashable, int]] = defaultdict(_zeros)
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
+        self._idioms: Counter[str] = Counter()
+
+    def rarest_idiom(self, candidates: Sequence[Idiom]) -> Idiom:
+        """Return the candidate with the fewest uses in relation to its weight, and count its use.
+
+        Otherwise, large idioms would be very rare, because they do not fit in most places.
+        """
+        uses = self._idioms
+        rarest = min(candidates, key=lambda idiom: uses[idiom.name] / idiom.weight)
+        uses[rarest.name] += 1
+        return rarest
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
         """Return a random item among those of `items` that were used least often with `on`."""

@@ -47,6 +47,9 @@ _LARGE_IDIOM: Final = 80
 _LARGE_IDIOM_FACTOR: Final = 3
 """Idioms of over `_LARGE_IDIOM` nodes are this many times as likely where they only just fit."""
 
+_CANDIDATES: Final = 8
+"""The number of idioms to draw if uses are counted. The rarest of them is used."""
+
 _CONSTANTS: Final = 48
 """How many of 256 unassigned local variables are constants, if the Luau version has constants."""
 
@@ -431,6 +434,9 @@ class Maker:
         wide = size > _WIDE and self.fills and self.chance(160)
         table, cumulative = self.grammar.affordable(self, size, room, wide=wide)
         idiom = table[self.pick(cumulative)]
+        if self.combines:
+            others = [table[self.pick(cumulative)] for _ in range(_CANDIDATES - 1)]
+            idiom = self.counts.rarest_idiom([idiom, *others])
         able = idiom.least <= size
         if wide:
             size = 100 + self.part(size // 8, 1, 2)
@@ -440,6 +446,8 @@ class Maker:
         if not body:
             simple = self.grammar.instead(self.scope, idiom)
             body = simple.template.make(self, min(size, 12), room - 1)
+            if able and simple.template.declares:
+                body = [*body, *(idiom.template.make(self, size, room - 1) or [])]
         return body
 
     def large(self, size: int, room: int) -> list[Stat]:

@@ -42,8 +42,9 @@ types are inferred. Write `any` where a type checker could not infer a type.
 In programs for a given Luau version, functions occasionally get attributes, and private variables
 become constants where possible.
 
-Fields and globals that Luau does not have get the program's own names. Only the names that every
-object has, such as `value` and `update`, are the same in all templates.
+Fields and globals that Luau does not have get the program's own names. Only `value`, `update` and
+`text`, which every object has, are the same in all templates. Strings must write them as "x0", "x1"
+and "x2" to refer to the same fields.
 """
 
 from __future__ import annotations
