@@ -3,9 +3,8 @@
 Needs Node, and `npm ci --prefix tests/luau`. Twenty bugs are planted in the real Luau
 (tests/luau/planted.mjs). Two workers get ten minutes, without a corpus, to find the first ten. They
 get another ten minutes for the others, which need boundary values, infinite loops, or a comparison
-with a rewritten program. For comparison, the first campaign is repeated with repaired
-random trees. Finally, a target that only uses CPU time
-shows how much of a campaign's time is spent in its target.
+with a rewritten program. For comparison, the first campaign is repeated with repaired random trees.
+Finally, a target that only uses CPU time shows the target's share of the time of a campaign.
 """
 
 from __future__ import annotations

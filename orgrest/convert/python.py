@@ -80,7 +80,7 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     """Return the lines of code that send a request."""
     request = call.request
     if request.method == "WEBSOCKET":
-        raise ConversionError("the package requests does not support WebSockets")
+        raise ConversionError("the `requests` package does not support WebSockets")
     url, method = wire_url(request), request.method
     arguments = [_literal(method), _expression(call.text(url), names)]
     arguments += _headers(call, names, notes)

@@ -141,7 +141,7 @@ def convert(
 @message_option
 @luau_option
 def show(path: Path, from_format: Any, message_name: str, luau: Version | None) -> None:
-    """Print a tree, its number of nodes, its depth and its size in bytes.
+    """Print a tree, its depth, and its size in nodes and bytes.
 
     \b
     scriptschema show program.pb

@@ -75,6 +75,7 @@ def moving_page(path: Path) -> MovingPage:
 
 def _test(text: str) -> dict[str, Any]:
     found = _COMMENT.search(text)
+    assert found or "<!-- test" not in text, text
     return tomllib.loads(found[1]) if found else {}
 
 

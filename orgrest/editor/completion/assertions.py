@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from orgrest.editor.completion.cursor import Cursor
 
 _LINE = re.compile(
-    r"[ \t]*(?P<comment>#+[ \t]*)?\?\?[ \t]*(?:eventually[ \t]+\S+[ \t]+)?(?P<text>.*)",
+    r"[ \t]*(?:(?:#+|//+)[ \t]*)?\?\?[ \t]*(?:eventually[ \t]+\S+[ \t]+)?(?P<text>.*)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s]*\Z")
@@ -23,9 +23,8 @@ _LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(cursor: Cursor) -> bool:
-    """Return whether the line is an assertion, which restclient's language allows in comments."""
-    match = _LINE.fullmatch(cursor.before)
-    return match is not None and not (match["comment"] and cursor.is_common)
+    """Return whether the line is an assertion, which may be in a comment."""
+    return _LINE.fullmatch(cursor.before) is not None
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:

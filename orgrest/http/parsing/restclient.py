@@ -216,7 +216,7 @@ class _DocumentReader:
             document = self._lines.here_document(here[1], line.indent)
             if document is None:
                 what = f"the line {here[1]}" if here[1] else "a line that starts with #"
-                reason = f"this << is never closed: {what} is missing"
+                reason = f"this << is never closed: missing {what}"
                 self._problem(base + match.start(3), reason, "unclosed-here")
                 return
             value, end = document

@@ -81,8 +81,8 @@ class Find:
     is the result of the last bisection, or empty.
 
     `origin` describes how the program was generated: the worker's seed, the number of the program,
-    and the operator and corpus file of a mutant. `only_compiled` is true if the program is only
-    compiled: it executes no code. `config` is the campaign's configuration, and `command`
+    and the mutation operators and corpus file of a mutant. `only_compiled` is true if the program
+    is only compiled: it executes no code. `config` is the campaign's configuration, and `command`
     reproduces the find on its targets. `versions` maps this package, Python and the targets to
     their versions.
     """

@@ -12,6 +12,7 @@ measured, because it is unknown for trees from another fuzzer or an earlier run.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -175,15 +176,15 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 class MadeProgram:
     """A program that was generated, with its origin.
 
-    `mutant` and `parent` are set for a mutant, and `rewriting` for a rewritten program. `style` is
-    the style of its `sources`, or None if they have no style. `claim` is the verdict that another
-    engine reported for the program, if any.
+    `mutants` and `parent` are set for a mutant: `mutants` has the result of each of its mutations.
+    `rewriting` is set for a rewritten program. `style` is the style of its `sources`, or None if
+    they have no style. `claim` is the verdict that another engine reported for the program, if any.
     """
 
     tree: ModuleSet
     origin: dict[str, Any]
     style: Spelling = None
-    mutant: Mutant[ModuleSet] | None = None
+    mutants: Sequence[Mutant[ModuleSet]] = ()
     parent: Parent | None = None
     claim: Verdict | None = None
     rewriting: Rewriting | None = None
@@ -237,7 +238,7 @@ class _Generator:
         self._max_depth = DEEPEST if compiled else trees.MAX_DEPTH
         self._luau = config.version
         self._choices = RandomChoices(source)
-        self.mutator = self._mutator(programs=True)
+        self.mutator = self._mutator(self._size, programs=True)
         self._parents = Parents(source)
         self._counts = Counts()
         self._grammar = grammar_of(None, luau=self._luau, without=missing)
@@ -252,21 +253,22 @@ class _Generator:
         if len(donors) > _DONORS:
             del donors[self._random.randrange(_DONORS)]
 
-    def next(self) -> tuple[ModuleSet, Mutant[ModuleSet] | None, Parent | None]:
-        """Return a program. If it is a mutant, also return the `Mutant` and its parent."""
-        mutant = parent = None
+    def next(self) -> tuple[ModuleSet, list[Mutant[ModuleSet]], Parent | None]:
+        """Return a program. If it is a mutant, also return its mutations and its parent."""
+        mutants: list[Mutant[ModuleSet]] = []
+        parent = None
         if self._parents and self._random.random() < self._config.mutants:
             parent = self._parents.draw()
             # The size of new programs would be too small: most mutations would only delete.
-            self.mutator.size = min(len(parent.index), _LONGER * self._size)
-            mutant = self.mutator.mutate(parent.index, self._choices)
-            last = mutant
+            size = min(max(len(parent.index), self._size), _LONGER * self._size)
+            self.mutator.size = size
+            mutants.append(self.mutator.mutate(parent.index, self._choices))
             while self._random.randrange(_MUTATIONS):
-                last = self.mutator.mutate(last.index(), self._choices)
-            tree = last.tree
+                mutants.append(self.mutator.mutate(mutants[-1].index(), self._choices))
+            tree = mutants[-1].tree
             is_random = self._compiled and self._random.randrange(_RANDOM_IF_COMPILED) == 0
             if is_random:
-                tree = self._mutator(programs=False).mutate(tree, self._choices).tree
+                tree = self._mutator(size, programs=False).mutate(tree, self._choices).tree
             if is_random or (self._compiled and not runs_nothing(tree)):
                 tree = uncalled(body_of(tree))
         elif self._compiled:
@@ -276,12 +278,12 @@ class _Generator:
         if tree.module is not None:
             tree.module = None
             tree = repair(tree)
-        return tree, mutant, parent
+        return tree, mutants, parent
 
-    def _mutator(self, *, programs: bool) -> Mutator:
+    def _mutator(self, size: int, *, programs: bool) -> Mutator:
         donors = [] if programs else self.mutator.donors
         return Mutator(
-            size=self._size,
+            size=size,
             max_depth=self._max_depth,
             programs=programs,
             donors=donors,
@@ -353,10 +355,10 @@ class ProgramSource:
         return not self._restriction or self._restriction.admits(data)
 
     def useful(self, program: MadeProgram) -> None:
-        """Count a kept program as a success of its mutation operator, if it is a mutant."""
-        if program.mutant is not None:
-            generator = self._compiled if program.only_compiled else self._running
-            generator.mutator.useful(program.mutant)
+        """Count a kept program as a success of its mutation operators, if it is a mutant."""
+        generator = self._compiled if program.only_compiled else self._running
+        for mutant in program.mutants:
+            generator.mutator.useful(mutant)
 
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support.
@@ -431,10 +433,11 @@ class ProgramSource:
         self._number += 1
         origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
         origin["number"] = self._number
-        tree, mutant, parent = generator.next()
-        if mutant is not None and parent is not None:
-            origin.update(operator=mutant.operator, parent=parent.name)
-        return MadeProgram(tree, origin, self._style(), mutant, parent)
+        tree, mutants, parent = generator.next()
+        if parent is not None:
+            operators = [mutant.operator for mutant in mutants]
+            origin.update(operators=operators, parent=parent.name)
+        return MadeProgram(tree, origin, self._style(), mutants, parent)
 
     def _style(self) -> int | None:
         """Return a random style, or None for most programs."""

@@ -52,7 +52,7 @@ class RandomTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return generics, generic packs, parameter types and result types, each possibly empty."""
+        """Return generics, generic packs, parameter types and return types, each possibly empty."""
         generics: list[m.Typename] = []
         packs: list[m.Typename] = []
         if maker.chance(40):

@@ -36,8 +36,15 @@ from scriptschema.luau.names import DEFAULT
 LEVELS: Final = 36
 """The maximum number of levels below a statement that combines operations."""
 
-_CALLBACK_LEVELS: Final = 12
+_CALLBACK_LEVELS: Final = 13
 """The additional number of levels that a callback needs."""
+
+_CALLBACKS: Final = (
+    frozenset(["xpcall", "error"]),
+    frozenset(["setmetatable"]),
+    frozenset(["setmetatable", "tostring"]),
+)
+"""The globals that each kind of callback uses."""
 
 LEAST: Final = 60
 """The approximate number of nodes of a statement that combines operations."""
@@ -150,8 +157,10 @@ class _Frame:
         self.maker = maker
         self.place = place
         self.is_function = place.is_function and not (place.name == "loop" and maker.below(2))
+        without = maker.grammar.without
+        self.callbacks = [n for n, used in enumerate(_CALLBACKS) if used.isdisjoint(without)]
         may_nest = self.is_function and not maker.grammar.typed and room >= _CALLBACK_LEVELS
-        self.is_callback = may_nest and maker.below(4) == 3
+        self.is_callback = may_nest and bool(self.callbacks) and maker.below(4) == 3
         self.room = room - _CALLBACK_LEVELS if self.is_callback else room
         self.vararg = place.name == "varargs" or (place.may_vary and maker.below(4) > 0)
         self.outside: list[m.Stat] = []
@@ -247,7 +256,7 @@ class _Frame:
         """
         maker = self.maker
         maker.made += 18
-        choice = maker.below(3)
+        choice = self.callbacks[maker.below(len(self.callbacks))]
         if choice == 2:
             body = [*body, nodes.return_([nodes.string("a")])]
         function = nodes.expr("function", nodes.function([], body))

@@ -1,4 +1,4 @@
-"""Counts of generated combinations, so that a generator can prefer rare ones."""
+"""Counts of generated idioms and combinations, so that a generator can prefer rare ones."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ class Counts:
         self._idioms: Counter[str] = Counter()
 
     def rarest_idiom(self, candidates: Sequence[Idiom]) -> Idiom:
-        """Return the candidate with the fewest uses in relation to its weight, and count its use.
+        """Return the candidate with the fewest uses in relation to its weight.
 
         Otherwise, large idioms would be very rare, because they do not fit in most places.
         """
-        uses = self._idioms
-        rarest = min(candidates, key=lambda idiom: uses[idiom.name] / idiom.weight)
-        uses[rarest.name] += 1
-        return rarest
+        return min(candidates, key=lambda idiom: self._idioms[idiom.name] / idiom.weight)
+
+    def add_idiom(self, idiom: Idiom) -> None:
+        """Count one use of an idiom."""
+        self._idioms[idiom.name] += 1
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
         """Return a random item among those of `items` that were used least often with `on`."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
@@ -67,7 +68,7 @@ Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
 """Functions to choose from, beginning with the simplest, and the running sums of their weights."""
 
 Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Type]]
-"""A function's generics, its generic packs, its parameter types, and its result types."""
+"""A function's generics, its generic packs, its parameter types, and its return types."""
 
 Said: TypeAlias = str | Callable[[], Type] | None
 """A variable's declared kind, or a function that returns its type, or None if both are unknown."""
@@ -175,11 +176,12 @@ class Template:
 
     def fits(self, maker: Maker) -> bool:
         """Return whether everything that the template needs is in scope."""
-        scope = maker.scope
-        function = scope.function
+        return all(map(maker.scope.by_kind.get, self.needs)) and self.suits(maker.scope.function)
+
+    def suits(self, function: Function) -> bool:
+        """Return whether the template can be in a function if the needed variables exist."""
         return (
-            all(map(scope.by_kind.get, self.needs))
-            and (not self.vararg or function.vararg)
+            (not self.vararg or function.vararg)
             and (not self.loop or function.loops > 0)
             and (not self.returns or function.results is not None)
         )
@@ -221,7 +223,8 @@ class Tables:
     `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
     are true if the Luau version has these features. Exports also require the idiom that uses them.
     `modules` is true if a program may have a module. `combines` is true if a share of each program
-    is reserved for combinations.
+    is reserved for combinations. `without` has the names of libraries, members and globals that
+    programs do not use.
 
     `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
     `simplest` has a producer of each kind's simplest expression, which works in any scope.
@@ -254,6 +257,7 @@ class Tables:
     fragile: tuple[Sequence[Operation], Sequence[float]]
     places: Sequence[Surroundings]
     combines: bool
+    without: AbstractSet[str]
     idioms: Sequence[Idiom]
     large: tuple[Sequence[Idiom], Sequence[float]]
     declarations: Mapping[str, Idiom]
@@ -311,8 +315,8 @@ class Tables:
 class Maker:
     """Generates one program from choices and a grammar, in a scope that grows with the program.
 
-    `made` is the number of nodes so far. `counts` counts the combinations in this program and, if
-    `combines` is true, also in earlier programs.
+    `made` is the number of nodes so far. `counts` counts the idioms and combinations in this
+    program and, if `combines` is true, also in earlier programs. Rare ones are then preferred.
     """
 
     def __init__(
@@ -428,7 +432,10 @@ class Maker:
     # Statements
 
     def statement(self, size: int, room: int) -> list[Stat]:
-        """Return the statements of one idiom, with at most `size` nodes."""
+        """Return the statements of one idiom, of about `size` nodes.
+
+        A declaration of a variable that the idiom needs may come first.
+        """
         function = self.scope.function
         function.steps += function.times
         wide = size > _WIDE and self.fills and self.chance(160)
@@ -436,19 +443,23 @@ class Maker:
         idiom = table[self.pick(cumulative)]
         if self.combines:
             others = [table[self.pick(cumulative)] for _ in range(_CANDIDATES - 1)]
-            idiom = self.counts.rarest_idiom([idiom, *others])
+            able_others = [other for other in others if other.template.suits(function)]
+            idiom = self.counts.rarest_idiom([idiom, *able_others])
         able = idiom.least <= size
         if wide:
             size = 100 + self.part(size // 8, 1, 2)
         else:
             size = min(size, idiom.template.fixed + self.part(idiom.spend, 1, 2))
-        body: list[Stat] = idiom.template.make(self, size, room - 1) if able else []
+        before: list[Stat] = []
+        body: list[Stat] | None = idiom.template.make(self, size, room - 1) if able else None
         if not body:
             simple = self.grammar.instead(self.scope, idiom)
-            body = simple.template.make(self, min(size, 12), room - 1)
+            before = simple.template.make(self, min(size, 12), room - 1)
             if able and simple.template.declares:
-                body = [*body, *(idiom.template.make(self, size, room - 1) or [])]
-        return body
+                body = idiom.template.make(self, size, room - 1)
+        if body:
+            self.counts.add_idiom(idiom)
+        return [*before, *(body or [])]
 
     def large(self, size: int, room: int) -> list[Stat]:
         """Return the statements of a large idiom, or an empty list.

@@ -1,4 +1,4 @@
-"""Reads functions: generics, parameters, result types and body."""
+"""Reads functions: generics, parameters, return types and body."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scriptschema.messages import (
 def read_function_body(
     r: Reader, opening: int, attributes: list[ExprAttr], *, method: bool = False
 ) -> Reading:
-    """Read the rest of a function: generics, parameters, result types, body and `end`.
+    """Read the rest of a function: generics, parameters, return types, body and `end`.
 
     `opening` is the index of the `function` token. `method` is true if the function has an implicit
     parameter `self`.

@@ -318,7 +318,7 @@ def _read_rest_of_function(
 
 
 def read_results(r: Reader) -> Reading:
-    """Read the result types of a function, and the pack that ends them."""
+    """Read the return types of a function, and the pack that ends them."""
     if at_pack(r):
         index = r.index
         tail = yield read_pack(r)

@@ -141,7 +141,7 @@ def write_type(w: Writer, node: m.Type) -> None:
     """Print a type."""
     if w.after and node.which not in _OPERATIONS:
         w.after = 0
-        if node.which == "function":  # otherwise the rest would belong to its result type
+        if node.which == "function":  # otherwise the rest would belong to its return type
             w.print("(", node.alternative, ")")
             return
     write_wrapper(w, node)

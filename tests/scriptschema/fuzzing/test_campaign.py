@@ -142,7 +142,7 @@ def test_mutants_of_programs_that_are_only_compiled_are_valid_and_run_nothing() 
     for number in range(300):
         made = programs.next()
         assert made is not None
-        mutants += made.mutant is not None
+        mutants += made.parent is not None
         assert runs_nothing(made.tree)
         assert check(made.tree) == []
         programs.adopt(str(number), made.tree, ended=True)

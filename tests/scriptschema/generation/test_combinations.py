@@ -11,6 +11,7 @@ import pytest
 from combined import pairs_in
 
 from scriptschema.choices import BytesChoices, RandomChoices
+from scriptschema.fuzzing.index import Index
 from scriptschema.generation.programs import (
     Counts,
     Scope,
@@ -20,7 +21,7 @@ from scriptschema.generation.programs import (
     maker_of,
     program,
 )
-from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.maker import Idiom, Maker
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
@@ -79,8 +80,36 @@ def test_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str, str]
     counts = Counts()
     for seed in range(400):
         maker = maker_of(RandomChoices(seed), grammar, types, Scope(), 200, Maker, counts)
-        body = combinations.statement(maker, 60, combinations.LEVELS)
-        assert check(ModuleSet(program=StatBlock(body=body)), luau=options.get("luau")) == []
+        room = combinations.LEVELS + seed % 20  # more room also allows callbacks
+        tree = ModuleSet(program=StatBlock(body=combinations.statement(maker, 60, room)))
+        assert check(tree, luau=options.get("luau")) == []
+        assert Index(tree).heights[0] <= room + 2
+
+
+def test_a_campaign_without_certain_globals_makes_no_callbacks_with_them() -> None:
+    grammar = grammar_of(None, without=frozenset(["xpcall", "setmetatable"]))
+    for seed in range(200):
+        maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 200, Maker, Counts())
+        body = combinations.statement(maker, 60, combinations.LEVELS + 20)
+        source = render(StatBlock(body=body))
+        assert "xpcall(error" not in source
+        assert "(setmetatable({}, {" not in source
+
+
+def test_a_campaign_uses_many_different_idioms() -> None:
+    class Recording(Counts):
+        def add_idiom(self, idiom: Idiom) -> None:
+            super().add_idiom(idiom)
+            names.add(idiom.name)
+
+    names: set[str] = set()
+    counts = Recording()
+    for seed in range(200):
+        program(seed=seed, size=200, counts=counts)
+    together, names = names, set()
+    for seed in range(200):
+        program(seed=seed, size=200, counts=Recording())
+    assert len(together) > 1.25 * len(names)
 
 
 def test_libraries_that_are_left_out_are_not_called() -> None:

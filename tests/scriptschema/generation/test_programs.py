@@ -221,7 +221,7 @@ DIGESTS = {
     "no types": "1d5316124210b886",
     "sound": "1fca848ebaebce7e",
     "swarm": "26a42ad67492100b",
-    "large": "b912cfff4292c13e",
+    "large": "d4aea169c98f4a80",
 }
 
 

@@ -267,7 +267,7 @@ def test_text_below_the_end_of_a_here_document_is_an_error() -> None:
 
 def test_a_here_document_that_never_ends_is_an_error_where_it_begins() -> None:
     first, second = parse("POST http://h/\n\n<<END\nx\n# here\nGET http://h/2").requests
-    assert reasons(first) == ["3:1: this << is never closed: the line END is missing"]
+    assert reasons(first) == ["3:1: this << is never closed: missing the line END"]
     assert second.problems == ()
 
 
@@ -292,7 +292,7 @@ def test_a_variable_takes_several_lines(text: str, value: str) -> None:
 def test_a_variable_that_never_ends_is_an_error_where_it_begins() -> None:
     document = parse(Source("# c\n:a = <<\n1\nGET http://h/", file="x.http"))
     assert [str(p) for p in document.problems] == [
-        "x.http:2:6: this << is never closed: a line that starts with # is missing"
+        "x.http:2:6: this << is never closed: missing a line that starts with #"
     ]
     assert document.requests == ()
 
