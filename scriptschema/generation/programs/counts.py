@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from scriptschema.generation.programs.axes import SURROUNDINGS, Operation
-
-if TYPE_CHECKING:
-    from scriptschema.generation.programs.maker import Idiom
 
 _ANY_VERSION: Final = tuple(place for place in SURROUNDINGS if not place.attribute)
 """The surroundings that are possible in programs for any Luau version."""
@@ -19,6 +16,17 @@ ItemT = TypeVar("ItemT", bound=Hashable)
 
 class _Chooser(Protocol):
     def below(self, n: int) -> int: ...
+
+
+class _Idiom(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def weight(self) -> float: ...
+
+
+IdiomT = TypeVar("IdiomT", bound=_Idiom)
 
 
 class Counts:
@@ -35,14 +43,14 @@ class Counts:
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
         self._idioms: Counter[str] = Counter()
 
-    def rarest_idiom(self, candidates: Sequence[Idiom]) -> Idiom:
+    def rarest_idiom(self, candidates: Sequence[IdiomT]) -> IdiomT:
         """Return the candidate with the fewest uses in relation to its weight.
 
         Otherwise, large idioms would be very rare, because they do not fit in most places.
         """
         return min(candidates, key=lambda idiom: self._idioms[idiom.name] / idiom.weight)
 
-    def add_idiom(self, idiom: Idiom) -> None:
+    def add_idiom(self, idiom: _Idiom) -> None:
         """Count one use of an idiom."""
         self._idioms[idiom.name] += 1
 

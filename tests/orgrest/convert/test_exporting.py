@@ -29,7 +29,7 @@ from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
-TOLD = ["requests sends", "requests replaces", "requests drops", "is sent as one header"]
+TOLD = ["package sends", "package replaces", "package drops", "is sent as one header"]
 SOME = settings(max_examples=25, deadline=None,
                 suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
 
