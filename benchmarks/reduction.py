@@ -38,7 +38,7 @@ from scriptschema.messages import (
 
 
 def nested(*classes: type) -> Callable[[Index[ModuleSet]], bool]:
-    """Return a test for a message of each class inside a message of the class before it."""
+    """Return a predicate: whether a tree has messages of these classes inside one another."""
 
     def holds(index: Index[ModuleSet]) -> bool:
         for number in index.of(classes[-1]):

@@ -1,4 +1,4 @@
-"""Every installation command in the documentation works today, in a clone, unchanged."""
+"""Every installation command in the documentation works as written, in a fresh clone."""
 
 from __future__ import annotations
 

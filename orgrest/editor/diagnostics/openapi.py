@@ -73,7 +73,7 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield a request's violations of the first description in `about` that it violates."""
+    """Yield all violations of the first description in `about` that a request violates."""
     for description in about.descriptions:
         reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"

@@ -1,4 +1,4 @@
-"""A language server's communication with its client: capabilities, messages and questions."""
+"""A language server's communication with its client: capabilities, messages and requests."""
 
 from __future__ import annotations
 

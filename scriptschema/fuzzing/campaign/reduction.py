@@ -204,7 +204,7 @@ def shortened(text: str, shows: Callable[[str], bool]) -> str:
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Remove halves of the parts while possible, then quarters and so on, down to single parts."""
+    """Remove halves of the parts while `shows` holds, then quarters, down to single parts."""
     length = max(1, len(parts) // 2)
     while True:
         start, before = 0, len(parts)

@@ -437,7 +437,7 @@ def attack(text: str, good: RawServer, evil: RawServer, home: Path) -> None:
 
 
 def holds(data: bytes) -> bool:
-    """Return whether data contain the secret or a transformed form of it."""
+    """Return whether `data` contains the secret or a transformed form of it."""
     letters = data.replace(b"-", b"").replace(b".", b"").lower()
     return any(part in letters for part in (b"hunter", b"retnuh", b"/un ", b"ahvudgvy"))
 

@@ -123,7 +123,7 @@ def judged(documents: list[str], folder: Path) -> Iterator[tuple[set[str], str]]
 
 
 def bodies(number: int, chance: random.Random) -> list[str]:
-    """Return each piece of markup alone, and `number` texts made of several."""
+    """Return each piece of markup by itself, and `number` random combinations of several pieces."""
     found = [*MARKUP, *(f"x {one} y" for one in MARKUP), *(f'"{one}"' for one in MARKUP)]
     for _ in range(number):
         pieces = chance.choices([*MARKUP, *PLAIN], k=chance.randrange(1, 6))

@@ -1,4 +1,4 @@
-"""The campaign's folder can be read again, whatever was truncated or is in the way."""
+"""A campaign's folder can be read again even if files are truncated or paths are occupied."""
 
 import json
 from pathlib import Path

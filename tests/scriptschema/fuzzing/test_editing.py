@@ -1,4 +1,4 @@
-"""Editing by path, and the index: new trees that share nothing, errors that name the position."""
+"""Editing by path, and the index: new trees share nothing with old ones, errors name positions."""
 
 import pytest
 from hypothesis import given, settings

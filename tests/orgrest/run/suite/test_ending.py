@@ -67,7 +67,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def busy(run: subprocess.Popen[str]) -> list[int]:
-    """Return the processes of a run when they have started to work, or when the run has ended."""
+    """Wait until a run's processes are busy or the run has ended, and return their process IDs."""
     seen: set[int] = set()
 
     def working() -> bool:
