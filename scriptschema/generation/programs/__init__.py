@@ -127,8 +127,8 @@ def program(
     versions support.
 
     `counts` counts the uses of idioms and combinations across programs. If it is given, idioms that
-    have been rare so far are preferred, and half of a program of 100 or more nodes is devoted to
-    rare combinations.
+    have been rare so far are preferred, and about half of a program of 100 or more nodes is
+    devoted to rare combinations.
 
     If `runs` is false, the program is only for compilers and must not be executed. It then also has
     endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls to

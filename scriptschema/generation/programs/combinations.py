@@ -39,13 +39,6 @@ LEVELS: Final = 36
 _CALLBACK_LEVELS: Final = 13
 """The additional number of levels that a callback needs."""
 
-_CALLBACKS: Final = (
-    frozenset(["xpcall", "error"]),
-    frozenset(["setmetatable"]),
-    frozenset(["setmetatable", "tostring"]),
-)
-"""The globals that each kind of callback uses."""
-
 LEAST: Final = 60
 """The approximate number of nodes of a statement that combines operations."""
 
@@ -158,7 +151,7 @@ class _Frame:
         self.place = place
         self.is_function = place.is_function and not (place.name == "loop" and maker.below(2))
         without = maker.grammar.without
-        self.callbacks = [n for n, used in enumerate(_CALLBACKS) if used.isdisjoint(without)]
+        self.callbacks = [make for make, used in _CALLBACKS if used.isdisjoint(without)]
         may_nest = self.is_function and not maker.grammar.typed and room >= _CALLBACK_LEVELS
         self.is_callback = may_nest and bool(self.callbacks) and maker.below(4) == 3
         self.room = room - _CALLBACK_LEVELS if self.is_callback else room
@@ -256,19 +249,8 @@ class _Frame:
         """
         maker = self.maker
         maker.made += 18
-        choice = self.callbacks[maker.below(len(self.callbacks))]
-        if choice == 2:
-            body = [*body, nodes.return_([nodes.string("a")])]
-        function = nodes.expr("function", nodes.function([], body))
-        if choice == 0:
-            error = nodes.expr("global_", nodes.builtin("error"))
-            return [nodes.print_([nodes.group(nodes.call_builtin("xpcall", error, function))])]
-        handlers = nodes.table((), {("__index", "__tostring")[choice - 1]: function})
-        value = nodes.call_builtin("setmetatable", nodes.table(), handlers)
-        if choice == 2:
-            return [nodes.print_([nodes.call_builtin("tostring", value)])]
-        item = MAKE[m.ExprIndexName](nodes.as_prefix(value), nodes.custom(0))
-        return [nodes.print_([nodes.expr("index_name", item)])]
+        callback = self.callbacks[maker.below(len(self.callbacks))]
+        return [nodes.print_([callback(body)])]
 
     # Operations
 
@@ -518,6 +500,41 @@ class _Frame:
             self.outside.append(nodes.let(metatable, handlers))
         content = nodes.table([nodes.number(maker.below(9))])
         return nodes.call_builtin("setmetatable", content, nodes.read(metatable))
+
+
+def _error_handler(body: list[m.Stat]) -> m.Expr:
+    """Return an expression that runs `body` in the handler of an `xpcall`."""
+    error = nodes.expr("global_", nodes.builtin("error"))
+    return nodes.group(nodes.call_builtin("xpcall", error, _function(body)))
+
+
+def _index(body: list[m.Stat]) -> m.Expr:
+    """Return an expression that runs `body` in the metamethod `__index`."""
+    value = nodes.as_prefix(_object("__index", body))
+    return nodes.expr("index_name", MAKE[m.ExprIndexName](value, nodes.custom(0)))
+
+
+def _tostring(body: list[m.Stat]) -> m.Expr:
+    """Return an expression that runs `body` in the metamethod `__tostring`."""
+    body = [*body, nodes.return_([nodes.string("a")])]
+    return nodes.call_builtin("tostring", _object("__tostring", body))
+
+
+def _object(event: str, body: list[m.Stat]) -> m.Expr:
+    handlers = nodes.table((), {event: _function(body)})
+    return nodes.call_builtin("setmetatable", nodes.table(), handlers)
+
+
+def _function(body: list[m.Stat]) -> m.Expr:
+    return nodes.expr("function", nodes.function([], body))
+
+
+_CALLBACKS: Final = (
+    (_error_handler, frozenset(["xpcall", "error"])),
+    (_index, frozenset(["setmetatable"])),
+    (_tostring, frozenset(["setmetatable", "tostring"])),
+)
+"""Functions that put statements into a callback, each with the globals that it uses."""
 
 
 def _content(subject: _Operand) -> list[m.Expr]:
