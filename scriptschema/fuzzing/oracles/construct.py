@@ -9,12 +9,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from scriptschema.base import walk
 from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.luau.library import SIGNATURES
-from scriptschema.luau.names import DEFAULT
-from scriptschema.messages import ModuleSet, schema
+from scriptschema.messages import (
+    Expr,
+    ExprBinary,
+    ExprConstantBool,
+    ExprConstantInteger,
+    ExprConstantNil,
+    ExprConstantNumber,
+    ExprConstantString,
+    ExprGroup,
+    ExprUnary,
+    ModuleSet,
+    schema,
+)
 
 _PLAIN: Final = frozenset(
     [
@@ -26,16 +38,52 @@ _PLAIN: Final = frozenset(
 )
 
 
+_LIBRARIES: Final = frozenset(signature.library for signature in SIGNATURES)
+_CONSTANTS: Final = (
+    *(ExprConstantNil, ExprConstantBool, ExprConstantNumber, ExprConstantInteger),
+    ExprConstantString,
+)
+_OF_CONSTANTS: Final = " of constants"
+
+
 def construct_of(tree: ModuleSet) -> frozenset[str]:
-    """Return the library members, statements, expressions and operators that a program uses."""
+    """Return the library members, statements, expressions and operators that a program uses.
+
+    An operator whose operands are all constants, as in `0 / 0`, is named `... of constants`.
+    """
     scan = encoding.scan(ModuleSet, encoding.encode(tree))
-    used = set(library_names(scan)) - {"print", *DEFAULT.libraries}
+    used = set(library_names(scan)) - {"print", *_LIBRARIES}
     known = parts(schema(scan.luau))
     for number in set(scan.parts):
         used.update(name for name in known[number].messages if name not in _PLAIN)
         used.update(known[number].values)
     used -= {name.rpartition(".Op.")[0] for name in used if ".Op." in name}
-    return frozenset(used)
+    folded = used & _operators_of_constants(tree)
+    return frozenset(used - folded | {f"{name}{_OF_CONSTANTS}" for name in folded})
+
+
+def _operators_of_constants(tree: ModuleSet) -> set[str]:
+    """Return the operators that the program applies only to constants."""
+    folded: set[str] = set()
+    others: set[str] = set()
+    constant: set[int] = set()
+    for node, _ in reversed([*walk(tree)]):  # operands before their operators
+        match node:
+            case Expr():
+                is_constant = id(node.alternative) in constant
+            case ExprGroup():
+                is_constant = id(node.expr) in constant
+            case ExprUnary():
+                is_constant = id(node.expr) in constant
+                (folded if is_constant else others).add(f"ExprUnary.Op.{node.op.name}")
+            case ExprBinary():
+                is_constant = {id(node.left), id(node.right)} <= constant
+                (folded if is_constant else others).add(f"ExprBinary.Op.{node.op.name}")
+            case _:
+                is_constant = isinstance(node, _CONSTANTS)
+        if is_constant:
+            constant.add(id(node))
+    return folded - others
 
 
 def text_of(construct: frozenset[str]) -> str:
@@ -53,26 +101,37 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 def operations_of(construct: frozenset[str]) -> frozenset[str]:
     """Return the operators and library members of a construct that may be wrong.
 
-    Operations that only provide or pass on values, such as `vector.zero`, a minus sign and `pcall`,
-    are left out unless there are no other operations. Operations that are usually implemented
-    together share a name: `+` and `+=`, `<` and `>`, shifts and rotations, or `bit32.extract` and
-    `bit32.replace`.
+    Operations that only provide or pass on values, such as `0 / 0`, `vector.zero`, a minus sign and
+    `pcall`, are left out unless there are no other operations. Operations that are usually
+    implemented together share a name: `+` and `+=`, `<` and `>`, shifts and rotations, minimum and
+    maximum, or `bit32.extract` and `bit32.replace`.
     """
-    used = (name for name in construct if ".Op." in name or name[0].islower())
-    named = {_ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in used}
-    return frozenset(named - _CARRIERS or named)
+    used = [name for name in construct if ".Op." in name or name[0].islower()]
+    suspicious = [
+        name for name in used if name not in _CARRIERS and not name.endswith(_OF_CONSTANTS)
+    ]
+    bare = (name.removesuffix(_OF_CONSTANTS) for name in suspicious or used)
+    return frozenset(
+        _ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in bare
+    )
 
 
-_ALIKE: Final = {
-    "ExprBinary.Op.CompareGt": "ExprBinary.Op.CompareLt",
-    "ExprBinary.Op.CompareGe": "ExprBinary.Op.CompareLe",
-    "ExprBinary.Op.CompareNe": "ExprBinary.Op.CompareEq",
-    "bit32.replace": "bit32.extract",
-    **dict.fromkeys(["bit32.bor", "bit32.bxor"], "bit32.band"),
-    **dict.fromkeys(
-        ["bit32.rshift", "bit32.arshift", "bit32.lrotate", "bit32.rrotate"], "bit32.lshift"
+_FAMILIES: Final = (
+    "ExprBinary.Op.CompareLt ExprBinary.Op.CompareGt",
+    "ExprBinary.Op.CompareLe ExprBinary.Op.CompareGe",
+    "ExprBinary.Op.CompareEq ExprBinary.Op.CompareNe",
+    *(
+        " ".join(f"{library}.{name}" for name in names.split())
+        for libraries, names in (
+            (("math", "vector", "integer"), "min max clamp"),
+            (("bit32", "integer"), "extract replace"),
+            (("bit32", "integer"), "band bor bxor"),
+            (("bit32", "integer"), "lshift rshift arshift lrotate rrotate"),
+        )
+        for library in libraries
     ),
-}
+)
+_ALIKE: Final = {name: first for first, *rest in map(str.split, _FAMILIES) for name in rest}
 _CARRIERS: Final = frozenset(
     [
         *("pcall", "xpcall", "error", "assert", "select", "tostring", "tonumber", "setmetatable"),
