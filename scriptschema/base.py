@@ -109,7 +109,7 @@ class FieldInfo:
     name of that oneof.
 
     `since` is the version of Luau that introduced the field. It is None for fields of the original
-    schema. It is also None for a field of an extension message that is not newer than the message.
+    schema, and for fields of an extension message that are as old as this message.
     """
 
     message: str
@@ -260,7 +260,7 @@ class _MessageType(ABCMeta):
     if not TYPE_CHECKING:  # type checkers see only the declared attributes
 
         def __getattr__(cls, name: str) -> object:
-            """Return an attribute that describes the class to tools, and create it on first use."""
+            """Create an attribute such as `__signature__` on its first access, and return it."""
             make = vars(cls).get("_on_demand", {}).get(name)
             if make is None:
                 raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")

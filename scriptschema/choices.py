@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from scriptschema.base import INT32_MAX, INT32_MIN
 
 SMALL: Final = 48
-"""Most random integers are from 0 to `SMALL` - 1. They are often used as indexes of
+"""Most random integers lie between 0 and `SMALL` - 1. They often serve as indexes into a table of
 names, and reusing a few names is more useful than having many different names."""
 
 INTEGERS: Final = (
@@ -52,7 +52,7 @@ class Choices(Protocol):
         """Return an integer from 0 to n - 1, for n from 1 to 256. The simplest is 0."""
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index, chosen by weights that are given as running sums. The simplest is 0."""
+        """Return an index, chosen according to the cumulative weights. The simplest is 0."""
 
     def part(self, whole: int, share: int, shares: int) -> int:
         """Return about `whole * share / shares`: a share of a budget, from 0 to `whole`."""
@@ -86,7 +86,7 @@ class RandomChoices:
         return int(self.random() * n)
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index, chosen by weights that are given as running sums."""
+        """Return a random index, chosen according to the cumulative weights."""
         return bisect(cumulative, self.random() * cumulative[-1])
 
     def part(self, whole: int, share: int, shares: int) -> int:
@@ -103,7 +103,10 @@ class RandomChoices:
         return int(self.random() * 2**32) - 2**31
 
     def string(self) -> str:
-        """Return a string: mostly a word, often with awkward characters, rarely a long one."""
+        """Return a string: empty, one of `WORDS`, or a sequence of up to four `PIECES`.
+
+        Some sequences also contain words, and a few are repeated up to 200 times.
+        """
         kind = self.below(8)
         if kind == 0:
             return ""
@@ -143,7 +146,7 @@ class BytesChoices:
         return self._byte() % n
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index, chosen by weights given as running sums, and consume one byte."""
+        """Consume one byte, and return an index, chosen according to the cumulative weights."""
         return bisect(cumulative, self._byte() * cumulative[-1] / 256)
 
     def part(self, whole: int, share: int, shares: int) -> int:

@@ -46,7 +46,10 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class FileError(Exception):
-    """A file that cannot be read or written as requested. The message says which file and why."""
+    """Raised when a file cannot be read or written as requested.
+
+    The message says which file and why.
+    """
 
 
 def format_of(path: Path) -> Format:

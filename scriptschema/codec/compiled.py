@@ -243,10 +243,9 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of `size` bytes. Return the size of prefix and message.
+    """Write the prefix of a message of `size` bytes. Return the total size of both in bytes.
 
-    The sizes are in bytes. Any size is possible, while `prefixes` contains ready prefixes only for
-    sizes below `_SHORT`.
+    The prefix is built from the tags in `prefixes`, so `size` can be `_SHORT` or more.
     """
     for tag in prefixes[_TAGS]:
         if size < 128:

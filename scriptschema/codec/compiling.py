@@ -69,7 +69,7 @@ def choice_tag(field: FieldInfo) -> int:
 
 
 class Reader:
-    """Generates the lines that read a message other than a choice from `b[p:e]`.
+    """Generates the lines that read `b[p:e]` as a message that is not a choice.
 
     The lines expect the fields in tag order, without a loop over tags. If they read beyond `e`, `p`
     ends up beyond `e` as well, never at `e`, so that the input is recognized as unusual.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class WireError(ValueError):
-    """A message that cannot be encoded, or bytes that cannot be decoded.
+    """Raised when a message cannot be encoded, or when bytes cannot be decoded.
 
     `path` is the path to the error (empty for the outermost message). `reason` says what is wrong.
     """
@@ -14,7 +14,7 @@ class WireError(ValueError):
 
 
 class EncodeError(WireError):
-    """A tree that cannot be encoded: see `path` and `reason`."""
+    """Raised when a tree cannot be encoded: see `path` and `reason`."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -26,7 +26,10 @@ class EncodeError(WireError):
 
 
 class DecodeError(WireError):
-    """Bytes that do not encode the message: see `offset` (in bytes), `path` and `reason`."""
+    """Raised when bytes do not encode the expected message.
+
+    `offset` is the position of the error in bytes. See also `path` and `reason`.
+    """
 
     def __init__(self, offset: int, path: str, reason: str) -> None:
         super().__init__(offset, path, reason)
@@ -45,4 +48,7 @@ def clipped(text: str) -> str:
 
 
 class FormatError(ValueError):
-    """Text or JSON that does not describe a message, or a message that JSON cannot represent."""
+    """Raised for text or JSON that does not describe a message.
+
+    Also raised for a message that JSON or the upstream schema cannot represent.
+    """

@@ -151,7 +151,7 @@ def run_each(
 def write_tree(
     item: Input, target: Path, tree: Message, form: Format, luau: Version | None = None
 ) -> None:
-    """Write the tree derived from `item` to `target` in a format. Raises FileError."""
+    """Write the tree derived from `item` to `target` in the format `form`. Raises FileError."""
     from scriptschema import files
 
     try:

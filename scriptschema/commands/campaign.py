@@ -256,9 +256,9 @@ def fuzz(
     or standard input, or persistent:COMMAND, which runs many programs in one process, one after
     another. {variant} in COMMAND is replaced with the variant's arguments.
 
-    The severities of --fail-on-find, worst first: memory (a sanitizer's report, or out of memory),
-    crash, result (incorrect), assertion, hang, undefined (behaviour), message, position. The
-    default is undefined. All differences in messages together count as one find, and so do all
+    --fail-on-find accepts these severities, worst first: memory (a sanitizer's report, or out of
+    memory), crash, result (incorrect), assertion, hang, undefined (behaviour), message, position.
+    The default is undefined. All differences in messages together count as one find, and so do all
     differences in positions.
 
     With --engine afl, the first TARGET is a program built with AFL++'s compiler, ./harness or
@@ -269,15 +269,16 @@ def fuzz(
     fails with a type error shows a bug in the checker.
 
     --seeds FOLDER contains sources or trees, for example a conformance suite. They are run first,
-    and then mutated. Unreadable files are reported, and so is the number of programs that are
-    changed: modules are left out, and programs that are not valid are repaired.
+    and then mutated. If a program requires a module, the module is removed. Programs that are not
+    valid are repaired. The number of programs changed in either way is reported, and so are
+    unreadable files.
 
     If a campaign comes from somebody else, its commands are shown to you, and run only if you agree
     or use --trust.
 
     With --broken, a share of the sources are not programs: tokens are missing or changed. A TARGET
-    has a bug if it runs such a source to its end instead of rejecting it, or if it crashes or does
-    not finish.
+    has a bug if it runs such a source to completion instead of rejecting it, or if it crashes or
+    does not finish.
 
     One program in four is only compiled: its code is in a function that is never called, so it may
     loop forever or fail anywhere. With --compiled 1, all programs are only compiled, and nothing is

@@ -119,7 +119,7 @@ luau_option = click.option(
 
 
 def message_class(name: str, luau: Version | None = None) -> type[Message]:
-    """Return the message class with a name.
+    """Return the message class called `name`.
 
     If the name is unknown, raises a usage error that suggests similar names.
     """

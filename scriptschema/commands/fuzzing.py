@@ -81,10 +81,11 @@ def reduce_command(
     {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the tree. A
     COMMAND without any of these reads the source from standard input.
 
-    The result is written to the FILE of -o, as a source or a tree, depending on the suffix of this
-    FILE. During the reduction, each smaller program is written to it immediately. After Ctrl-C, it
+    The result is written to the output file (-o), as a source or a tree, depending on its suffix.
+    During the reduction, each smaller program is written to it immediately. After Ctrl-C, it
     contains the smallest program so far if the test has passed at least once. The sources of a
-    program with a module are written to a folder with the name of this FILE, without the suffix.
+    program with a module are written to a folder with the name of the output file, without the
+    suffix.
 
     FILE can also be a find, which is a folder in a campaign's finds/. Then the test is whether the
     find's bug occurs on the targets of its campaign, and the result is stored in the find.
@@ -238,7 +239,10 @@ def _place(target: Path, tree: ModuleSet) -> Path:
 
 
 def _serialized(target: Path, tree: ModuleSet) -> bytes:
-    """Return the tree in the format of `target`, which is not a source. Raises FileError."""
+    """Return the tree in the format that the suffix of `target` specifies. Raises FileError.
+
+    `target` must not have the suffix of a source.
+    """
     from scriptschema import files
     from scriptschema.versions import TODAY
 

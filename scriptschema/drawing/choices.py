@@ -57,7 +57,7 @@ class DrawnChoices(BytesChoices):
         return self.data[self.position - 1]
 
     def pick(self, cumulative: Sequence[float]) -> int:
-        """Return an index, chosen by weights that are given as running sums."""
+        """Return an index, chosen according to the cumulative weights."""
         # Hypothesis tries 0 and 1 for every byte, so the two simplest choices are always tried.
         value = self._byte()
         if value == 1 and len(cumulative) > 1 and cumulative[0] < cumulative[1]:

@@ -33,7 +33,10 @@ def custom_mutator(data: bytes, max_size: int, seed: int) -> bytes:
 
 
 def custom_crossover(data1: bytes, data2: bytes, max_out_size: int, seed: int) -> bytes:
-    """Return the first source with a part of the second. The same seed gives the same result."""
+    """Return the first source with one or more parts replaced by parts of the second.
+
+    The same seed gives the same result.
+    """
     mutant = _crossover.mutate(
         bytes(data1), RandomChoices(seed), donor=bytes(data2), max_size=max_out_size
     )

@@ -1,4 +1,4 @@
-"""A command as the test of a reduction. The test passes if the command's exit status is 0.
+"""Uses a command as the test of a reduction. The test passes if the command's exit status is 0.
 
 The command is split into words as in a shell, but runs without a shell. `{}` in a word is replaced
 with the name of a file that contains the tree's Luau source. `{.pb}`, `{.textproto}` and `{.json}`

@@ -7,8 +7,8 @@ such as `program.body[2].return_.list[0]`. The empty path is the path of the tre
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))
     tree = delete(tree, "program.body[1]")
 
-The trees stay valid by the schema: an edit that would leave a required field empty, or put a
-message in a field of another class, is an error. The given tree is never changed.
+The trees stay valid according to the schema: an edit that would leave a required field empty, or
+put a message in a field of another class, is an error. The given tree is never changed.
 """
 
 from __future__ import annotations

@@ -84,11 +84,11 @@ class Index(Generic[MessageT]):
             old = known.get(id(child))
             if old is not None and self._steps[old] == step:
                 if old != upto:
-                    self._take_over(index, same, upto)
+                    self._copy_to(index, same, upto)
                     same = old
                 upto = ends[old]
                 continue
-            self._take_over(index, same, upto)
+            self._copy_to(index, same, upto)
             same = upto = 0
             if old is None:
                 try:
@@ -96,15 +96,15 @@ class Index(Generic[MessageT]):
                 except RecursionError:
                     return Index(tree)
             else:
-                self._take_over(index, old, ends[old], step)
-        self._take_over(index, same, upto)
-        self._take_over(index, end, len(self.nodes))
+                self._copy_to(index, old, ends[old], step)
+        self._copy_to(index, same, upto)
+        self._copy_to(index, end, len(self.nodes))
         return index
 
-    def _take_over(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
-        """Append the entries for the messages from `start` to `end` to the index `other`.
+    def _copy_to(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
+        """Append the entries for the messages from `start` up to `end` (exclusive) to `other`.
 
-        If `step` is not None, it replaces the step of the first entry.
+        If `step` is not None, it replaces the step of the first appended entry.
         """
         shift = len(other.nodes) - start
         other.nodes += self.nodes[start:end]

@@ -98,7 +98,7 @@ def mutate(
 
     If `programs` is true, `check` finds no problem in the mutant, and inserted parts fit the kinds
     and the scope at their position, so that a program that ran to its end usually still does. If
-    `programs` is false, the mutant is only guaranteed to be valid by the schema. By default,
+    `programs` is false, the mutant is only guaranteed to conform to the schema. By default,
     `programs` is true if `check` finds no problem in `tree`. Generated parts are for the Luau
     version `luau`, as explained in `program`. If no operator can change a tree, which is very rare,
     it is returned unchanged or, if `programs` is true, repaired.
@@ -135,13 +135,13 @@ class Mutator:
         self._last: Mutant[Any] = Mutant(ModuleSet(program=StatBlock()), "", True)
         self._weighed: list[float] = []
         self._sums: dict[float, list[float]] = {}
-        """Running sums of the weights for each ratio of a tree's size to the intended size."""
+        """The cumulative weights for each ratio of a tree's size to the intended size."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
         """Return a mutant of a tree. Passing the tree's index saves creating the index.
 
         The mutant shares unchanged messages with `tree`, so do not change either in place. Raises
-        ValueError if a weight is not a finite number of at least 0, or if all weights are 0.
+        ValueError if a weight is negative or not finite, or if all weights are 0.
         """
         if isinstance(tree, Index):
             index = tree
@@ -195,7 +195,7 @@ class Mutator:
         return "\n".join(lines)
 
     def _cumulative(self, ratio: float) -> list[float]:
-        """Return running sums of the weights for a tree `ratio` times as large as intended."""
+        """Return the cumulative weights for a tree `ratio` times as large as intended."""
         weights = [*self.weights.values()]
         if weights != self._weighed:
             self._sums.clear()

@@ -1,9 +1,9 @@
-"""Rewritings that preserve a program's meaning, so that any change in behaviour is a bug.
+"""Rewritings of programs that preserve the meaning: any change in behaviour is a bug.
 
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
 Each rewriting changes all suitable places together. Its result depends only on the tree, so a find
-can be reproduced and reduced with nothing but its program. Rewritings are for a metamorphic oracle
+can be reproduced and reduced with nothing but its program. Rewritings serve as a metamorphic oracle
 (T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which needs only one target
 at one optimization level.
 """

@@ -159,9 +159,9 @@ class SourceMutator:
 
 
 def version_asked() -> Version | None:
-    """Return the Luau version in the environment variable `VERSION`, or None if it is not set.
+    """Return the Luau version in the environment variable that `VERSION` names.
 
-    Exits if the version is invalid.
+    The result is None if the variable is not set or empty. Exits if the version is invalid.
     """
     text = os.environ.get(VERSION)
     try:

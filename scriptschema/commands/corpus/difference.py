@@ -26,7 +26,7 @@ class FeatureCounts:
     _numbers: Counter[int] = attrs.field(factory=Counter)
 
     def add(self, scan: Scan) -> None:
-        """Count a tree by its scan."""
+        """Count a tree, given its scan."""
         self.stats.add_scan(scan)
         self._numbers.update(numbers_of(scan))
 

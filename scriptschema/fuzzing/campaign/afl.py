@@ -242,7 +242,7 @@ class _Instance:
         self._process.wait()
 
     def statistics(self) -> dict[str, str]:
-        """Return the fields of `fuzzer_stats`, which is empty until AFL++ has written the file."""
+        """Return the fields in the file `fuzzer_stats`, or {} until AFL++ has written it."""
         fields = {}
         with contextlib.suppress(OSError):
             for line in (self._folder / "out" / self.name / "fuzzer_stats").read_text().split("\n"):

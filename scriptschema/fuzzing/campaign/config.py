@@ -159,10 +159,11 @@ class Config:
 
 
 def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
-    """Return all excluded names of libraries, members and globals.
+    """Return the names of all excluded libraries, members and globals.
 
     These are the names in `without` and, unless `only` is empty, all libraries that are not in
-    `only`. Raises ValueError for an unknown name.
+    `only`, together with the members of each excluded library. Raises ValueError for an unknown
+    name, or for a name in `only` that is not a library.
     """
     known = [*names()]
     for name in (*without, *only):

@@ -220,20 +220,27 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
 
 
 def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
-    """Return the tree of a find's original or `REDUCED` program. Raises FileError."""
+    """Return the tree of a find's original program. Raises FileError.
+
+    If `stem` is `REDUCED`, return the tree of the reduced program.
+    """
     return files.read(ModuleSet, folder / f"{stem}.pb", luau=TODAY)
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
-    r"""Return the source of a find's original or `REDUCED` program as text. Raises FileError.
+    r"""Return the source of a find's original program as text. Raises FileError.
 
-    The text is for display only: bytes that are not UTF-8 become escapes such as `\xff`.
+    If `stem` is `REDUCED`, return the source of the reduced program. The text is for display only:
+    bytes that are not UTF-8 become escapes such as `\xff`.
     """
     return source_bytes_of(folder, stem).decode("utf-8", "backslashreplace")
 
 
 def source_bytes_of(folder: Path, stem: str = PROGRAM) -> bytes:
-    """Return the exact source of a find's original or `REDUCED` program. Raises FileError."""
+    """Return the exact source of a find's original program. Raises FileError.
+
+    If `stem` is `REDUCED`, return the source of the reduced program.
+    """
     path = folder / f"{stem}.luau"
     try:
         return path.read_bytes()

@@ -99,7 +99,10 @@ class Campaign:
             statistics.append_line(self.path / AFL / JUDGED, name)
 
     def _remove(self) -> None:
-        """Remove the campaign, but no other files that were in its folder before."""
+        """Remove the campaign's files, and also the folder if this run created it.
+
+        Other files in the folder are kept.
+        """
         for name in (CORPUS, finds.FOLDER, finds.SUSPECTS, AFL):
             shutil.rmtree(self.path / name, ignore_errors=True)
         with contextlib.suppress(OSError):

@@ -344,7 +344,7 @@ class Fuzzer:
         verdict: Verdict,
         batch: Batch,
     ) -> None:
-        """Run a program again, and report a suspect; see `_suspect`."""
+        """Run a program again. If this confirms the verdict, report a suspect; see `_suspect`."""
         style = program.style
         if isinstance(style, int) and verdict.signature.kind == differential.KIND:
             # A directive such as `--!optimize 2` changes which variants differ.

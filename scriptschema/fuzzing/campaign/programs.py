@@ -47,7 +47,8 @@ _MUTATIONS: Final = 4
 parents."""
 
 _SWARM: Final = 25
-"""The number of programs that share one selection of idioms, because making a selection is slow."""
+"""The number of programs generated from each selection of idioms. Selections are reused because
+making one is slow."""
 
 _ATTEMPTS: Final = 3
 """The number of attempts to generate a program that uses only features that all targets have. If
@@ -363,7 +364,8 @@ class ProgramSource:
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support.
 
-        The result is None only if programs come from another engine and no input of it is waiting.
+        The result is None only if programs come from another engine and none of its inputs is
+        waiting.
         `Config.broken` is the share of sources that are not Luau.
         """
         if self._back:
@@ -413,7 +415,10 @@ class ProgramSource:
         return MadeProgram(tree, program.origin, program.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
-        """Return the counts of each mutation operator since the last call, by operator name."""
+        """Return the statistics of each mutation operator since the last call, by operator name.
+
+        They are lists of the counts in `Statistics`: `applied`, `changed` and `useful`.
+        """
         running, compiled = (
             {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}
             for each in (self._running, self._compiled)

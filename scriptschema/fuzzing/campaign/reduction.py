@@ -175,9 +175,9 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
-    """Reduce a find completely and update it. Return the reduced tree, or None if not reproduced.
+    """Reduce a find completely and update it. Return the reduced tree.
 
-    Raises FileError, TargetError and JudgeError.
+    The result is None if the bug was not reproduced. Raises FileError, TargetError and JudgeError.
     """
     stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
     bare = attrs.evolve(find.signature, construct="")

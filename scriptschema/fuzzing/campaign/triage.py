@@ -54,8 +54,9 @@ class _Job:
     """A suspect whose program is to be reduced.
 
     `find` is the suspect's find, or None if that is not decided yet. `explained` is a find that
-    probably shows the same bug. It counts the suspect in the meantime. `folder` is where the
-    suspect is stored while it waits. `is_old` is true if the suspect was left by an earlier run.
+    probably shows the same bug. Its count includes the suspect, unless the reduction shows that the
+    bugs are different. `folder` is where the suspect is stored while it waits. `is_old` is true if
+    the suspect was left by an earlier run.
     """
 
     suspect: Suspect
@@ -203,7 +204,10 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Record the result of reducing a suspect from `next`: None if it was not reproduced."""
+        """Record the result of reducing a suspect that `next` returned.
+
+        `reduced` is None if the suspect's bug was not reproduced.
+        """
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
@@ -300,7 +304,10 @@ class Triage:
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Record the result of reducing a find: None if it was not reproduced."""
+        """Record the result of reducing a find.
+
+        `reduced` is None if the find's bug was not reproduced.
+        """
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:

@@ -27,7 +27,7 @@ Judge = Callable[[bytes], int]
 
 @attrs.define
 class Counts:
-    """The numbers of trees that were read and kept, and of their shapes and features."""
+    """How many trees were read and kept, and how many shapes and features they have."""
 
     trees: int = 0
     failed: int = 0

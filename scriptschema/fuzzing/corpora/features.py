@@ -85,7 +85,10 @@ def names(luau: Version | None = None) -> list[str]:
 
 
 def numbers_of(scan: Scan) -> list[int]:
-    """Return the numbers of a tree's features, each once. They are indexes of `names`."""
+    """Return the numbers of a tree's features, without duplicates.
+
+    They are indexes into `names(scan.luau)`.
+    """
     table = _table(scan.luau)
     return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
 

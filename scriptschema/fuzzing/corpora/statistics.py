@@ -48,7 +48,7 @@ class CorpusStats:
         self.add_scan(wire.scan(tree.__class__, data, luau=self.luau))
 
     def add_scan(self, scan: wire.Scan) -> None:
-        """Count a tree by its scan from `wire.scan`, in the schema of `luau`."""
+        """Count a tree, given its scan from `wire.scan` in the schema of `luau`."""
         self.trees += 1
         self.nodes[sum(map(_node_counts(schema(scan.luau)).__getitem__, scan.parts))] += 1
         self.depths[scan.depth] += 1
@@ -137,7 +137,7 @@ class CorpusStats:
         }
 
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
-        """Yield a name and a counter for the number of nodes, the depth and the bytes of trees.
+        """Yield a name and a counter for the number of nodes, the depth, and the size in bytes.
 
         Each counter maps a value to the number of trees that have this value.
         """

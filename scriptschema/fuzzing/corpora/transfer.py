@@ -84,7 +84,7 @@ def import_trees(
 
 
 def _line_of(item: Input, reader: Reader) -> bytes | None:
-    """Return a file's line in the journal: its name, the options, its size and its time.
+    """Return a file's line in the journal: path, size, modification time, and reading options.
 
     The result is None if the file is not a regular file.
     """

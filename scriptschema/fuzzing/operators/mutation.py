@@ -199,9 +199,9 @@ class Mutation:
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
         """Replace a message with `node`, and return whether the tree has changed.
 
-        The caller sets `safe` if the new tree needs no repair, apart from parentheses or another
-        spelling that `node` may need in its new place. Where it may need these, the tree is
-        repaired anyway.
+        The caller sets `safe` if the new tree needs no repair. Whether `node` needs parentheses or
+        another spelling in its new place is irrelevant: if it may need them, the tree is repaired
+        even if `safe` is true.
         """
         index = self.index
         if number == 0 or node == index.nodes[number]:
@@ -280,4 +280,5 @@ CLOSED = frozenset(
 """Statements that declare no local and are allowed anywhere in a block."""
 
 _FROM_AROUND = frozenset([m.TypeLiteral, m.TypeRef, m.StatRequireIntoLocalHelper])
-"""Messages that refer to a type or the module, which may be out of scope in another place."""
+"""Messages that refer to a type or to the required module, which may be unavailable in the place
+that the messages are copied to."""

@@ -46,8 +46,8 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
     """Return the kind of expression that can replace an expression, or None if it must stay.
 
-    The kind of an integer is `number` if it is an argument for which a library member accepts any
-    number.
+    For an integer, the kind is `number` if the integer is an argument of a library member that
+    accepts any number there.
     """
     if context.condition or context.repeats or is_delicate(mut, number):
         return None

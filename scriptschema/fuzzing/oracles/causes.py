@@ -1,6 +1,6 @@
-"""Causes: recognises finds with different signatures that come from the same wrong operation.
+"""Recognises finds that have different signatures but are caused by the same faulty operation.
 
-For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
+For example, a faulty `<` in native code makes results differ, loops hang and branches fail, which
 gives finds with several signatures and constructs. Two completely reduced programs have the same
 cause if they share an operation, and if their runs fail in the same variant or in variants that
 share an option. A new program must share these with all programs of a find. Otherwise, a chain of

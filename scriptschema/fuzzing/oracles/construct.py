@@ -99,9 +99,9 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def operations_of(construct: frozenset[str]) -> frozenset[str]:
-    """Return the operators and library members of a construct that may be wrong.
+    """Return the operators and library members of a construct that may be at fault.
 
-    Operations that only provide or pass on values, such as `0 / 0`, `vector.zero`, a minus sign and
+    Operations that only provide or pass on values, such as `0 / 0`, `vector.zero`, unary minus and
     `pcall`, are left out unless there are no other operations. Operations that are usually
     implemented together share a name: `+` and `+=`, `<` and `>`, shifts and rotations, minimum and
     maximum, or `bit32.extract` and `bit32.replace`.

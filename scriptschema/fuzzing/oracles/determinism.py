@@ -88,10 +88,11 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
 def _harmless(node: Message) -> Iterator[Message]:
     """Yield the called functions whose results, even if they vary, do not affect the output.
 
-    If `node` is a call statement, it drops the results of its call. If it is a call of `type` or
-    `typeof`, it hides all but the type of its argument's result. Functions in `_BY_LEVEL` are not
-    yielded in these cases, because they may fail. If `node` is a call of `os.time` or `os.date`
-    that specifies the time, the result does not vary. The functions may be called through `pcall`.
+    If `node` is a call statement, the results of its call are discarded. If `node` is a call of
+    `type` or `typeof`, only the type of its argument matters. In both cases, functions in
+    `_BY_LEVEL` are not yielded, because whether they fail may vary. If `node` is a call of
+    `os.time` or `os.date` that specifies the time, the result does not vary. The functions may be
+    called through `pcall`.
     """
     if isinstance(node, StatCall):
         yield from (member for member, _ in _calls(node.expr) if _name(member) not in _BY_LEVEL)

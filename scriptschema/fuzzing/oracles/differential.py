@@ -8,8 +8,9 @@ one target.
 A difference only in messages has its own kind, as does a difference only in positions. Each of
 these two kinds counts as a single bug per campaign.
 
-Programs are not compared if their output is not deterministic (see `determinism`), or if they
-exceed the limit of time, memory, output or stack depth (which depends on the optimization level).
+Programs are not compared if their output is not deterministic (see `determinism`), or if a run
+exceeds a time, memory, output or stack limit. (The depth at which the stack overflows depends on
+the optimization level.)
 """
 
 from __future__ import annotations

@@ -166,10 +166,10 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some runs, but not all of them, hang or run out of memory.
+        """Return a verdict if some but not all runs hang or run out of memory.
 
-        If the program has only one run, this run does not have to differ from others. Hangs are
-        ignored if the program is just slow.
+        If there is only one run, it is enough that this run does so. Hangs are ignored if the
+        program is just slow.
         """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:

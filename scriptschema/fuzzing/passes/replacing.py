@@ -54,10 +54,10 @@ def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
 def _nearest(
     index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of each pair of an `outer` message and an `inner` message below it.
+    """Yield a pair of numbers for each `inner` message in an `outer` message.
 
-    `outer` and `inner` are tuples of classes. None of these classes occurs between the two
-    messages.
+    `outer` and `inner` are tuples of classes. In each pair, the number of the outer message comes
+    first, and no message of these classes lies between the two messages.
     """
     for number, node in enumerate(index.nodes):
         if node.__class__ not in inner:
@@ -280,7 +280,7 @@ _SMALL: Final = 60
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a calculation of more than 5 messages with `-1 / 2`.
+    """Yield edits that replace an arithmetic expression of more than 5 messages with `-1 / 2`.
 
     Number constants in a tree are integers, so a negative fraction needs a division.
     """

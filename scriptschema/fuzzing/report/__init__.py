@@ -1,1 +1,1 @@
-"""The report of a campaign's folder: a self-contained HTML page."""
+"""The report of a campaign: a self-contained HTML page about its folder."""

@@ -25,7 +25,8 @@ from scriptschema.luau import quoting
 
 _OUTPUT: Final = 2000
 _BYTE: Final = re.compile(r"(\\x(?:0[0-8b-f]|1[0-9a-f]|7f|[89a-f][0-9a-f]))")
-"""A byte that targets write as an escape sequence: not printable ASCII, a tab or a line end."""
+"""An escape sequence that targets write for some bytes, but never for printable ASCII, tabs or line
+feeds."""
 
 _LEVELS: Final[Mapping[str, str]] = {"undefined": "warning", "message": "note", "position": "note"}
 
@@ -129,10 +130,11 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a line of output as a Luau string literal. Escaped bytes in it stay escaped.
+    """Return a line of output as a Luau string literal.
 
-    In output, an escaped byte looks the same as the four characters of its escape sequence, but
-    programs rarely print such characters. Any other escape sequence is what the program printed.
+    An escape sequence that the target wrote for a byte (see `_BYTE`) is kept, so that the literal
+    contains the byte. The output of a program that prints the sequence's four characters looks the
+    same, but that is rare. The program itself printed any other backslashes, so they are escaped.
     """
     parts = _BYTE.split(text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])

@@ -1,7 +1,7 @@
-"""Programs known to be correct or wrong, which show how a target normally reports wrong programs.
+"""Programs known to be valid or erroneous, which show how a target normally reports errors.
 
 A command may report a program's errors by an exit status or by an uncaught exception. The statuses
-and exceptions that it uses for these wrong programs count as normal. Any others are bugs in the
+and exceptions that it uses for these erroneous programs count as normal. Any others are bugs in the
 target.
 """
 
@@ -62,7 +62,7 @@ SEVERAL: Final = _ONE * 3
 
 @attrs.frozen
 class Normal:
-    """The exit statuses and the classes of uncaught exceptions that are normal for wrong programs.
+    """The exit statuses and uncaught exception classes that normally report a program's errors.
 
     If `statuses` is empty, any status is normal.
     """
@@ -73,9 +73,10 @@ class Normal:
 
 @attrs.frozen
 class Failed:
-    """The end of a wrong program: its exit status, and the class of an uncaught exception, if any.
+    """The failure of an erroneous program: an exit status, an uncaught exception, or both.
 
-    The status is None if a signal ended the process.
+    `status` is None if it was 0 or if a signal ended the process. `exception` is the class of the
+    exception, or None.
     """
 
     status: int | None
@@ -83,11 +84,11 @@ class Failed:
 
 
 def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
-    """Return the normal ends of wrong programs, as learned from runs of `WRONG` and `SEVERAL`.
+    """Return how errors are normally reported, as learned from runs of `WRONG` and `SEVERAL`.
 
-    `wrong` describes the end of each program in `WRONG`, and `several` describes the end of
-    `SEVERAL`. If the status of `several` is not among the statuses in `wrong`, the status may be
-    the number of errors, so any status is normal.
+    `wrong` describes the failures of programs in `WRONG`. `several` describes the failure of
+    `SEVERAL`, or is None if there was none. If the status of `several` is not among the statuses in
+    `wrong`, the status may be the number of errors, so any status is normal.
     """
     ends = [*wrong]
     exceptions = frozenset(end.exception for end in ends if end.exception is not None)

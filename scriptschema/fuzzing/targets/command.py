@@ -149,7 +149,10 @@ class CommandTarget:
 
     @cached_property
     def _normal(self) -> Normal:
-        """The normal ends of wrong programs. The first access runs such programs to learn them."""
+        """The exit statuses and exceptions with which the target normally reports errors.
+
+        The first access runs erroneous programs to determine them.
+        """
         target = CommandTarget(self.description)
         try:
             ends = map(target._failure, WRONG)
@@ -158,7 +161,7 @@ class CommandTarget:
             target.close()
 
     def _failure(self, program: str) -> Failed | None:
-        """Run a wrong program and return how it failed.
+        """Run an erroneous program and return how it failed.
 
         The result is None if it succeeded or was killed at a limit.
         """

@@ -106,7 +106,10 @@ class Description:
 
 
 def from_table(table: Mapping[str, Any]) -> Description:
-    """Return the target described by a TOML or JSON table. Raises TargetError if it is invalid."""
+    """Return the description of a target, given a TOML or JSON table.
+
+    Raises TargetError if it is invalid.
+    """
     known = [field.name for field in attrs.fields(Description)]
     for name, value in table.items():
         if name not in known:
@@ -123,7 +126,7 @@ def from_table(table: Mapping[str, Any]) -> Description:
 
 
 def from_word(word: str, **others: Any) -> Description:
-    """Return the target described by a word, such as `pluau`.
+    """Return the description of a target, given a value of `--target` such as `pluau`.
 
     `others` are values of additional fields. Raises TargetError for an invalid description.
     """

@@ -33,7 +33,7 @@ MOST = 1_000_000
 
 
 class _Over(Exception):  # noqa: N818  # ends a program, not an error
-    """The program exceeded the limit of time or output."""
+    """Raised when a program exceeds its time or output limit."""
 
 
 def load() -> Any:

@@ -97,7 +97,7 @@ def has_begun(errors: str) -> bool:
 
 
 def failure_of(status: int, errors: str) -> Failed | None:
-    """Return how a wrong program failed, or None if the process did not report a failure."""
+    """Return how an erroneous program failed, or None if the process did not report a failure."""
     exception = uncaught(bounded(errors))
     if exception is None and outcome_of(status, "", errors, 0).kind not in outcome.FAILED:
         return None
@@ -111,7 +111,7 @@ def outcome_of(
     """Return the outcome of a process from its output and exit status.
 
     The status is negative for a signal. `seconds` is the time that the process took. `normal`
-    describes the normal ends of wrong programs, if they are known.
+    describes how the target normally reports errors, if this is known.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
