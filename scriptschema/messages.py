@@ -218,8 +218,8 @@ class ExprConstantNumber(Message):
 class ExprConstantString(Message):
     """A string constant.
 
-    Luau strings hold any bytes: bytes that are not UTF-8 are represented by lone surrogates
-    (Python's `surrogateescape`) and are written back unchanged.
+    Luau strings can contain arbitrary bytes. Bytes that are not valid UTF-8 are represented by lone
+    surrogates (Python's `surrogateescape`) and are written back unchanged.
 
     Source: specification 2.1.
     """
@@ -918,7 +918,7 @@ class TypeBoolean(Message):
 
 @message
 class TypeString(Message):
-    """A string singleton type; `val` holds any bytes, as in ExprConstantString.
+    """A string singleton type. `val` can contain arbitrary bytes, as in ExprConstantString.
 
     Source: specification 2.3.
     """

@@ -3,15 +3,15 @@
 There are two readers and two writers, all derived from the messages' fields:
 
 - The fast pair (`codec.compiled`) supports only the canonical form that every protobuf runtime
-  writes. It fails for anything else, such as damage, unknown fields, a field that occurs twice, or
-  a tree that is too deep.
+  writes. It fails for anything else, such as malformed data, unknown fields, a field that occurs
+  twice, or a tree that is nested too deeply.
 - The careful pair (`codec.careful`) starts over if the fast pair fails. It handles any input and
   any depth, and reports what is wrong and where.
 
 So time and memory are linear in the size of the input: at most one fast pass and one careful one.
 Measured on 1 kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory per byte of input.
-The worst case (empty statements of two bytes each with damage at the end) takes 12 microseconds and
-190 bytes.
+The worst case (empty statements of two bytes each, and an error at the end) takes 12 microseconds
+and 190 bytes.
 
 The methods that messages share with those of pure-protobuf (`bytes(m)`, `m.dumps()`,
 `m.write_to(io)`, `M.loads(b)`, `M.read_from(io)`) use this module too: its last lines assign
@@ -55,10 +55,11 @@ MessageT = TypeVar("MessageT", bound=Message)
 def encode(
     message: Message, *, max_depth: int = MAX_DEPTH, luau: str | Version | None = None
 ) -> bytes:
-    """Return the canonical encoding, which protobuf's runtimes write with deterministic output.
+    """Return the canonical encoding of a message.
 
-    Fields come in tag order, varints are minimal, a negative int32 takes ten bytes, and a string's
-    lone surrogates (from bytes that were not UTF-8) become those bytes again.
+    Protobuf's runtimes produce it with deterministic serialization. Fields come in tag order,
+    varints are minimal, a negative int32 takes ten bytes, and a string's lone surrogates (from
+    bytes that were not UTF-8) become those bytes again.
 
     If `luau` is a version such as `0.711` or `today`, the extension fields for that version are
     written too. Otherwise only the fields of the original schema are written.
@@ -96,9 +97,9 @@ def decode(
     Bytes of strings that are not UTF-8 become lone surrogates. If `luau` is a version, as in
     `encode`, the schema includes the extension fields for that version.
 
-    Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime rejects: damage of
-    any kind, a missing required field anywhere, and messages that are nested more than `max_depth`
-    deep below the outermost message.
+    Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime rejects: malformed
+    data of any kind, a missing required field anywhere, and messages that are nested more than
+    `max_depth` deep below the outermost message.
 
     >>> from scriptschema import messages, wire
     >>> wire.decode(messages.Local, bytes.fromhex("08ac02"))

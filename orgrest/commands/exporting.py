@@ -66,7 +66,7 @@ def export(
     strict: bool,
     **given: Any,
 ) -> None:
-    """Write requests for another tool.
+    """Export requests to the format of another tool.
 
     Nothing is sent. Variables stay variables, and secrets are left out. Parts that the format
     cannot express, such as scripts, captures and assertions, are listed on standard error.

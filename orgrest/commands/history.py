@@ -32,9 +32,9 @@ _ALL = click.option(
 def history(context: click.Context) -> None:
     """Show earlier requests and responses.
 
-    The last runs of `orgrest FILE`, `orgrest test` and editors (at most 200 runs and 64 MiB) are
-    kept in the user's cache folder, without secrets. Set the environment variable ORGREST_HISTORY
-    to `off` to keep no history, or to a folder to keep it there.
+    The most recent runs of `orgrest FILE`, `orgrest test` and editors (at most 200 runs and 64 MiB)
+    are kept in the user's cache folder, without secrets. Set the environment variable
+    ORGREST_HISTORY to `off` to keep no history, or to a folder to keep it there.
 
     Only runs of documents in the current folder are listed and numbered, unless --all is used.
 

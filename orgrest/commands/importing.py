@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--strict", is_flag=True, help="Exit with status 1 if something could not be translated."
 )
 def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> None:
-    """Convert files of other tools to request files.
+    """Convert files from other tools to request files.
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
     collection, a hurl file, an OpenAPI description, a file with curl commands, a raw HTTP request,
@@ -40,8 +40,8 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     xclip -o | orgrest import -
 
     Nothing is sent, and no code in a source runs. Parts that cannot be translated become comments,
-    and are listed on standard error. If a SOURCE cannot be read, the others are converted, and the
-    exit status is 2.
+    and are listed on standard error. If a SOURCE cannot be read, the others are still converted,
+    and the exit status is 2.
     """
     from orgrest.convert.formats import read
     from orgrest.convert.shared.model import ConversionError

@@ -78,8 +78,8 @@ class Group(click.Group):
 class Program(Group):
     """A program: a group of commands whose modules are imported on first use.
 
-    `table` maps the names of the commands, in the order of the help, to the objects that define
-    them (`package.module:name`).
+    `table` maps the names of the commands, in the order in which the help lists them, to the
+    objects that define them (`package.module:name`).
     """
 
     def __init__(self, *arguments: Any, table: Mapping[str, str], **options: Any) -> None:
@@ -87,7 +87,7 @@ class Program(Group):
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands in the order of the help."""
+        """Return the names of the commands, in the order in which the help lists them."""
         del ctx
         return list(self._table)
 

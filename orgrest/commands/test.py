@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _GRACE = 1.5
-"""By how many seconds `--max-time` may be exceeded before requests in progress are abandoned, so
-that reports can be written."""
+"""The number of seconds after `--max-time` at which requests in progress are abandoned, so that
+reports can still be written."""
 _MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 
@@ -65,9 +65,9 @@ def test(**given: Any) -> None:
     """Run documents as tests.
 
     Folders are searched for .org, .http and .rest files. Nothing is written into the documents.
-    Requests named or tagged `setup` are sent before all others of their document. Requests named or
-    tagged `teardown` are sent last, even after failures or Ctrl-C. To print a report, use `-` as
-    its FILE.
+    Requests named or tagged `setup` are sent before all other requests in their document. Requests
+    named or tagged `teardown` are sent last, even after failures or Ctrl-C. To print a report, use
+    `-` as its FILE.
 
     \b
     orgrest test .
@@ -368,7 +368,7 @@ def _print_coverage(description: dict[str, Any]) -> None:
 def _with_progress(
     briefs: Iterable[Brief], plan: Sequence[Unit], options: SimpleNamespace
 ) -> Iterator[Brief]:
-    """Yield the briefs, and show the progress of the run on a terminal."""
+    """Yield `briefs`, the short records of requests, and show the run's progress on a terminal."""
     if len(plan) < 2 or options.quiet or not sys.stderr.isatty():
         yield from briefs
         return

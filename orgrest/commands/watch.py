@@ -1,4 +1,4 @@
-"""``orgrest FILE --watch``: evaluates again when a document, or a file that it reads, has changed.
+"""``orgrest FILE --watch``: evaluates documents again when they, or files they read, change.
 
 Changes made by a run do not start the next run.
 """
@@ -29,8 +29,9 @@ class _Stamp(NamedTuple):
 class Watched:
     """The files that a run reads: documents, files named in them, and environment files.
 
-    `named` contains additional files. The state of a file is recorded when the run reads it, so
-    that later changes during the run are noticed.
+    `named` contains files to watch from the beginning, such as those of `--env-file`. The state of
+    any other file is recorded when the run reads it, so that later changes during the run are
+    noticed.
     """
 
     def __init__(self, named: Iterable[Path] = ()) -> None:

@@ -68,7 +68,7 @@ _FILE_TYPES: Final = {
     "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
     "webp": "image/webp", "yaml": "text/yaml", "yml": "text/yaml", "zip": "application/zip",
 }  # fmt: skip
-"""Media types by suffix that Bruno uses for files in forms, in addition to those of curl."""
+"""The media types, by suffix, that Bruno uses for files in forms, in addition to those of curl."""
 _OPERATORS: Final = {
     "eq": "== {}", "neq": "!= {}", "gt": "> {}", "gte": ">= {}", "lt": "< {}", "lte": "<= {}",
     "contains": "contains {}", "notContains": "not contains {}", "startsWith": "startsWith {}",
@@ -292,7 +292,10 @@ class _Reader(Reader):
         return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return the position, file name and request of a file. An error is recorded as a note."""
+        """Return the request in a file, after the number and the file name to sort it by.
+
+        An error is recorded as a note.
+        """
         try:
             fields = self._blocks(path)
         except Exception as error:

@@ -122,10 +122,11 @@ class Command:
         return "/".join([head, *kept]) + rest
 
     def complete_directives(self, jars: set[str]) -> list[str]:
-        """Return the directives. Redirects and cookies are off unless options of curl enable them.
+        """Return the directives. Redirects and cookies are off unless curl options enable them.
 
         `jars` contains the cookie files of earlier commands. The files of this command are added to
-        it. Raises ConversionError if cookies are read from a file that no command wrote.
+        it. Raises ConversionError if cookies are read from a file that neither this command nor an
+        earlier one writes.
         """
         reads, keeps_cookies = any(self.read), bool(self.read or self.written)
         if jars and keeps_cookies and not reads:

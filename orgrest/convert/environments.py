@@ -1,6 +1,6 @@
 """Writes environments to `http-client.env.json` and its private counterpart.
 
-Existing files are merged: their entries stay, and an entry that would change is an error.
+New entries are added to existing files. It is an error if an existing entry would change.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from orgrest.convert.shared.source import Source
 class Write(Protocol):
     """The type of functions that write an export.
 
-    `beside` is the name of the folder for files with bodies that are not text, or None if files
-    cannot be written.
+    `beside` is the name of the folder in which bodies that are not text are saved as files, or None
+    if no files can be written.
     """
 
     def __call__(self, export: Export, *, beside: str | None) -> Written:

@@ -53,8 +53,8 @@ _SUBJECTS: Final = {
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
 _COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
-"""Maps a query to the subject that replaces both the query and a `count` after it. After any other
-query, `count` is kept."""
+"""The subject that replaces a query with a `count` after it, by query. For any other query, `count`
+is kept after the subject."""
 _PREDICATES: Final = (
     "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",

@@ -1,4 +1,4 @@
-"""Programs that targets compile but do not run: all code is in a function that is never called.
+"""Programs whose code is only compiled, because all of it is in a function that is never called.
 
     tree = uncalled(tree)         local function f(...) ... end
     runs_nothing(tree)            True
@@ -39,7 +39,7 @@ def runs_nothing(tree: m.ModuleSet) -> bool:
 
 
 def body_of(tree: m.ModuleSet) -> m.ModuleSet:
-    """Return the original program from a program that `uncalled` returned.
+    """Return the code in the function that `uncalled` added, as a program.
 
     Statements that a mutation added after the function are appended to its code. A program that
     does not begin with a local function is returned unchanged.

@@ -43,7 +43,8 @@ class Recipe:
 
     - `tree`: a random tree;
     - `repaired`: a random tree repaired to a program that Luau compiles;
-    - `program`: a program that runs, with the other `options` of `generation.programs.program`;
+    - `program`: a program that runs. `generation.programs.program` generates it with `options`
+      as additional arguments;
     - `broken`: the source of such a program, changed so that it is not valid Luau.
 
     For all kinds but `tree`, the message is ModuleSet. `form` is the file format. The format

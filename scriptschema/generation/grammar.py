@@ -250,10 +250,11 @@ def _least(
     ways: Mapping[type[Message], list[list[type[Message]]]],
     combine: Callable[[list[float]], float],
 ) -> dict[type[Message], int]:
-    """Return the smallest possible value of each message.
+    """Return the smallest possible cost, or the smallest possible height, of each message class.
 
-    Each item of `ways` lists the ways to build a message, each as a list of the parts that it
-    needs. `combine` computes the message's value from the values of these parts.
+    Each item of `ways` lists the ways to build a message of a class, each as a list of the classes
+    of the parts that it needs. `combine` computes the message's cost or height from those of its
+    parts. The result is infinite for a class whose messages cannot be finite.
     """
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True

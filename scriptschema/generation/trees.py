@@ -1,12 +1,12 @@
-"""Random trees of any message.
+"""Generates random trees of any message class.
 
 All trees are built with one grammar, which is derived from the messages (`grammar.py`). Any source
 of choices can be used (`choices.py`). If choices can shrink or run out, `sampling.py` builds the
-tree. For random numbers, this module builds it, from the root down. Each message gets a budget of
-nodes, keeps the nodes that it requires, and divides the rest among its fields. A list gets more or
-fewer items, and a oneof gets an alternative that can use the budget. A tree's size is thus known
-beforehand, and trees get long lists rather than deep branches. When the budget is used up, the
-cheapest completion is chosen.
+tree. If choices are random numbers, this module builds it, from the root down. Each message gets a
+budget of nodes, keeps the nodes that it requires, and divides the rest among its fields. The budget
+determines the number of items in a list. For a oneof, an alternative that can use the budget is
+chosen. A tree's size is thus known beforehand, and trees get long lists rather than deep branches.
+When the budget is used up, the cheapest completion is chosen.
 
 `weights.WEIGHTS` has the relative frequencies of the alternatives, so that trees look like
 programs.
@@ -83,8 +83,8 @@ def generate(
     The choices come from `seed` or `choices`. The same seed number gives the same tree on every
     machine. Without either argument, each call returns a different tree.
 
-    `size` is the target number of nodes (messages) and is at least 1. If the source of choices does
-    not fill the tree (bytes, Hypothesis), `size` is a limit that only required nodes may exceed. No
+    `size` is the target number of nodes (messages) and is at least 1. If choices can shrink or run
+    out (Hypothesis, a fuzzer's bytes), `size` is only a limit, which required nodes may exceed. No
     tree has more than `max_depth` levels below its root, or more than `DEEPEST`.
 
     `weights` changes `weights.WEIGHTS`. It maps messages to the weights of their alternatives, or

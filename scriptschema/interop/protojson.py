@@ -3,8 +3,9 @@
 A message becomes an object, a repeated field an array, an enum value its name, and an int64 a
 string. Unset fields are left out. The reader also accepts the other forms that the mapping allows:
 names in lowerCamelCase, `null` for unset fields, an int32 as `1.0` or `"1"`, an enum value as a
-number. Anything else is an error with the path of fields. Protobuf's Python library is less strict:
-it accepts `[]` as an empty message and `true` as a double, and truncates 1.5 to an enum value.
+number. Anything else is an error whose message includes the path to the value. Protobuf's Python
+library is less strict: it accepts `[]` as an empty message and `true` as a double, and truncates
+1.5 to an enum value.
 
 Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
 """
@@ -106,7 +107,7 @@ def from_json(
 
 
 class _Refused(Exception):  # noqa: N818  # becomes a FormatError
-    """Raised if the reader rejects a value. The message includes the path of fields."""
+    """Raised if the reader rejects a value. The message includes its path, if known."""
 
 
 class _Object(list[tuple[str, Any]]):

@@ -1,11 +1,11 @@
 """Converts trees to and from upstream's schema: Luau's own `luau.proto`, as of release 0.735.
 
 Upstream's schema evolved from the original schema and is no longer compatible. For example, a call
-became one of two messages, a type name became one of three, and the properties of table types got
-other tags. So trees are converted, message by message, with protobuf's Python runtime. Both schemas
-use mostly the same names, and fields with the same name are copied. The tables here list the
-messages that the schemas represent differently. Anything that the other schema cannot represent is
-left out and reported.
+became one of two messages, a type name became one of three, and the properties of table types have
+different tags. So trees are converted, message by message, with protobuf's Python runtime. Both
+schemas use mostly the same names, and fields with the same name are copied. The tables here list
+the messages that the schemas represent differently. Anything that the other schema cannot represent
+is left out and reported.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """

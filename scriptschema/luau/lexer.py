@@ -163,8 +163,9 @@ def _interpolated(
 ) -> tuple[str, int, int, str | None]:
     """Return the kind, start and end of the next token of an interpolated string, and its error.
 
-    The current piece of the string began at `start`. `kind` is `first` or `middle`: the kind of the
-    token if an expression follows it. The error describes what is wrong with the token, or is None.
+    The current piece of the string began at `start`. If an expression follows the piece, the kind
+    of the token is `kind`, which is `first` or `middle`. If the string ends, it is `whole` or
+    `last` instead. The error describes what is wrong with the token, or is None.
     """
     piece = _INTERPOLATED.match(source, offset)
     if piece is None:

@@ -78,8 +78,9 @@ class Role:
     Values next to a limit matter, too. `is_float` is true if the called function stores the bits of
     the number. NaN is then avoided, because its bits vary. `is_looped` is true if the function
     visits every number up to this one, so the number must not be huge. `is_added` is true if Luau
-    adds the number to another one as a C `int`. Such a number must not be huge either, because the
-    result would be undefined, and would differ when a builtin is called directly.
+    adds the number to another one as a C `int`. Such a number must not be huge either: the addition
+    would overflow, which is undefined in C, and the result would depend on whether Luau calls the
+    function in the ordinary way or directly, as a builtin.
     """
 
     what: str

@@ -101,7 +101,7 @@ def nearest_int32(value: float) -> int:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest constant that Luau reads as this number, with a minus if necessary.
+    """Return the shortest literal that Luau reads as this number, with a minus sign if necessary.
 
     NaN has no literal, so it is written as a quotient.
     """
@@ -115,7 +115,7 @@ def number_text(value: float) -> str:
 
 
 def integer_text(value: int) -> str:
-    """Return the constant, without a minus, that Luau reads as this 64-bit integer."""
+    """Return the literal, without a minus sign, that Luau reads as this 64-bit integer."""
     return f"{value}i" if value >= 0 else f"{value & 2**64 - 1:#x}i"
 
 

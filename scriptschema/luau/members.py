@@ -5,18 +5,18 @@ Each line is a signature. A member that can be called in several ways has severa
     clamp(number, -8..0, 1..20@end) -> number
 
 The parameter `kind?` is optional, and `...kind` may be given any number of times. A line without
-parentheses is a field. `library.KINDS` describes each kind. The range `0..8` means a whole
-number in that range, `0..8i` for a 64-bit integer, `"!*t"` for exactly that string, `vector.zero`
-for exactly that field, and `function(number) -> boolean` for a function with that signature.
+parentheses is a field. `library.KINDS` describes each kind. `0..8` means a whole number in that
+range, `0..8i` a 64-bit integer in that range, `"!*t"` exactly that string, `vector.zero` exactly
+that field, and `function(number) -> boolean` a function with that signature.
 
 Marks follow `!`: `varies` (the result differs between runs, or in its last digit between engines),
 `fails` (the call may not return), `yields` (the call may yield), `untyped` (the call runs, but
 Luau's type checker rejects it). If a member is newer than the schema, its mark is the version that
-introduced it, such as `0.701`. If the member was removed again, the mark has both versions, such as
+introduced it, such as `0.701`. If the member was later removed, the mark has both versions, such as
 `0.701..0.720`.
 
 The role of a number follows `@`, and determines the values at which the behaviour may change: `at`
-is the index of something, and `end` is the end of a range that begins at `at`. See `library.ROLES`.
+is an index, and `end` is the last index of a range that begins at `at`. See `library.ROLES`.
 
 The kinds are narrow enough that every call with valid arguments returns. The order of globals and
 members in `_TABLE` is the order of their indexes in trees, and must not change. New members go to

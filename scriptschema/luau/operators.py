@@ -57,7 +57,7 @@ CAST_PRIORITY: Final = 11
 
 
 def is_negative(expression: Message | None) -> bool:
-    """Return whether an expression is a number constant that is written with a minus."""
+    """Return whether an expression is a number constant that is written with a minus sign."""
     if type(expression) is m.ExprConstantNumber:
         if expression.double is not None:
             return math.copysign(1, expression.double) < 0 and not math.isnan(expression.double)

@@ -15,7 +15,7 @@ only the type checker uses). Both cases are listed in `ParseResult.losses`. If a
 given, `parse` instead returns a tree with the extension fields of that version, and rejects newer
 syntax.
 
-Differences of spelling are not listed: white space, `;`, the notation of a string or a number,
+Differences in spelling are not listed: white space, `;`, the notation of a string or a number,
 `f"x"` for `f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, redundant
 parentheses in types. If a Luau version is given, the tree does represent `f"x"` and `["x"]: T`.
 

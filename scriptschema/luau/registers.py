@@ -1,4 +1,4 @@
-"""Limits of Luau's compiler for one function, such as registers, and how much the function uses.
+"""Limits of Luau's compiler for each function, such as its registers, and counts of what it uses.
 
 The limits are those of Luau's compiler (Compiler.cpp, BytecodeBuilder.h), or a little lower.
 """
@@ -15,7 +15,12 @@ MAX_SIZE: Final = 2_000_000  # far below the limits of the longest jump and of c
 
 
 class Usage:
-    """The number of locals, registers, upvalues, closures and messages that a function uses."""
+    """Counts what a function uses, to compare it with the limits.
+
+    `locals` and `registers` are the numbers in use at the current position. `upvalues` has the
+    upvalues, `closures` is the number of closures that the function creates, and `size` is the
+    number of messages that it consists of.
+    """
 
     __slots__ = ("closures", "locals", "registers", "size", "upvalues")
 

@@ -147,9 +147,9 @@ def repair_statements(
     the block are visited, too.
 
     `way` is the list of messages from the root of the tree to the block. These messages must not be
-    shared. `statements` are the positions in the block of the statements that replaced `before`.
-    Before the replacement, the tree must have been valid, with at most MAX_CLOSURES messages and a
-    depth of at most MAX_DEPTH.
+    shared. `statements` is a range of indexes in the block: those of the statements that replaced
+    `before`. Before the replacement, the tree must have been valid, with at most MAX_CLOSURES
+    messages and a depth of at most MAX_DEPTH.
 
     Returns None if the whole tree has to be repaired. In that case, parts of it may already have
     been repaired.

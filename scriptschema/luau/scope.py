@@ -1,7 +1,7 @@
-"""Scope analysis: the locals, types, loop, `...` and function that are visible in a traversal.
+"""Scope analysis: what is visible at each point of a traversal.
 
-The caller passes declarations to `Scope` in the order of the program, and `Scope` tracks what is
-currently visible.
+This includes locals, types, the enclosing function and loop, and varargs (`...`). The caller passes
+declarations to `Scope` in program order, and `Scope` tracks what is currently visible.
 """
 
 from __future__ import annotations

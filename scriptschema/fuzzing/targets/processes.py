@@ -173,11 +173,12 @@ class Watched:
 
 
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
-    """Read a process's output until it exits or reaches a limit, then kill it. Return the result.
+    """Read a process's output until it exits or reaches a limit, and return the result.
 
-    `began` is the monotonic time of the start, `seconds` the time limit, and `most` the limit of
-    the output in bytes. A sanitizer may finish a report that it has begun. Processes that the
-    process started are killed as well.
+    `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the limit
+    of the output in bytes. If a sanitizer has begun a report at the time limit, it gets more time
+    to finish the report. A process that reached a limit is killed. The processes that it started
+    are killed in any case.
     """
     watched = Watched()
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}

@@ -1,4 +1,7 @@
-"""Random types of a given size. Sound types consist of parts that a type checker accepts."""
+"""Random types of a given size.
+
+If types must be sound, only parts that a type checker accepts are chosen.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,11 @@ def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
 
 
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return what to print for a result: its value or, if that may vary, its content or type."""
+    """Return an expression to print for the result `value` of an operation.
+
+    This is the result itself, the joined items of an array, or the length of a buffer. For other
+    results, and for those that may vary between runs, it is the type.
+    """
     results = operation.results
     if "varies" not in operation.marks:
         if PRINTABLE.issuperset(results):

@@ -71,10 +71,10 @@ VARARGS: Final = SOURCES[-1]
 class Surroundings:
     """A place where an operation can appear.
 
-    `is_function` is true if the place is in a function, whose errors can be caught. `may_loop` is
-    true if a loop may enclose the operation. `may_vary` is true if the function may have `...`, and
-    `may_hold` if it may contain other functions. `attribute` is true if the place requires a Luau
-    version with attributes.
+    `is_function` is true if the place is in a function, so that errors can be caught. `may_loop` is
+    true if a loop may enclose the operation. `may_vary` is true if that function may be a vararg
+    function, and `may_hold` if it may contain other functions. `attribute` is true if the place
+    requires a Luau version with attributes.
     """
 
     name: str
@@ -269,8 +269,9 @@ class Operation:
 
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
     position for each parameter, or None for a parameter that is not a single operand. `need` is the
-    number of uses that are necessary to cover all pairs of the operation with harmless values.
-    `fragile` is the same number for pairs with fragile values, or 0 if there are no such values.
+    number of times that the operation must be used to cover all of its pairs with harmless values.
+    `fragile` is the same number for its pairs with fragile values, or 0 if there are no such
+    values.
     """
 
     name: str

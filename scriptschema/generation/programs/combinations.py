@@ -167,7 +167,11 @@ class _Frame:
         self.allowed = self.sources()
 
     def statement(self, operation: Operation) -> m.Stat:
-        """Return a statement that performs `operation` after several that cannot fail."""
+        """Return a statement that performs `operation`, and other operations around it.
+
+        The operations before it cannot fail. If the place is in a function, operations that can
+        fail may follow.
+        """
         maker = self.maker
         maker.made += 13
         mark = maker.scope.open()

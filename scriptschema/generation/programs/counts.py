@@ -32,8 +32,9 @@ IdiomT = TypeVar("IdiomT", bound=_Idiom)
 class Counts:
     """Counts a generator's uses of idioms, operations, and pairs of values on two axes.
 
-    `on` is the name of an operation or of an operand's position. Its items are the surroundings of
-    the operation, or the sources and classes of values at the position.
+    In the methods, `on` is the name of an operation or of an operand's position. The items that are
+    counted with it are the surroundings of the operation, or the sources and classes of values at
+    the position.
 
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """
@@ -44,9 +45,10 @@ class Counts:
         self._idioms: Counter[str] = Counter()
 
     def rarest_idiom(self, candidates: Sequence[IdiomT]) -> IdiomT:
-        """Return the candidate with the fewest uses in relation to its weight.
+        """Return the candidate with the fewest uses relative to its weight.
 
-        Otherwise, large idioms would be very rare, because they do not fit in most places.
+        If only chance decided, large idioms would be very rare, because they do not fit in most
+        places.
         """
         return min(candidates, key=lambda idiom: self._idioms[idiom.name] / idiom.weight)
 
@@ -67,7 +69,7 @@ class Counts:
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether `item` has at most one use more with `on` than the rarest of `items`."""
+        """Return whether `item` was used with `on` at most once more than the rarest of `items`."""
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1
 

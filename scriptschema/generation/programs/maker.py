@@ -179,7 +179,7 @@ class Template:
         return all(map(maker.scope.by_kind.get, self.needs)) and self.suits(maker.scope.function)
 
     def suits(self, function: Function) -> bool:
-        """Return whether the template can be in a function if the needed variables exist."""
+        """Return whether the template is allowed in `function`, if the needed variables exist."""
         return (
             (not self.vararg or function.vararg)
             and (not self.loop or function.loops > 0)
@@ -209,7 +209,10 @@ class Idiom:
 
     @property
     def spend(self) -> int:
-        """Return the maximum number of nodes in all holes. Wide statements may exceed it."""
+        """Return the maximum number of nodes to distribute among all holes.
+
+        This limit does not apply to wide statements.
+        """
         return 6 + 7 * min(self.template.weight, 12)
 
 
@@ -464,7 +467,7 @@ class Maker:
     def large(self, size: int, room: int) -> list[Stat]:
         """Return the statements of a large idiom, or an empty list.
 
-        Large idioms have too many constants, lines or the like to be counted in one byte.
+        Large idioms have more constants, lines or the like than a byte can count.
         """
         idioms, cumulative = self.grammar.large
         if not idioms:

@@ -126,9 +126,10 @@ class Reader:
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.undecided: dict[str, list[tuple[int, Type]]] = {}
-        """The types written as a name that the source declares somewhere, by name, each with the
-        index of its token. The declaration may be in another scope, or follow the use. So such a
-        type remains unset until the end of a scope that declares the name, or of the source."""
+        """Maps names that the source declares as types somewhere to the uses of each name: the
+        index of the name's token, and the type. The declaration may be in another scope, or follow
+        the use. So such a type remains unset until the end of a scope that declares the name, or of
+        the source."""
         self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])

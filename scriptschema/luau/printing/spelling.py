@@ -67,8 +67,7 @@ def text_in_interpolation(choices: Near, value: str) -> str:
 def number(choices: Near, value: int) -> str:
     """Return a number constant in one of Luau's notations.
 
-    The notations are decimal, hexadecimal and binary digits, perhaps with `_`, an exponent or a
-    fraction.
+    The notation is hexadecimal, binary or decimal, possibly with `_`, an exponent or a fraction.
     """
     sign, digits = ("-", str(-value)) if value < 0 else ("", str(value))
     return sign + _NUMBERS[choices.below(len(_NUMBERS))](choices, digits)

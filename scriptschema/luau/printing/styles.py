@@ -55,8 +55,9 @@ Share: TypeAlias = int
 _SHARES: Final = (0, 64, 16, 4)
 _SHARES_OF_GAPS: Final = (0, 32, 4, 1)
 _SHARES_OF_COMMENTS: Final = (0, 64, *(6,) * 3, *(1,) * 4, *(0,) * 7)
-"""Possible shares of comments. The largest share follows 0, because shrinking tries 0 and 1 first.
-With the largest share, there are comments everywhere, no matter which text is nearby."""
+"""Possible shares of comments. The largest share is at index 1, because shrinking tries the choices
+0 and 1 first. With the largest share, there are comments everywhere, no matter which text is
+nearby."""
 
 _SPACES: Final = (" ", "\t", "    ", " \v\f ")
 _LINES: Final = ("\n", "\n\n", " \n\t", "\r\n")

@@ -1,7 +1,7 @@
 """Rules about expressions, and about the registers they need.
 
-In all functions, `registers` is the number of registers in use before the register for the
-expression's value.
+In all functions, `registers` is the number of registers that are already in use when the register
+for the expression's value is allocated.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def visit_expr(
 ) -> None:
     """Check and repair an Expr, which may be an operand.
 
-    `limit` and `after` are as in `needs_parentheses`. `chain` is set only for the right operand of
-    a concatenation. It is the number of operands in the chain.
+    `limit` and `after` are as in `needs_parentheses`. For the right operand of a concatenation,
+    `chain` has one item: the number of operands in the chain. Otherwise, it is empty.
     """
     if registers is None:
         registers = v.scope.function.registers

@@ -31,10 +31,10 @@ def repair_statements(
 ) -> None:
     """Repair the `statements` of a block, which have replaced `before`.
 
-    `way` lists the messages that enclose the statements, from the traversal's tree to the block.
-    These messages must not be shared with other trees. Other messages may be shared, since they are
-    copied before they are repaired. The block with `before`, and the rest of the tree, must be
-    valid.
+    `statements` is a range of indexes in the block. `way` lists the messages that enclose the
+    statements, from the traversal's tree to the block. These messages must not be shared with other
+    trees. Other messages may be shared, since they are copied before they are repaired. Before the
+    replacement, the whole tree must have been valid.
 
     Raises IncompleteError if the whole tree has to be visited.
     """

@@ -6,8 +6,8 @@ modules are functions that take the traversal `v`, a message, its path and its d
 pushes the messages to visit next. Messages to visit are kept on a stack. So nesting costs only
 memory and never causes a RecursionError, and time is linear.
 
-The rule `depth` is applied here: a part that would nest too deep is replaced by the simplest part
-that does not.
+The rule `depth` is applied here: a part that is nested too deeply is replaced by the simplest part
+that is not, or removed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MAX_DEPTH: Final = 100
 """The maximum depth of a tree that protobuf's runtimes accept."""
 
 DEEPEST: Final = 400
-"""The depth to which trees deeper than `MAX_DEPTH` are limited. It is far below Luau's own limit of
-1,000."""
+"""The maximum depth of a tree that was deeper than `MAX_DEPTH` before it was repaired. It is far
+below Luau's own limit of 1,000."""
 
 Place: TypeAlias = tuple[Any, ...]
 """The position of a message: the place of the enclosing message, and the name and index of the last
@@ -129,9 +129,10 @@ def _depth(tree: Message) -> int:
 
 
 def filler() -> m.ExprConstantNumber:
-    """Return a replacement for a missing expression: 0, since nil would stop programs earlier.
+    """Return a replacement for a missing expression: the constant 0.
 
-    It is not 1, because a minus before 1 would have to be part of the constant.
+    It is not nil, because operations on nil more often cause errors, which end the program. It is
+    not 1, because after a minus operator, 1 would break the rule `minus`.
     """
     return m.ExprConstantNumber(val=0)
 
@@ -197,7 +198,7 @@ class Traversal:
                 task[0](*task[1:])
 
     def enter(self, node: Message, path: Place, depth: int) -> None:
-        """Count a message, and remove the parts of it that nest too deep.
+        """Count a message, and remove the parts of it that are nested too deeply.
 
         This method is called before the message is visited. If a message only wraps another
         message, its handler may visit the inner one immediately.
@@ -226,7 +227,7 @@ class Traversal:
         self.problems.append(Problem(path, rule, message))
 
     def fit(self, node: Message, path: Place, depth: int) -> None:
-        """Remove the parts of a message that nest too deep, except required ones."""
+        """Remove the parts of a message that are nested too deeply, except required ones."""
         cls = node.__class__
         room = self.deepest - depth
         for field in cls.ALL_FIELDS.values():

@@ -42,9 +42,10 @@ types are inferred. Write `any` where a type checker could not infer a type.
 In programs for a given Luau version, functions occasionally get attributes, and private variables
 become constants where possible.
 
-Fields and globals that Luau does not have get the program's own names. Only `value`, `update` and
-`text`, which every object has, are the same in all templates. Strings must write them as "x0", "x1"
-and "x2" to refer to the same fields.
+If a field or a global is not one of Luau's, its name is replaced with one of the program's own
+names: `x0`, `x1` and so on. Templates seldom get the same names. Only `value`, `update` and `text`,
+which every object has, become `x0`, `x1` and `x2` in all templates. A string that refers to one of
+these fields must therefore be "x0", "x1" or "x2".
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ class Compiler:
     """Compiles one template, and stores its sizes and requirements in `template`.
 
     `typed` means that a type checker must accept the program. `loops` is the number of enclosing
-    loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of
-    variables that a REPEAT declares before they are used. `assigned` has the variables that are
-    assigned.
+    loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of the
+    variables that statements in a REPEAT declare. Variables of these kinds need not be in scope
+    before the template. `assigned` has the variables that are assigned.
     """
 
     def __init__(self, template: Template, source: str, typed: bool, newer: bool) -> None:

@@ -112,7 +112,10 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 @handles(m.ExprBinary)
 def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
-    """Compile a binary operation. Operands of arithmetic and ordering may be of a wrong kind."""
+    """Compile a binary operation.
+
+    Operands may deliberately be of the wrong kind, except those of `and`, `or`, `==` and `~=`.
+    """
     if node.op in _NOT_RISKY:
         return None
     compiler.template.fixed += 1

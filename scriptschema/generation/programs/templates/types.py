@@ -29,7 +29,7 @@ _ANY_WEIGHT: Final = 3
 
 @handles(m.Type)
 def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
-    """Compile a type. A name that Luau does not have is a kind, or the hole for any type."""
+    """Compile a type. A name that is not one of Luau's types is a kind, or the hole TYPE."""
     kind = compiler.kind_of(node)
     if node.which != "class_":
         return None
