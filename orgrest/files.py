@@ -320,7 +320,10 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file and create its folder. Raises FileError if it exists with different content."""
+    """Write a new file, and create its folder if necessary.
+
+    Raises FileError if the file already exists with different content, or cannot be written.
+    """
     if path.exists() and path.read_bytes() != data:
         reason = "the file already exists with different content: move it, or choose another output"
         raise FileError(reason, file=str(path))
@@ -329,7 +332,10 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write_result(path: Path, data: bytes) -> None:
-    """Write a result file, and create the folders above it. Raises FileError."""
+    """Write a result file, and create its parent folders if necessary.
+
+    Raises FileError if this fails.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -360,7 +366,7 @@ def locked(target: Path, *, seconds: float | None = None, create: bool = False) 
     locked in these cases:
 
     - The file does not exist.
-    - The system or its file system has no locks.
+    - The operating system or the file system does not support locks.
     - Another program holds the lock for more than `seconds` (default: `_PATIENCE`).
 
     Saving replaces a locked file, so a run that waited for the lock finds that the file has
@@ -437,7 +443,7 @@ def _replace(
 
 
 def _move_to_free(source: Path, target: Path) -> None:
-    """Rename a file. Raises FileExistsError if the new name exists."""
+    """Rename a file. Raises FileExistsError if a file with the new name already exists."""
     try:
         os.link(source, target)
     except FileExistsError:

@@ -1,7 +1,7 @@
 """OpenAPI descriptions 2.0, 3.0 and 3.1. Each operation becomes a request with example values.
 
-Only references inside the document are followed. Responses and their schemas are not part of a
-request. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
+Only references inside the document are followed. Responses are only used to choose an `Accept`
+header. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ class _Reader:
         return ""
 
     def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
-        """Return the names and values that a parameter contributes."""
+        """Return the (name, value) pairs that represent a parameter in the request."""
         given.ignore("description", "deprecated", "allowEmptyValue", "allowReserved", "schema",
                      "example", "examples", "content", "x-example")  # fmt: skip
         given.ignore(*(key for key in given.given if str(key).startswith("x-")))
@@ -393,7 +393,7 @@ def _preferred(kinds: list[str]) -> str:
 
 
 def _styled(name: str, value: Any, style: str, *, explode: bool) -> list[tuple[str, str]]:
-    """Return the names and values that a parameter, or a field of a form, contributes."""
+    """Return the (name, value) pairs for a parameter or a form field, in the given style."""
     if isinstance(value, dict):
         pairs = [(str(key), _plain(item)) for key, item in value.items()]
         if style == "deepObject":

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AUTO = "auto"
-"""Given instead of a file name to search for a description.
+"""The special file name that requests a search for a description.
 
-The document's folder and the folders above it are searched.
+The document's folder and its parents up to the root of the project, if any, are searched.
 """
 NONE = "no"
-"""Given instead of a file name to use no description."""
+"""The special file name that means that no description is used."""
 _STEMS = ("openapi", "swagger", "api")
 _ENDS = (".yaml", ".yml", ".json")
 
@@ -27,7 +27,7 @@ _ENDS = (".yaml", ".yml", ".json")
 def beside(folder: Path) -> Iterator[Path]:
     """Yield the existing files that may be OpenAPI descriptions for a folder, most likely first.
 
-    The folder is searched first, then each of its parents up to the root of the repository.
+    The folder is searched first, then each of its parents up to the root of the project, if any.
     """
     for place in environments.project_folders(folder.resolve()):
         for stem in _STEMS:

@@ -257,7 +257,7 @@ def _response(operation: Operation, method: str, response: Response, findings: F
 def _body(
     node: Node, headers: Headers, body: bytes | None, findings: Findings, direction: Direction
 ) -> None:
-    """Record the content of a body for validation by the schema described for its media type."""
+    """Record the content of a body, to be validated against the schema for its media type."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
     if not findings.found(content, what) or not content.object:

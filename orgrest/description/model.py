@@ -1,7 +1,8 @@
 """The model of an OpenAPI description (3.0 to 3.2): its operations, and how requests match them.
 
 A description is not trusted: it can only refer to files near it (see `nodes`), and the time for
-matching grows linearly with the URL. Source: the OpenAPI specification, 3.0.4, 3.1.1 and 3.2.0.
+matching grows linearly with the length of the URL. Source: the OpenAPI specification, 3.0.4, 3.1.1
+and 3.2.0.
 """
 
 from __future__ import annotations

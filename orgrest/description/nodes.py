@@ -1,6 +1,6 @@
 """The values in an OpenAPI description, each with its location, and the references between them.
 
-A reference can point to another JSON or YAML file with a relative path, if the document may read
+A reference can use a relative path to point to another JSON or YAML file, if the document may read
 that file. The number and size of these files and the length of a chain of references are limited.
 Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """

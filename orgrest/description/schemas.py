@@ -1,8 +1,9 @@
 """Translates the schemas of an OpenAPI description into JSON Schema 2020-12.
 
-Another process validates values with the result. Each schema that a reference leads to becomes a
-definition, so the result does not refer to any files. Schemas of OpenAPI 3.0 are converted. Source:
-the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
+Another process validates values against the translated schemas. Each schema that a reference leads
+to becomes a definition, so no files are needed. Keywords of OpenAPI 3.0 that JSON Schema lacks or
+defines differently are converted. Source: the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1,
+section 4.8.24.
 """
 
 from __future__ import annotations
@@ -134,11 +135,12 @@ class _Translation:
         self._concealing = _HIDDEN[direction]
 
     def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
-        """Return a schema translated to JSON Schema. Its `hidden` properties become optional.
+        """Return a schema translated to JSON Schema.
 
-        Annotations and OpenAPI's own keywords are left out. The hidden properties are those that
-        exist only in the other direction, such as read-only properties in a request. In a response,
-        they are forbidden.
+        Annotations and OpenAPI's own keywords are left out. Properties that exist only in the other
+        direction, such as read-only properties in a request, are optional in a request and
+        forbidden in a response. `hidden` contains the names of such properties from the enclosing
+        schemas.
         """
         self.size += 1
         value = node.value

@@ -1,4 +1,4 @@
-"""Finds header arguments, calls and their names in an Org document.
+"""Finds header arguments and the names of blocks and calls in an Org document.
 
 `orgrest.org.arguments` evaluates header arguments, but an editor needs the offsets at which they
 are written: at a block, in ``#+HEADER:`` lines above it, or in properties.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[object, int]
-"""The identity of a request: its content, and the number of equal requests above it."""
+"""The identity of a request: its content, and the number of identical requests above it."""
 
 _MOST_LINES = 20  # of a difference
 _MOST_PATHS = 500  # into a response
@@ -71,8 +71,8 @@ class Sent:
     """The requests of a document as they were when they were sent, by line.
 
     `requests` maps the line of each request to the request's identity. `starts` maps the line of
-    each block, or of each request outside of blocks, to the identities of its requests. An
-    outcome has the same line.
+    each block, or of each request outside of blocks, to the identities of its requests. The
+    outcome of a block or request has this line, too.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -154,7 +154,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
 
 
 def _sends(request: ParsedRequest) -> object:
-    """Return a request's content for comparison: without comments, indentation and assertions."""
+    """Return a comparable form of a request, without comments, indentation and assertions."""
     headers = tuple(
         (header.name.text, header.value.text) if isinstance(header, HeaderLine) else header.name
         for header in request.headers

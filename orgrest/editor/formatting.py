@@ -154,9 +154,9 @@ def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
 class _Region:
     """The edits that format one region, found line by line.
 
-    `_understood` contains the lines in which whitespace may change, and `_kept` the lines that are
-    known but stay unchanged. All other lines that are not blank are unknown, and the blank lines
-    next to them stay unchanged, too.
+    `_understood` contains the lines whose whitespace may change. `_kept` contains the lines that
+    were recognized but must stay unchanged, such as bodies. All other lines that are not blank were
+    not recognized. These lines and the blank lines next to them stay unchanged, too.
     """
 
     def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:

@@ -299,7 +299,7 @@ class Names:
     def in_file(self, name: Occurrence) -> Location | None:
         """Return the location where a name is defined in another file, or None.
 
-        If the name of a request is defined by a line `### name`, this is the name in that line.
+        If a request is named by a `### name` line, this is the location of the name in that line.
         """
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
@@ -430,7 +430,7 @@ def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
 
 
 def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
-    """Yield a mention for each Org element that the value of a header argument names."""
+    """Yield a mention for each reference to a named Org element in header arguments."""
     for assignment in assignments(text):
         if lisp.NUMBER.fullmatch(assignment.value.split(None, 1)[0] if assignment.value else ""):
             continue

@@ -237,7 +237,7 @@ class RegionContent:
 
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
-        """All names that other parts may use, as (name, kind, value as written)."""
+        """All names that this text sets for other parts, as (name, kind, value as written)."""
         settings: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):

@@ -1,9 +1,9 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
 `find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
-and all lines around the cursor up to the nearest edge on each side: a line `###` in a request file,
-or a heading or a line `#+...` in an Org document. The lines are parsed like the input of
-`orgrest import`.
+and all lines around the cursor up to the nearest boundary on each side. In a request file, a
+boundary is a `###` line. In an Org document, it is a heading or a `#+...` line. The lines are
+parsed like the input of `orgrest import`.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Place:
 
 @classes.frozen
 class Change:
-    """A change of a text: `length` characters replaced the characters from `start` to `end`."""
+    """A change to a text: `length` characters replaced the characters from `start` to `end`."""
 
     start: int
     end: int
@@ -195,7 +195,10 @@ class Text:
     # ------------------------------------------------------------------------------ changes
 
     def change(self, start: Place, end: Place, new: str) -> tuple[Text, Change]:
-        """Return the text in which `new` replaces `start` to `end`, and the change of `raw`."""
+        """Return a text in which `new` replaces the characters from `start` to `end`.
+
+        The second value is the change to `raw`.
+        """
         first, left = self._clamped(start)
         last, right = self._clamped(end)
         if (last, right) < (first, left):
@@ -213,7 +216,7 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return a text that consists of `new`, and the change of `raw`."""
+        """Return a text that consists of `new`, and the change to `raw`."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 

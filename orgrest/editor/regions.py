@@ -37,7 +37,7 @@ V = TypeVar("V")
 
 
 class VersionCache(Generic[K, V]):
-    """A cache of computed values, which passes from one version of a document to the next.
+    """A cache of computed values that is carried over from one version of a document to the next.
 
     Entries that a version does not use are dropped, unless that version uses no entries at all.
     """
@@ -63,8 +63,9 @@ class LineMap:
     """The text of a region, and the position in the file of each of its lines.
 
     `lines` contains the offset in `text` at which each line starts, and `starts` the line's offset
-    in the file, relative to the start of the region. `removed` contains the number of leading
-    characters that were removed from each line. It is negative if spaces replace part of a tab.
+    in the file, relative to the start of the region. `removed` contains, for each line, the
+    number of leading characters that were removed. The number is negative if part of a tab was
+    replaced with spaces.
     """
 
     text: str

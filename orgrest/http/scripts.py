@@ -1,10 +1,10 @@
 """Runs the JavaScript of request files (`> {% %}`, `< {% %}` and `{{ }}`) in a sandbox.
 
-Documents are not trusted, so scripts run with QuickJS in a separate process. They have no files, no
-network, no environment variables, 64 MiB of memory, and a limited time. The process (`sandbox`) is
-started for the first script and is used for the whole run. A script's only effects are its result,
-and the requests that the run sends for it. Exports of httpyac's scripts stay in the engine, since
-they may be functions.
+Documents are not trusted, so scripts run with QuickJS in a separate process. They have no access to
+files, the network or environment variables. Their memory (64 MiB) and their CPU time are limited.
+The process (`sandbox`) is started for the first script and is used for the whole run. A script's
+only effects are its result, and the requests that the run sends for it. Exports of httpyac's
+scripts stay in the engine, since they may be functions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 TIMEOUT: Final = 2.0
 """The CPU time that a script may take, in seconds."""
 NAP: Final = 0.001
-"""The part of TIMEOUT, in seconds, that each sleep and each request of a script costs.
+"""The time, in seconds, that is deducted from TIMEOUT for each sleep and request of a script.
 
 This limits the number of sleeps and requests.
 """
@@ -172,7 +172,12 @@ class Engine:
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
-        """Perform the waits and requests of a script, and return the final answer to a job."""
+        """Send a job to the sandbox, and return the final answer.
+
+        If the job's script sleeps or sends a request, `wait` or `send` carries this out. Raises
+        ScriptError if QuickJS is not installed, if the script cannot sleep or send, or if it
+        exceeds a limit.
+        """
         if find_spec("quickjs") is None:
             raise ScriptError(
                 f"scripts require QuickJS, which is not installed: {install_command('quickjs-ng')}"

@@ -16,9 +16,9 @@ from orgrest.convert.shared.variables import Names
 class Authorization:
     """The credentials of a request: a header, or a parameter of the URL if `query` is true.
 
-    An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
-    Their names lack a prefix by which `value` refers to them. The caller must choose the prefix,
-    prepend it and `_` to each of the names, and append it to `value`, after a space.
+    An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login,
+    with names that lack a prefix. The caller must choose a prefix, rename each variable `NAME` to
+    `PREFIX_NAME`, and append a space and the prefix to `value`, which then refers to them.
     """
 
     name: str = ""

@@ -59,8 +59,8 @@ class _Document:
 
         A request's key consists of its place and its index among the requests at that place. If
         `complete` is false, each value that is only known during a run is replaced with a name in
-        angle brackets. The error messages are those of blocks for which there is no request. Raises
-        EvaluationError if a chosen name or line does not exist.
+        angle brackets. The error messages say why parts of the document, such as blocks, have no
+        request. Raises EvaluationError if a selected name or line does not exist.
         """
         inputs = self.settings.inputs
         inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
@@ -112,7 +112,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
 
     `file` is the document's name. If `plain` is true, the document is a request file. References to
     variables are kept where the exported format can insert values later. Raises OrgrestError if a
-    chosen name or line does not exist.
+    selected name or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
@@ -184,7 +184,7 @@ def _merged(
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
-    """Return the lower-case names of the headers that are not in the request as written."""
+    """Return the lower-case names of the headers of `request` that the document lacks."""
     written = {
         header.name.text.lower() for header in parsed.headers if isinstance(header, HeaderLine)
     }
@@ -203,7 +203,7 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """Yield the variables with known values of a request that could not be completed."""
+    """For a request that could not be completed, yield its variables whose values are known."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:

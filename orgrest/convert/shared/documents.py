@@ -65,7 +65,10 @@ def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[st
 
 
 def _safe_start(text: str) -> str:
-    """Return `text` without surrogates, and without Emacs settings in its first line."""
+    """Return `text` without surrogates, and with a first line that contains no file variables.
+
+    If Emacs would read file variables from the first line (`-*-`), a line is inserted above it.
+    """
     text = whole(text)
     return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 

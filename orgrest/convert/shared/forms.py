@@ -1,4 +1,4 @@
-"""The bodies of forms: urlencoded or multipart (RFC 7578)."""
+"""Builds the bodies of urlencoded and multipart forms (RFC 7578)."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class ConversionError(OrgrestError):
 class Note:
     """A note about a part that was not translated: its place in the source, and the reason.
 
-    If `blocks` is true, leaving out the part would change what is sent, so the request is written
-    as disabled. If `bug` is true, the reason is a bug in orgrest.
+    If `blocks` is true, leaving out the part would change what is sent, so the request is
+    disabled in the document. If `bug` is true, the reason is a bug in orgrest.
     """
 
     place: str

@@ -75,7 +75,7 @@ def translated(text: str, variable: Callable[[str], Variable | str | None]) -> s
     """Convert another tool's `{{name}}` in a string to the notation of request files.
 
     `variable` translates the text between double braces. If it returns None, that text and the
-    braces stay unchanged. Raises ConversionError like `written`.
+    braces stay unchanged. Raises ConversionError in the same cases as `written`.
     """
     translated_pieces: list[str | Variable] = []
     at = 0

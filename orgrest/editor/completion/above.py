@@ -52,7 +52,7 @@ class ContextAbove:
     def __init__(self, text: str, *, is_common: bool) -> None:
         """Store the lines above.
 
-        If `is_common` is true, they are in request files' common language, otherwise in
+        If `is_common` is true, they are in the common language of request files, otherwise in
         restclient's language.
         """
         self._text = text.removesuffix("\n")

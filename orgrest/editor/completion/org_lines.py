@@ -1,4 +1,8 @@
-"""The contexts in lines of an Org document that concern requests. `LINES` lists their patterns."""
+"""The completion contexts in the lines of an Org document that set up requests.
+
+These are the first lines of blocks, and lines with header arguments or properties. `LINES` contains
+the patterns of these lines.
+"""
 
 from __future__ import annotations
 

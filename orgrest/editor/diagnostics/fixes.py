@@ -1,8 +1,8 @@
-"""Quick fixes for the problems of a region. `FIXES` maps the codes of problems to the fixes.
+"""Quick fixes for the problems in a region. `FIXES` maps the codes of problems to the fixes.
 
-A fix is a function, called on demand, which gets a `Place` and returns a title and a change of the
-region's text, or None if the problem cannot be fixed. `as_edit` converts the change to an edit of
-the file.
+A fix is a function that is called on demand. It takes a `Place`, and returns a title and a change
+to the region's text, or None if the problem cannot be fixed. `as_edit` converts the change to an
+edit of the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 @classes.frozen
 class Change:
-    """A change of a region's text. If `lines` is True, it inserts or replaces whole lines."""
+    """A change to a region's text. If `lines` is True, it inserts or replaces whole lines."""
 
     start: int
     end: int
@@ -139,7 +139,7 @@ GUESSES = frozenset({"undefined-variable"})
 
 
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
-    """Return the fix for a problem of a part as an edit of `file`, the text of the whole file.
+    """Return the fix for a problem in a part as an edit of `file`, the text of the whole file.
 
     Returns an empty tuple if there is no fix.
     """
@@ -153,7 +153,7 @@ def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
 
 
 def as_edit(change: Change, region: regions.Region, text: str) -> Edit:
-    """Return a change of a region as an edit of `text`, the text of the whole file."""
+    """Return a change to a region's text as an edit of `text`, the text of the whole file."""
     start = region.to_file(change.start)
     if not change.lines:
         return Edit(start, region.to_file(change.end), change.text)

@@ -226,7 +226,7 @@ def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
 
 
 def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
-    """Return, by cache key, the problems that the latest change of a request file cannot affect.
+    """Return, by cache key, the problems that the latest change to a request file cannot affect.
 
     A change affects the parts whose text changed. It also affects the parts that mention a name
     whose definition changed, or a name that depends on such a name.
@@ -273,10 +273,10 @@ def _of_request(
     start: int,
     definitions: Sequence[syntax.Definition],
 ) -> list[Problem]:
-    """Return the problems of a request and of the definitions above it.
+    """Return the problems in a request and in the definitions above it.
 
-    Errors and notices from the expansion of variables are left out if they are before the offset
-    `start`.
+    Errors and notices from expanding variables are left out if they have no offset, or an offset
+    before `start`.
     """
     checked = check(request, context, definitions)
     problems = list(_told(text, checked.problems, checked.notices, start))
@@ -299,7 +299,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Return whether a problem might be solved by text that is inserted from other blocks."""
+    """Return whether a problem might disappear when text from other blocks is inserted."""
     if problem.code == "undefined-variable":
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]

@@ -121,7 +121,7 @@ class BackgroundRun:
         self._queue.put_nowait(CancelledRunError())
 
     def stop(self) -> None:
-        """End the run, and drop its remaining outcomes."""
+        """End the run. Unlike `cancel`, this does not make `outcomes` raise CancelledRunError."""
         self._cancelled = True
         if self._client is not None:
             self._client.abort()

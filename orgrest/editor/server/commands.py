@@ -41,7 +41,7 @@ from orgrest.run.settings import Settings
 _NO_ENVIRONMENT = "no environment"
 
 Token: TypeAlias = int | str | None
-"""The client's token for reporting the progress of a command, or None to report none."""
+"""The client's token for reporting the progress of a command, or None if it is not reported."""
 
 
 def _settings(server: Server, document: OpenDocument, **given: Any) -> Settings:

@@ -64,7 +64,7 @@ class OpenDocument:
         self.report: Report | None = None
         self.last = LastOutcomes()
         self.followed: list[list[Change]] = []
-        """For each run in progress, the changes of the text since the run began."""
+        """For each run in progress, the changes to the text since the run began."""
         self.shown: set[int] = set()
         """The numbers of the runs in progress, each of which shows responses in its own file."""
         self.number = next(_numbers)

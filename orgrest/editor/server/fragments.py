@@ -266,7 +266,7 @@ class _Tokens:
 
     `first` contains the line (relative to the part) and the column of the first token, and `last`
     those of the last token. `rest` is the JSON text after the first two numbers. `count` is the
-    number of all encoded numbers, including these two.
+    number of encoded numbers, including the first two.
     """
 
     first: tuple[int, int]

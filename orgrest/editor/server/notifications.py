@@ -48,8 +48,8 @@ class Bodies:
     def write(self, response: Response, secrets: frozenset[str]) -> str:
         """Write the body of a response to a new file, and return the file's URI.
 
-        In text, secrets are masked. If there are more than `KEPT` files, the oldest one is removed.
-        Raises FileError if the file cannot be written.
+        Secrets in a text body are masked. If there are more than `KEPT` files, the oldest file is
+        removed. Raises FileError if the file cannot be written.
         """
         kind = content.media_type(response)
         binary = content.is_binary(response, kind)

@@ -42,7 +42,7 @@ class _Server(typing.Protocol):
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol of pygls, adapted to orgrest's documents, whose text keeps its own line ends."""
+    """The protocol of pygls, adapted to orgrest's documents, which keep their own line endings."""
 
     _server: _Server  # type: ignore[assignment]  # a narrower type than the base class's
 
@@ -87,7 +87,7 @@ class Protocol(LanguageServerProtocol):
         return True
 
     def refuse(self, code: int, reason: str, number: Any = None) -> None:
-        """Send an error response. If `number` is None, it does not answer a particular request."""
+        """Send an error response to request `number`, or to no particular request if it is None."""
         error = {"code": int(code), "message": reason}
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 

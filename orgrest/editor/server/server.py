@@ -229,7 +229,7 @@ class Server(ServerOfClient):
         )
 
     def configure(self, given: Any) -> None:
-        """Apply the client's settings, which may choose other environments."""
+        """Apply the client's settings, which may select different environments."""
         self.choices.configure(given)
         self.described.found_beside = self.choices.settings["openapi"]
         self.look_again()

@@ -76,7 +76,7 @@ def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
 
 
 class Tokens:
-    """The tokens of one run that are issued without a user's login."""
+    """The tokens of one run that are issued without the user having to sign in."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps

@@ -1,1 +1,1 @@
-"""The parsers of the three request languages: restclient's, request files' and verb's."""
+"""The parsers of the three request languages: those of restclient, request files and verb."""

@@ -77,7 +77,7 @@ def every(shape: Shape) -> Shape:
 
 
 def table(shape: Shape) -> Shape:
-    """Return the shape of an object with any names, whose values all have the given shape."""
+    """Return the shape of an object with any keys, whose values all have the given shape."""
     return lambda value: (
         isinstance(value, dict) and all(map(text, value)) and all(map(shape, value.values()))
     )
@@ -138,8 +138,8 @@ def _found(shape: Shape) -> Shape:
 
 
 ERRORS: Final = _found(_pair)
-"""The shape of a validated value's errors: (location, message) pairs."""
+"""The shape of an answer with the errors in a value, as (location, message) pairs."""
 PARTS: Final = _found(text)
-"""The shape of the errors in the validated parts of a request or response."""
+"""The shape of an answer with the errors in parts of a request or response."""
 MATCHES: Final = _found(data)
-"""The shape of the values that a path matches."""
+"""The shape of an answer with the values that a path matches."""

@@ -1,9 +1,9 @@
-"""Runs JavaScript with QuickJS in the sandbox's process: contexts and host functions.
+"""Runs JavaScript with QuickJS in the sandbox's process.
 
 Each script of JetBrains or Postman gets a new context. All scripts of httpyac and all expressions
 share one context, since the scripts may export functions. Scripts cannot call any Python code
-except the functions here (for digests, conversions, paths and random bytes), and can load the files
-in the folder `javascript`.
+except the functions in this module (for digests, conversions, paths and random bytes), and can load
+the files in the folder `javascript`.
 """
 
 from __future__ import annotations

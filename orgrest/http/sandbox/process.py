@@ -1,4 +1,4 @@
-"""Runs untrusted work, which may take more than linear time, in a process (`worker`).
+"""Runs untrusted jobs, which may take more than linear time, in a separate process (`worker`).
 
 The jobs come from documents and servers. The process can be killed, has an empty environment, and
 has limits on memory and CPU time. It is started for the first job, and ends when its parent ends.
@@ -37,7 +37,7 @@ _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 class Sandbox:
-    """A process that answers jobs, one at a time. `error` is the exception for failed jobs."""
+    """A process that runs jobs, one at a time. `error` is the exception raised for failed jobs."""
 
     def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
         """Prepare the process, which is started for the first job."""

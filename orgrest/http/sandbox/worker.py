@@ -1,9 +1,9 @@
-"""The process that does untrusted work: scripts, paths and validation. It does not access files.
+"""The process that runs untrusted jobs: it runs scripts, evaluates paths and validates values.
 
-`process` starts it as a program with an empty environment. It imports only this folder and the
-errors of orgrest. Each line of standard input is a job in JSON, preceded by its CPU time limit in
-seconds. At that limit, a signal ends the process. Memory is limited, too. Each line of standard
-output is an answer.
+It does not access files. `process` starts it as a program with an empty environment. It imports
+only this folder and the errors of orgrest. Each line of standard input is a job in JSON, preceded
+by its CPU time limit in seconds. At that limit, a signal ends the process. Memory is limited, too.
+Each line of standard output is an answer.
 
 A job with a `host` is a script (`engine`). If its answer contains `sleep` or `send`, the script
 waits, and continues after a job with `resume`, or with the `response` to its request. The final
@@ -13,7 +13,7 @@ script).
 
 A job with `schemas` validates a value. This happens here because JSON Schemas also come from
 documents, and matching their patterns may take exponential time. A job with `parts` validates
-values with the schemas of OpenAPI descriptions. A job with `find` evaluates a path.
+values against the schemas of OpenAPI descriptions. A job with `find` evaluates a path.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _limit() -> None:
 
 
 def _validate(job: dict[str, Any]) -> str:
-    """Return the first few errors found when a value is validated with a JSON Schema.
+    """Return the first few errors found when a value is validated against a JSON Schema.
 
     The job contains the schema and the schemas that it refers to, by URI. Nothing is fetched.
     """
@@ -158,7 +158,7 @@ def _script(job: dict[str, Any], engines: list[Any]) -> Generator[str, dict[str,
 
 
 def main() -> None:
-    """Answer jobs until standard input ends."""
+    """Process jobs until standard input ends."""
     # Packages imported later are installed next to orgrest, which may not be on this Python's path.
     sys.path.insert(0, str(Path(__file__).parents[3]))
     _limit()

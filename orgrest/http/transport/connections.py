@@ -1,4 +1,4 @@
-"""Connections that send the given bytes exactly and read within limits.
+"""Connections that send the given bytes unchanged, and enforce limits when they read responses.
 
 urllib3's connections use http.client, which would normalize targets and merge header lines. `exact`
 creates pool classes whose connections do neither.
@@ -37,7 +37,7 @@ _SHORT = {
 
 
 class _Lines:
-    """Header lines in the form that urllib3's connections read. Names may be repeated."""
+    """Header lines in the form that urllib3's connections expect. Names may be repeated."""
 
     def __init__(self, every: Iterable[tuple[str, str]]) -> None:
         self.every = list(every)
@@ -167,7 +167,7 @@ class Sockets:
         self._open: WeakSet[Any] = WeakSet()
         self._lock = threading.Lock()
         self.thread: Any = threading.local()
-        """Per-thread data: `exchange`, and while the thread connects, `handles` and `opening`."""
+        """Per-thread data: `exchange` and, while the thread connects, `handles` and `opening`."""
         self.aborted = False
 
     def add(self, sock: Any) -> None:

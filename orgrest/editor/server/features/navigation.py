@@ -1,7 +1,7 @@
-"""The LSP requests for navigating in documents. `ROWS` has a handler for each request.
+"""The LSP requests for navigating and formatting documents.
 
-They ask for links, highlights, selection ranges, inlay hints, formatting, and the symbols of a
-workspace's files.
+`ROWS` has the handlers for links, highlights, selection ranges, inlay hints and formatting.
+`workspace_symbols` handles the request for the symbols of a workspace's files.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 50
 _MOST_REQUESTS = 1000
-"""Once more requests than this are listed from the history, no more runs are listed."""
+"""The number of listed requests above which no further runs from the history are listed."""
 
 
 async def history(server: Server, params: Any) -> dict[str, Any]:

@@ -35,7 +35,10 @@ class WorkspaceSymbols:
     def find(
         self, query: str, folders: list[Path], opened: list[OpenDocument], encoding: Encoding
     ) -> list[types.WorkspaceSymbol]:
-        """Return the symbols whose names contain the letters of `query` in this order."""
+        """Return the symbols whose names contain the letters of `query` in the same order.
+
+        The letters need not be adjacent. Case, and whitespace in `query`, are ignored.
+        """
         symbols = [symbol for document in opened for symbol in _of_text(document)]
         shown = {document.real_path for document in opened}
         known, self._known = self._known, {}
