@@ -32,7 +32,7 @@ def to_bytes(text: str) -> bytes:
 
 
 def whole(text: str) -> str:
-    """Return `text` with each surrogate replaced by U+FFFD, as JavaScript's encoder does."""
+    """Return `text` with each surrogate replaced by U+FFFD, as JavaScript's `TextEncoder` does."""
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
@@ -180,7 +180,7 @@ class ExpansionError(OrgrestError):
 
 
 UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
-"""Codes of a `TransportError`: not connected, disconnected, and stopped by the run's end."""
+"""Codes of errors: no connection was made, an exchange was interrupted, the run ended first."""
 
 
 class TransportError(OrgrestError):
@@ -259,9 +259,10 @@ class ClientCertificate:
 
 @classes.frozen
 class Bound:
-    """The name of one of the user's secrets, and the hosts that it may be sent to.
+    """The name of one of the user's secrets or tokens, and the hosts that it may be sent to.
 
-    `hosts` are origins, as written in the file `listed`.
+    `hosts` contains origins, hosts (for HTTPS) and patterns such as `*.example.com`. `listed` is
+    the source of this list, for messages: the path of a file, or the user's permissions.
     """
 
     name: str
@@ -318,10 +319,10 @@ class Request:
     client certificate for the origin of `url`. A `streamed` request must be answered with
     server-sent events.
 
-    `secrets` are the values that must not appear in a result: all secrets that the document had
-    when the request was expanded. `held` contains (part, secret) pairs: the part of the request
-    contains the secret, in any encoding. The part is `method`, `url`, `body`, or a header's name in
-    lower case. The request is sent only to hosts that may receive all of these secrets.
+    `secrets` are the values that must not appear in a result: all secrets that were known for the
+    document when the request was expanded. `held` contains (part, secret) pairs: the part of the
+    request contains the secret, in any encoding. The part is `method`, `url`, `body`, or a header's
+    name in lower case. The request is sent only to hosts that may receive all of these secrets.
     """
 
     method: str

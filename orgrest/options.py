@@ -25,11 +25,11 @@ REPORTS = "Reports"
 class Option(NamedTuple):
     """An option: its `flags` as the user types them, and the `commands` that accept it.
 
-    `field` names the field that the option sets: a field of Settings, of a part of Settings
-    (`inputs.seed`), or of the arguments of the `client` or the `budget`. Several names are
-    separated by spaces. An option without a field is used only by the command itself, under the
-    name of its last flag. `kind` is a key of `commands.options.KINDS`. `setting` is the name of the
-    option in editor settings.
+    `field` names what the option sets: a field of Settings (`insecure`), a field of a part of
+    Settings (`inputs.seed`), or an argument of `Client` or `Budget` (`client.ca`,
+    `budget.requests`). Several names are separated by spaces. An option without a field is used
+    only by the command itself, under the name of its last flag. `kind` is a key of
+    `commands.options.KINDS`. `setting` is the name of the option in editor settings.
     """
 
     flags: str

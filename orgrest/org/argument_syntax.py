@@ -77,7 +77,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Return a dict from the offsets of opening brackets to those after their closing brackets.
+    """Return a dict from the offset of each opening bracket to the end of its closing bracket.
 
     Brackets without a counterpart are left out.
     """

@@ -142,7 +142,10 @@ class Inherited:
         self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the arguments below `heading` for all languages, and those for `language` only."""
+        """Return the header arguments that apply to all blocks below `heading`.
+
+        Returns those for all languages, and those for `language` only.
+        """
         at = (heading.line if self._has_drawers else 0, language)
         pairs = self._known.get(at)
         if pairs is None:

@@ -92,7 +92,7 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 
 
 def closing_brackets(line: str) -> dict[int, int]:
-    """Return a dict from the columns of opening brackets to those after their closing brackets.
+    """Return a dict from the index of each opening bracket to the end of its closing bracket.
 
     Brackets without a counterpart are left out. Each kind of bracket is matched independently of
     the others.

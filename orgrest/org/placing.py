@@ -93,9 +93,9 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of an old result that is a block of the same kind as the new result `new`.
+    """Return the end of the old result if it and the new result `new` are blocks of the same kind.
 
-    Org does not remove such a result. If the old result is not such a block, its start is returned.
+    Otherwise, its start is returned. Org would not remove such a block.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]

@@ -178,7 +178,7 @@ def is_binary(response: Response, kind: str) -> bool:
 
 
 def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
-    """Return the body as text with LF line ends, and notes about its decoding.
+    """Return the body as text with LF line endings, and notes about its decoding.
 
     With `size`, only about that many bytes at the beginning are decoded.
     """

@@ -93,8 +93,8 @@ def show(
     """Return the responses of one block as its result.
 
     `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each of
-    these strings is empty or consists of whole lines. Only `values` are used for blocks of verb, as
-    in ob-verb. `language` is the language of the source block that ``code`` creates.
+    these strings is empty or consists of whole lines. Only `values` are used for verb blocks, as in
+    ob-verb. `language` is the language of the source block that ``code`` creates.
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
@@ -183,12 +183,13 @@ def returned(
     texts: Sequence[str],
     language: str,
 ) -> tuple[Returned, tuple[str, ...], bool]:
-    """Return a Babel function's result, from which Org writes the same text as `show`.
+    """Return the value that a Babel function returns so that Org inserts the same text as `show`.
 
     Also returns the notes, and whether the result is prose, as in `RenderedResult`. `texts` are the
     responses with their heads as comments. The other parameters are as in `show`.
 
-    Raises ArgumentError if Org would find structure or markup in the text.
+    Raises ArgumentError if Org would find structure or markup in the text, or if the text must not
+    be in the kind of block that the arguments request.
     """
     words = arguments.results
     bare = pure(arguments)

@@ -180,7 +180,7 @@ def mask_cut(text: str, secrets: Collection[str]) -> str:
 
 
 def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the base64 words that contain the spans in `inside`.
+    """Yield the spans of the runs of base64 characters that contain the spans in `inside`.
 
     The spans in `inside` are those of encoded secrets.
     """

@@ -9,7 +9,7 @@ Servers are not trusted. Rules:
 
 - Secrets (`Request.secrets`) are shown as `***` in the spellings that `masking` knows. They are
   masked before the text is pretty-printed, and again afterwards.
-- Characters that `sanitize` considers harmful are made visible. Line ends are LF.
+- Characters that `sanitize` considers harmful are made visible. Line endings are LF.
 - `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
   other parts are not escaped. `layout` makes them safe where they are inserted.
 - A binary body goes into a file. So does a body longer than a limit. In that case, only its
@@ -59,11 +59,12 @@ class Rendered:
 
     `body` is the text of the body. It is "" if there is no text to show, for instance because the
     body is binary. `head` contains the request line, redirects, status line, headers and duration
-    without comment characters. `language` is the language of the source block. `data` is a binary
-    or cut body to be written to a file, and `extension` is the suffix of that file. If the body is
-    cut, `body` is its beginning, and `link` is a link to the file, set once the file has a name.
-    `notes` are messages for the user. `tests` contains a line for each assertion and test of the
-    request.
+    without comment characters. `language` is the language of the source block. `notes` are messages
+    for the user. `tests` contains a line for each assertion and test of the request.
+
+    `data` is the complete body if it is to be written to a file, because it is binary or longer
+    than the limit. If it is longer, `body` is its beginning. `extension` is the suffix of the file,
+    and `link` is a link to it, set once the file has a name.
     """
 
     body: str
@@ -81,7 +82,7 @@ class Rendered:
         return self.data is not None and self.body != ""
 
     def uncut(self) -> str:
-        """Return the complete body. Raises OrgrestError if it is cut."""
+        """Return the complete body. Raises OrgrestError if `body` is only its beginning."""
         if self.is_cut:
             size = len(self.data or b"")
             reason = (
@@ -147,7 +148,8 @@ def parse_size(text: str) -> int:
 def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
     """Return the options of `render` that the header arguments of a block require.
 
-    `limit` applies unless the arguments set a limit. Raises ArgumentError if one is invalid.
+    `limit` applies unless the arguments set a limit. Raises ArgumentError if an argument is
+    invalid.
     """
     from orgrest.org.lisp import ArgumentError
 

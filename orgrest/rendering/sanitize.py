@@ -62,7 +62,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def without_settings(line: str) -> str:
-    """Return the line, changed so that editors do not read settings from it (such as modelines)."""
+    """Return the line, changed so that editors do not read settings (modelines) from it."""
     return re.sub(
         _MODELINE,
         lambda match: f"{match[1]}\\x3a" if match[1] else "\\x2a",

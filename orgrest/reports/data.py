@@ -1,4 +1,4 @@
-"""The JSON report of a run: its head, its summary, and all records in order."""
+"""The JSON report of a run: its metadata, its summary, and all records in order."""
 
 from __future__ import annotations
 

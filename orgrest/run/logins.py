@@ -116,7 +116,7 @@ class Logins:
     def token(
         self, grant: Grant, use: Use, person: Person | None, steps: Steps
     ) -> tuple[Token, Bound]:
-        """Return a valid token for a use, and its binding.
+        """Return a valid token for `use`, and the binding: the hosts that may get it.
 
         If necessary, the user signs in (in only one thread at a time). `steps` carries out the
         login flow. Raises OrgrestError if the user does not allow the use, or if there is no user
@@ -265,7 +265,7 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return the fields of a grant that identify its login: all except secrets and the redirect."""
+    """Return the fields of a grant that identify its login, without secrets and redirect URI."""
     return {
         "flow": grant.flow,
         "page": grant.page,

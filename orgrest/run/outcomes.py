@@ -99,7 +99,7 @@ class Exchange:
 
     @cached_property
     def rendered(self) -> Rendered | None:
-        """The rendered response, computed on first use because a run of tests seldom needs it."""
+        """The rendered response, computed on first use because a test run seldom needs it."""
         return None if self.render is None else self.render()
 
     def unmasked(self) -> Rendered | None:

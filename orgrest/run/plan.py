@@ -1,7 +1,7 @@
 """The plan of a run: its steps in order, each with a unique identity.
 
 Runs and dry runs carry out these steps. Code lenses, diagnostics and test explorers list them. A
-run of tests selects some of these steps, and carries out the setup before them and the teardown
+test run selects some of these steps, and carries out the setup before them and the teardown
 after them.
 """
 
@@ -117,7 +117,7 @@ class Plan:
 
     `problems` contains failures of the whole document, and `notices` contains warnings for the
     user. `suspects` contains messages about text that looks like a block or a header argument but
-    is neither. They are errors in a run of tests, where the intended check would otherwise be
+    is neither. They are errors in a test run, where the intended check would otherwise be
     skipped silently, and warnings in other runs.
     """
 

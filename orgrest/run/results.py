@@ -62,7 +62,7 @@ class RequestResults:
     """
 
     def __init__(self, answers: Answers) -> None:
-        """Start without outcomes. Exchanges and failures are added to `answers`."""
+        """Create an empty collection of outcomes. Exchanges and failures are added to `answers`."""
         self.answers = answers
         self.under_way: list[StepId] = []
         """The steps in progress. Each waits for the next."""

@@ -108,9 +108,9 @@ class Run:
     def outcomes(self, control: Control | None = None) -> Generator[Outcome, None, None]:
         """Carry out all steps in the plan's order, and yield an outcome for each request or block.
 
-        A run of tests has a `control`. It carries out only the chosen steps, between the setup and
-        the teardown. All other steps get the outcome `skipped`. Once the setup has begun, the
-        teardown always follows.
+        If `control` is given, this is a test run: only the chosen steps are carried out, between
+        the setup and the teardown. Steps that are not reached get the outcome `skipped`. Once a
+        step has started, the teardown follows, unless the generator is closed.
         """
         steps, teardown, why, any_started = list(self.plan.steps), [], "", False
         if control is not None:
@@ -151,7 +151,7 @@ class Run:
     def problems(self, *, tests: bool = False) -> Iterator[Outcome]:
         """Yield an outcome for each failure of the whole document.
 
-        In a run of `tests`, suspects are failures, too.
+        If `tests` is true, suspects are failures, too.
         """
         for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
             yield self.completed(Outcome(error.line or 1, None, "failed", reason=error))
@@ -227,9 +227,10 @@ class Run:
     def _tasks(
         self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks of a step. First sends the requests on which the tasks depend.
+        """Yield the tasks of a step, after sending the requests on which they depend.
 
-        `find` returns the tasks and raises a NeededError for each such request.
+        `find` returns the tasks. If it raises a NeededError, the run obtains the value that is
+        needed, and calls `find` again.
         """
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))

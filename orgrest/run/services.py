@@ -46,5 +46,5 @@ class Services(Helpers):
 
     @classmethod
     def of_user(cls, **services: Any) -> Self:
-        """Return an object with these services and the secrets of the current user."""
+        """Create an object whose fields are `services` and the secrets of the current user."""
         return cls(user_secrets=UserSecrets.of_user(), **services)

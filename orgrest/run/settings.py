@@ -58,7 +58,7 @@ class RetryPolicy:
 
 
 def may_pass(error: TransportError) -> bool:
-    """Return whether sending the request again might avoid an error.
+    """Return whether a request that failed with `error` might succeed if it is sent again.
 
     Redirect loops, invalid URLs and the end of the run are permanent errors.
     """
@@ -94,14 +94,14 @@ class Settings:
     """The settings of a run: the selection of blocks and other options.
 
     `inputs` provides the values of variables. `names` and `lines` select blocks. If both are empty,
-    all blocks are selected. `until` excludes blocks that start below that line. In a run of tests,
+    all blocks are selected. `until` excludes blocks that start below that line. In a test run,
     `choice` also selects steps.
 
     In a dry run, a name in angle brackets replaces the value that a response would provide. If
     `complete` is true, a request that needs such a value is an error instead. `retry_policy`
     decides which requests are sent again.
 
-    If `fail` is true, a status of 400 or above counts as a failure. In a run of tests, `bail` ends
+    If `fail` is true, a status of 400 or above counts as a failure. In a test run, `bail` ends
     the run at the first failure, and `write` writes the results into the documents.
 
     `timeout` is in seconds. `limit` is the maximum number of bytes of a body that are shown, or

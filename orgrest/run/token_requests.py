@@ -31,7 +31,7 @@ class TokenRequests:
         document: tuple[str, bool],
         exchanges: list[list[Exchange]],
     ) -> None:
-        """Start without tokens.
+        """Prepare to get tokens for the requests of a document.
 
         `numbers` yields a number for each request of the run. `person` is the user who can sign in,
         or None if no user is present. `logins` contains the user's logins. If it is None, logins

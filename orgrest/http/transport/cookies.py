@@ -86,7 +86,8 @@ def _is_below(host: str, domain: str) -> bool:
 def _parse(line: str, url: Url) -> Cookie | None:
     """Return the cookie in a Set-Cookie header of the response to a request for `url`.
 
-    Returns None if the cookie is invalid, or if the server does not belong to its domain (RFC 6265,
+    Returns None if the cookie is invalid, or if its `Domain` attribute is a domain that does not
+    contain the host of `url`, or a parent domain under which anyone can register a name (RFC 6265,
     sections 5.2 and 5.3).
     """
     pair, *rest = line.split(";")

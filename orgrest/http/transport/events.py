@@ -49,7 +49,7 @@ class Listener:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many messages as allowed, or the body exceeds its maximum size."""
+        """Whether `most` messages have been received, or the body exceeds its maximum size."""
         return self.count >= self.most or len(self.body) > self.limits.body
 
     def why(self) -> str | None:

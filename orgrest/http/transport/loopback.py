@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.loopback.keep(reply.answer)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Do not write a log."""
+        """Discard the server's log messages."""
 
 
 def _has_ipv6() -> bool:

@@ -73,7 +73,10 @@ class ConnectionExchange:
 
 
 class _LimitedReader(io.RawIOBase):
-    """Reads from a socket until a deadline, and at most a maximum number of bytes."""
+    """Reads from a socket until the deadline of an exchange, and up to its limit in bytes.
+
+    Raises OverdueError after the deadline, and FloodError if the server sends more bytes.
+    """
 
     def __init__(
         self, raw: io.RawIOBase, sock: socket.socket, exchange: ConnectionExchange

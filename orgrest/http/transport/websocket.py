@@ -259,7 +259,7 @@ class ThreadSafeSocket:
     blocks if only those tickets have arrived, and closing the socket in another thread does not
     wake it, so orgrest would wait forever for a server that never answers.
 
-    The class implements the methods that `websockets` uses. Each call to send ends after at most
+    The class implements the methods that `websockets` uses. Each `sendall` call ends after at most
     `timeout` seconds.
     """
 
@@ -274,7 +274,7 @@ class ThreadSafeSocket:
         return self.socket.fileno()
 
     def settimeout(self, seconds: float | None) -> None:
-        """Set the timeout of a call to send, in seconds. It can only be shortened."""
+        """Set the timeout of each `sendall` call, in seconds. It can only be shortened."""
         if seconds is not None:
             self._timeout = min(self._timeout, seconds)
 

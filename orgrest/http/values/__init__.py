@@ -6,17 +6,17 @@ is not replaced if a name character precedes the colon (as in ports and times of
 `:name` is text. An undefined `{{name}}` is an error. If a name has several definitions, the first
 of these is used:
 
-1. `--var name=value` of the command line;
+1. `--var name=value` on the command line;
 2. a capture by a request of the same block, unless the block redefines the name below that request;
 3. the last `:name = value` in the block, above the request;
 4. `:var name=value` of an Org block;
 5. a capture by a request of an earlier block of the same document.
 
-In request files, and in `http` and `rest` blocks without restclient's syntax, `{{...}}` refers to
-values. `:name` refers to values only if the file has a line `:name = value`. The first of these is
+In request files, and in `http` and `rest` blocks without restclient's syntax, `{{...}}` refers to a
+value. `:name` refers to a value only if the file has a line `:name = value`. The first of these is
 used:
 
-1. `--var name=value` of the command line, then `run other.http (@name=value)`;
+1. `--var name=value` on the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
 3. a variable that a script of this run set;
 4. `@name = value` in the file: the last definition above the end of the request, otherwise the
@@ -28,8 +28,8 @@ used:
 7. `{{login.response.body.$.token}}`, a part of the response to another request, which is sent
    first (`responses`);
 8. a variable of an imported file;
-9. a global variable of scripts that an earlier run stored (`--globals`);
-10. a variable of the environments that `--env` selects (`environments`);
+9. a global script variable that an earlier run stored (`--globals`);
+10. a variable in one of the environments selected with `--env` (`environments`);
 11. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
 Values may refer to variables, except for values from outside the document (captures, results, the

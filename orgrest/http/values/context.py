@@ -336,7 +336,10 @@ class Context:
         return self.secrets.add(value)
 
     def env(self, name: str) -> str | None:
-        """Return a variable of the environment or env file as a secret, or None if it is unset."""
+        """Return the value of an environment variable as a secret, or None if it is not set.
+
+        If the environment does not contain the variable, its value comes from the env file.
+        """
         return _env(self.inputs, self.secrets, name)
 
     def token(

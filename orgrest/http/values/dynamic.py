@@ -40,9 +40,9 @@ class DynamicContext:
     """The inputs of dynamic values, in addition to their arguments.
 
     `environ` looks up an environment variable, `dotenv` a variable in the document's `.env` files,
-    and `variable` a variable of the document. Each returns None if the variable is not defined.
-    `project` is the project's folder. `seed` makes the values reproducible. `user_secret` returns
-    one of the user's secrets, or None in a dry run.
+    and `variable` a variable in the selected environments. Each returns None if the variable is not
+    defined. `project` is the project's folder. `seed` makes the values reproducible. `user_secret`
+    returns one of the user's secrets, or None in a dry run.
     """
 
     environ: Callable[[str], str | None]
@@ -292,7 +292,11 @@ def _mongo_id(_: re.Match[str], around: DynamicContext) -> str:
 
 
 def _named(match: re.Match[str], around: DynamicContext) -> str:
-    """Return a name, or, for `%name`, the value of the document's variable `name`."""
+    """Return the name of the variable that a dynamic value looks up.
+
+    For the argument `%name`, this is the value of `name` in the selected environments. Raises
+    OrgrestError if `name` is not defined there.
+    """
     name = match["name"]
     if not name.startswith("%"):
         return name

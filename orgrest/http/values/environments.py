@@ -42,7 +42,7 @@ from orgrest.regular import compiled
 from orgrest.structured import without_comments
 
 LARGEST: Final = 2**20
-"""The maximum number of bytes of an environment file."""
+"""The maximum size of an environment file, in bytes."""
 SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
 """The environment that httpyac uses by default."""

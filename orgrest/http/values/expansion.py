@@ -347,8 +347,8 @@ def _graphql(
 class Checked:
     """The parts of a request that are known before sending. `UNKNOWN` replaces unknown values.
 
-    `body` are (piece, index in the body's template) pairs for the text of the body. `problems`
-    prevent the request from being sent, but `notices` do not.
+    `body` contains (piece, index in the body's template) pairs for the text of the body.
+    `problems` prevent the request from being sent, but `notices` do not.
     """
 
     url: str

@@ -166,7 +166,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether this is only a check, in which values that require a run are `UNKNOWN`."""
+        """Whether this is only a check, where values that only a run provides are `UNKNOWN`."""
 
     def text(self, template: Template) -> str:
         """Return a template's text with its variables replaced."""

@@ -41,7 +41,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether this is only a check, in which values that require a run are `UNKNOWN`."""
+        """Whether this is only a check, where values that only a run provides are `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None."""
@@ -272,9 +272,10 @@ def _for_script(source: Found, text: str) -> Any:
 
 
 def parsed_or(text: str) -> Any:
-    """Return the JSON value of a string, or the string itself.
+    """Return the parsed value of `text` if it is a JSON object, array, number, boolean or null.
 
-    The string itself is returned if it is not JSON, or if it is a JSON string.
+    Any other text is returned unchanged, including a JSON string with its quotes, and JSON after
+    leading white space.
     """
     if text[:1] not in set("{[-0123456789tfn"):
         return text

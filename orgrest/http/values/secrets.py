@@ -14,11 +14,11 @@ where it is stored. A document can neither change the list nor use a secret that
 
     [github]
     hosts = ["api.github.com", "*.githubusercontent.com", "http://localhost:3000"]
-    key = "work/github"               # its name in the provider; default: the secret's name
+    key = "work/github"               # the provider's name for it; default: the secret's name
 
 The file is `$XDG_CONFIG_HOME/orgrest/secrets.toml` (`~/.config/orgrest/secrets.toml`), or the file
-that `ORGREST_SECRETS` names. Each row of `PROVIDERS` is a program that stores secrets. It is run
-without a shell, once per secret and run.
+that `ORGREST_SECRETS` names. Each row of `PROVIDERS` describes a program that stores secrets. The
+program is run without a shell, at most once for each secret in a run.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ _FIELDS = {
 
 @classes.frozen
 class Entry:
-    """A secret in the user's list: its hosts, its provider, and its name in the provider.
+    """A secret in the user's list: its hosts, its provider, and the provider's name for it.
 
     `others` are the settings that are specific to this provider.
     """

@@ -117,10 +117,11 @@ def is_graphql(text: str) -> bool:
 
 
 def graphql(text: str, operation: str = "") -> str:
-    """Return the JSON to send for a GraphQL document, optionally followed by its variables.
+    """Return the JSON request body for a GraphQL document.
 
-    An empty line separates the variables from the document. `operation` is the name of the
-    operation to request, by default the first operation in the document.
+    In `text`, the document may be followed by an empty line and the variables. `operation` is the
+    name of the operation to request. By default, it is the name of the operation with which the
+    document starts, if that has a name.
 
     Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are not a JSON
     object.

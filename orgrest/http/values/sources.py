@@ -2,7 +2,7 @@
 
 A source gets a name that a request uses. It returns a description of the name's value, such as a
 `Literal` or the request's own `Definition`, or None if the source does not define the name.
-`RESTCLIENT` are the sources for restclient's language, `COMMON` the sources for request files.
+`RESTCLIENT` lists the sources for restclient's dialect, and `COMMON` those for all other requests.
 """
 
 from __future__ import annotations
@@ -219,15 +219,15 @@ def _auth_token(use: Use) -> Found | None:
 
 
 def _global(use: Use) -> Found | None:
-    """Return the value of httpyac's `{{$global.name}}` as an expression."""
+    """Return httpyac's `{{$global.name}}` as a JavaScript expression, or None for other names."""
     return JavaScript(use.name) if use.name.startswith(("$global.", "$global[")) else None
 
 
 def _element(use: Use) -> Found | None:
-    """Return a source without a value for JetBrains' placeholder `{{$.list..name}}`.
+    """Return a source for JetBrains' placeholder `{{$.list..name}}`, or None for other names.
 
-    When a request iterates over a list, this placeholder is replaced by an element of the list
-    before its other placeholders.
+    In an iteration over the list, `_header_argument` returns the element first. Elsewhere, for
+    example in a check, the placeholder has no value.
     """
     if not use.name.startswith("$."):
         return None
@@ -302,7 +302,11 @@ def _imported(use: Use) -> Found | None:
 
 
 def _global_variable(use: Use) -> Found | None:
-    """Return a global variable from an earlier run. Those of this run are captures."""
+    """Return a global script variable, usually one that an earlier run stored.
+
+    If a JetBrains script sets a global variable in this run, it also becomes a capture, which takes
+    precedence.
+    """
     variable = use.context.globals.variable(use.name)
     return None if variable is None else Scripted(variable.text, variable, "an earlier run")
 

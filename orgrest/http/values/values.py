@@ -1,4 +1,7 @@
-"""Computes the values of a request's variables, each of them only once."""
+"""Computes the values of a request's variables.
+
+Each value is computed only once, except for expressions and dynamic values.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,10 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return `compute()`, or its result in an earlier attempt to expand the request."""
+        """Return the result of `compute()`, or that from an earlier attempt to expand the request.
+
+        Results are matched by the order of the calls.
+        """
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1
@@ -94,7 +100,7 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether this is only a check, in which values that require a run are `UNKNOWN`."""
+        """Whether this is only a check, where values that only a run provides are `UNKNOWN`."""
         return self._problems is not None
 
     @property

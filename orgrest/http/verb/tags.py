@@ -9,7 +9,7 @@ r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No cod
     {{(concat "a" (verb-var b))}}                  concatenation
 
 The value of a variable comes from the first of these sources that provides one: `--var`; `:var` of
-the block; an earlier answer, default or prelude (the context keeps these); the selected
+the block; a value kept in the context from an earlier answer, default or prelude; the selected
 environments; the default; the user's answer. Any other expression is an error that suggests a
 replacement. As in verb, a tag must be on a single line, and tags within the values of tags are not
 evaluated.
@@ -196,7 +196,10 @@ class Tags:
         return content
 
     def _key(self, form: Form) -> str | int:
-        """Return one step of a path: an index, or the name of a member (as text or a symbol)."""
+        """Return one step of a path: an index, or the name of a member.
+
+        A name may be written as a symbol, or as an expression such as a string.
+        """
         if isinstance(form, Number) and re.fullmatch(r"[-+]?[0-9]{1,9}", form.text):
             return int(form.text)
         return form.text if isinstance(form, Symbol) else self._value(form)

@@ -73,7 +73,8 @@ class DocumentEditor:
     def block_of(self, step: StepId) -> Block:
         """Return the block with the identity `step`.
 
-        A negative `step.start` is the position of a block inside a new result.
+        If `step.start` is negative, the block is inside a new result and starts at the offset
+        `-1 - step.start` of `document`.
         """
         begins = step.start
 

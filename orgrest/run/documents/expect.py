@@ -1,4 +1,4 @@
-"""The header argument `:expect`, which lists expected statuses or requires the same result."""
+"""The header argument `:expect`: the expected statuses, or `same` to compare with a snapshot."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ class File:
 class Broken:
     """An import that failed, with the `error`.
 
-    `own` is the failed import itself. `item` is the import in the document that leads to it, or
-    `own` if that is in the document.
+    `own` is the import that failed. `item` is the import in the run's document that led to it, or
+    `own` itself if the document contains it.
     """
 
     item: Import

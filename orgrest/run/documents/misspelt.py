@@ -64,9 +64,9 @@ def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each directive of request files that a block contains.
+    """Yield (offset, reason) for each line in a block that is a directive in request files only.
 
-    Org documents treat such a line as a comment.
+    In an Org document, such a line is a comment.
     """
     for match in _DIRECTIVE.finditer(text, block.start, block.end):
         from orgrest.http.parsing.directives import rule_of

@@ -96,8 +96,9 @@ class OrgFile:
         return self.reader.title(step.source, self._planned)
 
     def tasks(self, step: Step) -> list[Task | Outcome]:
-        """Return the task for a step, or an outcome if its block is not sent.
+        """Return a list with the task for a step, or with an outcome if its block is not sent.
 
+        The list is empty if the result of another block has replaced the block.
         Raises RequestNeededError if the block refers to a block that has not been sent yet.
         """
         now = self.editor.now(step.source)
@@ -119,8 +120,9 @@ class OrgFile:
         return [classes.evolve(task, block=step.source)]
 
     def needed(self, needed: RequestNeededError) -> list[Task | Outcome]:
-        """Return the task for a block that another block needs, or an outcome if it is not sent.
+        """Return a list with the task for a block that another block needs.
 
+        If the block is not sent, the list contains an outcome instead.
         As in Org, a block excluded by `:eval` is not evaluated for other blocks either.
         """
         block = self.editor.block_of(needed.key)

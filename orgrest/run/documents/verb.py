@@ -1,9 +1,10 @@
-"""Support for verb in a run: inherited requests of headings, preludes, and stored responses.
+"""Support for verb in a run: requests inherited from parent headings, preludes, stored responses.
 
 Three properties of a heading are supported. ``Verb-Store`` is the name by which other requests
 refer to the heading's response. ``Verb-Prelude`` defines variables as JSON, in the property or in a
 file. Preludes of parent headings apply, too, and the nearest takes precedence.
-``Verb-Max-Redirections: 0`` turns redirects off. Properties that need Emacs Lisp are errors.
+``Verb-Max-Redirections: 0`` turns redirects off. ``Verb-Map-Request``, ``Verb-Map-Response`` and
+``Verb-Proxy`` are errors, as is a prelude in Emacs Lisp.
 """
 
 from __future__ import annotations

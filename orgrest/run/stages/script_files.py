@@ -33,7 +33,8 @@ def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, Scr
     A name without a file is left out, since it may be one of the sandbox's own modules. If it is
     not a module either, requiring it is an error in the script.
 
-    Raises OrgrestError if a file is not UTF-8, or if there are more than 2,000 files or 8 MiB.
+    Raises OrgrestError if a file is not UTF-8, if there are more than 2,000 files, or if their
+    total size exceeds 8 MiB.
     """
     if "require" not in code:
         return {}, {}

@@ -42,7 +42,7 @@ _PARTS = ("method", "url", "body")
 
 
 def before(job: Job) -> Needing[None]:
-    """Run the scripts above a request, which may change it.
+    """Run the scripts above a request. They may change the request.
 
     Raises OrgrestError if a script fails, or if a change cannot be sent. In a dry run with
     placeholders, the error becomes a note instead, and the remaining scripts are skipped.
@@ -64,9 +64,10 @@ def before(job: Job) -> Needing[None]:
 
 
 def prepare(job: Job) -> Needing[None]:
-    """Run the scripts of a request's document that run only once. Raises OrgrestError if one fails.
+    """Run the scripts of a document that run only once, unless they have already run.
 
-    Their log messages and tests are reported with the first request.
+    Their log messages and tests are reported with the first request. Raises OrgrestError if one
+    fails.
     """
     for script in _of(job.parsed, "before"):
         if script.runs == "once":
@@ -74,7 +75,7 @@ def prepare(job: Job) -> Needing[None]:
 
 
 def completed(job: Job) -> Needing[None]:
-    """Run the scripts for a request that is ready to be sent, which may change it.
+    """Run the scripts for a request that is ready to be sent. They may change the request.
 
     Raises OrgrestError if a script fails, or if a change cannot be sent. In a dry run with
     placeholders, the error becomes a note instead, and the remaining scripts are skipped.

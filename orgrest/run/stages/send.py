@@ -44,8 +44,8 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
     """Return the first response for which all assertions in `waited` hold.
 
     If an assertion still fails at its time limit, the last response is returned. If there is no
-    response, the request is repeated until the shortest of the assertions' time limits. Raises
-    TransportError if there is still no response then, or if the error is permanent.
+    response, the request is repeated until the shortest of the assertions' time limits expires.
+    Raises TransportError if there is still no response then, or if the error is permanent.
     """
     from orgrest.run.stages.judge import verdicts
 

@@ -20,8 +20,10 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 def find(paths: Iterable[str]) -> list[str]:
     """Return the files that the names, folders and patterns in `paths` refer to.
 
-    The files are in the order of `paths`, without duplicates. Folders are searched recursively,
-    except for hidden folders and folders of packages. Raises OrgrestError if nothing is found.
+    The files are in the order of `paths`, without duplicates. Folders are searched recursively for
+    documents, except for hidden files and folders, symbolic links to folders, and `node_modules`,
+    `__pycache__` and `venv`. Raises OrgrestError if nothing is found for one of `paths`, or if a
+    folder cannot be read.
     """
     files_found: dict[str, None] = {}
     for name in paths:
