@@ -106,7 +106,7 @@ class Alternative:
 
 
 Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
-"""Alternatives, and the running sums of their weights."""
+"""Alternatives, and their cumulative weights."""
 
 
 @attrs.frozen
@@ -117,8 +117,8 @@ class Step:
     One of the two may be empty. `draw` returns the value of a field, or is None if the field
     contains a message.
 
-    `lengths` has the running sums of the weights of list lengths. `longer` has the corresponding
-    sums if the odds that an item is followed by another are doubled.
+    `lengths` has the cumulative weights of list lengths. `longer` has the corresponding weights if
+    the odds that an item is followed by another are doubled.
 
     `tables` is a cache that the builders fill on demand. It is not filled in advance because, with
     `swarm`, each tree has its own grammar and needs few of the tables.

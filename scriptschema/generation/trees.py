@@ -222,7 +222,7 @@ class Builder:
 def _table(
     alternatives: Sequence[Alternative], budget: int, depth: int
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
-    """Return the alternatives that fit `budget` and `depth`, and running sums of their weights.
+    """Return the alternatives that fit `budget` and `depth`, and their cumulative weights.
 
     Alternatives that limit the size of the tree are less likely for budgets of at least 4 nodes.
     For budgets of at least 12 nodes, they are excluded unless there are no others.

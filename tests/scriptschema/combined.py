@@ -279,7 +279,12 @@ class Reader:
                 binding.value.ways.add("called")
                 if binding.value.arguments is None:
                     binding.value.arguments = arguments
-        if name is None:
+        if node.self_ and node.func.which == "index_name":
+            field: Any = node.func.alternative
+            arguments = [prefixed(field.expr), *arguments]
+            self.use("__index method", arguments)
+            name = f"string.{DEFAULT.field(field.index)}"
+        elif name is None:
             self.use("__call", [prefixed(node.func), *arguments])
         signatures = BY_NAME.get(name or "")
         if signatures:
@@ -479,7 +484,7 @@ class Reader:
             if name in EVENTS and any(EVENTS[name] in each for each in events):
                 name = EVENTS[name]
             of_first = events[0] if events else frozenset()
-            if (use.name.startswith("__") and name not in of_first) or (
+            if (use.name.startswith("__") and name.split()[0] not in of_first) or (
                 name in ("[]", "[]=") and of_first
             ):
                 continue

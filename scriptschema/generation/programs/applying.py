@@ -9,8 +9,11 @@ from scriptschema.generation.programs.calls import PRINTABLE
 from scriptschema.generation.programs.nodes import MAKE
 
 
-def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
-    """Return an expression that applies `operation` to `operands`."""
+def applied(operation: Operation, operands: list[m.Expr], *, as_method: bool = False) -> m.Expr:
+    """Return an expression that applies `operation` to `operands`.
+
+    If `as_method` is true, a member of `string` is called like `operand:rep(2)`.
+    """
     operator, name = operation.operator, operation.name
     if isinstance(operator, m.ExprBinary.Op):
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
@@ -23,9 +26,13 @@ def applied(operation: Operation, operands: list[m.Expr]) -> m.Expr:
         return nodes.index(nodes.as_prefix(operands[0]), operands[1])
     if name == "__call":
         return nodes.call(nodes.as_prefix(operands[0]), operands[1:])
+    if name == "__index method":
+        return nodes.call_method(operands[0], nodes.custom(0), operands[1:])
     if name == "__tostring":
         return nodes.call_builtin("tostring", *operands)
     library, _, member = name.rpartition(".")
+    if as_method:
+        return nodes.call_method(operands[0], nodes.method(member), operands[1:])
     return nodes.call_member(library, member, *operands)
 
 

@@ -302,6 +302,16 @@ class Operation:
         """Return whether the operation calls a metamethod of an object."""
         return self.name.startswith("__")
 
+    @property
+    def event(self) -> str:
+        """The name of the metamethod that the operation calls."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def may_be_method(self) -> bool:
+        """Return whether the operation can be written as a method call, such as `s:rep(2)`."""
+        return self.library == "string" and self.parameters[0].kind in ("string", "short")
+
     def can_stand(self, place: Surroundings) -> bool:
         """Return whether the operation is allowed in these surroundings."""
         return place.may_hold or not any(each.function for each in self.parameters)
@@ -370,6 +380,7 @@ def _operators() -> Iterator[Operation]:
         "[]=", (Parameter("row"), Parameter("range", bounds=(1, 7), role="at"), _NUMBER)
     )
     yield Operation("__index", (_OBJECT, _SHORT), ("scalar",))
+    yield Operation("__index method", (_OBJECT, _SCALAR), ("scalar",))
     yield Operation("__newindex", (_OBJECT, _SHORT, _NUMBER))
     yield Operation("__call", (_OBJECT, _SCALAR), ("scalar",))
     yield Operation("__iter", (_OBJECT,))

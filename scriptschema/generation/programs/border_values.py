@@ -128,9 +128,9 @@ SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {
 """For each kind with a size, a function that returns a value in a given class."""
 
 
-def handler(maker: Maker, event: str) -> m.Expr:
-    """Return a metamethod for `event`, such as `__add`: a new function, or one of Luau's."""
-    texts = _HANDLERS.get(event, _ARITHMETIC)
+def handler(maker: Maker, operation: str) -> m.Expr:
+    """Return a metamethod for an operation, such as `__add`: a new function, or one of Luau's."""
+    texts = _HANDLERS.get(operation, _ARITHMETIC)
     return of_text(texts[maker.below(len(texts))])
 
 
@@ -147,6 +147,10 @@ _HANDLERS: Final[Mapping[str, Sequence[str]]] = {
     "__unm": ("function(v0) return v0[1] end", "function() end", "rawlen"),
     "__len": ("function(v0) return 3 end", "function(v0) return v0[1] end", "rawlen"),
     "__index": ("function(v0, v1) return v1 end", "function() end", '{["a"] = 1}', "rawget"),
+    "__index method": (
+        *('{["x0"] = rawequal}', "function(v0, v1) return rawequal end"),
+        "function(v0, v1) return function(v2, v3) return v1 end end",
+    ),
     "__newindex": ("function(v0, v1, v2) rawset(v0, v1, v2) end", "rawset", "{}"),
     "__call": ("function(v0, ...) return ... end", "function() return nil end", "rawequal"),
     "__iter": ("function(v0) return next, v0 end", "function() return next, {1, 2} end"),

@@ -107,7 +107,7 @@ def function(maker: Maker, signature: Signature, room: int) -> Expr:
 def of_kind(
     signatures: Sequence[tuple[float, Signature]],
 ) -> tuple[Sequence[Signature], list[float]]:
-    """Return the signatures, and the running sums of their weights."""
+    """Return the signatures, and their cumulative weights."""
     total = 0.0
     sums = []
     for weight, _ in signatures:

@@ -33,7 +33,7 @@ from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.luau.library import Parameter
 from scriptschema.luau.names import DEFAULT
 
-LEVELS: Final = 36
+LEVELS: Final = 38
 """The maximum number of levels below a statement that combines operations."""
 
 _CALLBACK_LEVELS: Final = 13
@@ -154,6 +154,7 @@ class _Frame:
         self.callbacks = [make for make, used in _CALLBACKS if used.isdisjoint(without)]
         may_nest = self.is_function and not maker.grammar.typed and room >= _CALLBACK_LEVELS
         self.is_callback = may_nest and bool(self.callbacks) and maker.below(4) == 3
+        self.may_grow = without.isdisjoint(_USED_TO_GROW)
         self.room = room - _CALLBACK_LEVELS if self.is_callback else room
         self.vararg = place.name == "varargs" or (place.may_vary and maker.below(4) > 0)
         self.outside: list[m.Stat] = []
@@ -254,7 +255,15 @@ class _Frame:
         maker = self.maker
         maker.made += 18
         callback = self.callbacks[maker.below(len(self.callbacks))]
-        return [nodes.print_([callback(body)])]
+        grow = [_grow()] if self.may_grow and maker.below(2) else []
+        return [nodes.print_([callback([*grow, *body])])]
+
+    def growing(self, value: m.Expr) -> m.Expr:
+        """Make some of the functions that Luau's C++ code calls grow the stack, and return them."""
+        if value.function is not None and self.may_grow and self.maker.below(4) == 3:
+            self.maker.made += _GROW_NODES
+            value.function.body.body.insert(0, _grow())
+        return value
 
     # Operations
 
@@ -302,7 +311,7 @@ class _Frame:
         """
         maker = self.maker
         if parameter.function is not None:
-            return [calls.function(maker, parameter.function, self.room)]
+            return [self.growing(calls.function(maker, parameter.function, self.room))]
         if fragile and parameter.kind in ("format", "pack") and maker.below(2):
             return border_values.formatted(maker, parameter.kind)
         return right(maker, parameter, _BESIDE, self.room, risky=False)
@@ -326,7 +335,8 @@ class _Frame:
             declared = [*map(nodes.declared, variables)]
             self.steps.append(nodes.stat("for_in", MAKE[m.StatForIn](declared, operands, body)))
         else:
-            value = applied(operation, operands)
+            as_method = operation.may_be_method and bool(operands) and self.maker.below(4) == 3
+            value = applied(operation, operands, as_method=as_method)
             if operation.results:
                 self.shown += [printable(operation, value)]
             else:
@@ -391,7 +401,7 @@ class _Frame:
         counts.count(name, source)
         counts.count(name, value)
         if operation.is_metamethod and parameter.kind == "object":
-            expression, length = self.object(operation.name, shared=not fragile), 0
+            expression, length = self.object(operation, shared=not fragile), 0
         else:
             expression, length = self.value(parameter, value, at)
         read = self.put(source, parameter.kind, expression)
@@ -490,17 +500,18 @@ class _Frame:
         [expression] = right(maker, parameter, _BESIDE, self.room, risky=False)
         return expression, 0
 
-    def object(self, event: str, *, shared: bool) -> m.Expr:
-        """Return an object with the metamethod `event`.
+    def object(self, operation: Operation, *, shared: bool) -> m.Expr:
+        """Return an object with the metamethod that an operation calls.
 
         If `shared` is true, an existing metatable is always reused. Otherwise it usually is.
         """
-        maker = self.maker
+        maker, name = self.maker, operation.name
         maker.made += 13
-        metatable = self.metatables.get(event)
+        metatable = self.metatables.get(name)
         if metatable is None or not (shared or maker.below(4)):
-            metatable = self.metatables[event] = maker.scope.declare()
-            handlers = nodes.table((), {event: border_values.handler(maker, event)})
+            metatable = self.metatables[name] = maker.scope.declare()
+            handler = self.growing(border_values.handler(maker, name))
+            handlers = nodes.table((), {operation.event: handler})
             self.outside.append(nodes.let(metatable, handlers))
         content = nodes.table([nodes.number(maker.below(9))])
         return nodes.call_builtin("setmetatable", content, nodes.read(metatable))
@@ -529,10 +540,21 @@ def _object(event: str, body: list[m.Stat]) -> m.Expr:
     return nodes.call_builtin("setmetatable", nodes.table(), handlers)
 
 
+def _grow() -> m.Stat:
+    """Return a statement that needs much space on the stack, so that Luau reallocates the stack.
+
+    Pointers into the old stack are then invalid, also those of the C++ code that has called the
+    function with this statement.
+    """
+    return nodes.call_statement(border_values.of_text("table.pack(table.unpack({}, 1, 250))"))
+
+
 def _function(body: list[m.Stat]) -> m.Expr:
     return nodes.expr("function", nodes.function([], body))
 
 
+_USED_TO_GROW: Final = frozenset(["table", "table.pack", "table.unpack"])
+_GROW_NODES: Final = 20
 _CALLBACKS: Final = (
     (_error_handler, frozenset(["xpcall", "error"])),
     (_index, frozenset(["setmetatable"])),

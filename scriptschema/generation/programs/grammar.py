@@ -185,7 +185,7 @@ class Grammar(Tables):
         )
 
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
-        """Return the library members that return a kind, and running sums of their weights.
+        """Return the library members that return a kind, and their cumulative weights.
 
         If the kind is "", return all members.
         """

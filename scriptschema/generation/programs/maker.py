@@ -65,7 +65,7 @@ Producer: TypeAlias = Callable[["Maker", int, int], Any]
 """A function that returns an expression or None, given a maker, a size and a number of levels."""
 
 Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
-"""Functions to choose from, beginning with the simplest, and the running sums of their weights."""
+"""Functions to choose from, beginning with the simplest, and their cumulative weights."""
 
 Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Type]]
 """A function's generics, its generic packs, its parameter types, and its return types."""
@@ -235,7 +235,7 @@ class Tables:
     parameters. `calls` has the library members that return a kind, and all members for "".
 
     `operations` has the operations to combine with operands in `places`. `fragile` has the
-    operations that may fail with some of their values. Both include running sums of the numbers of
+    operations that may fail with some of their values. Both include the cumulative numbers of
     uses that the operations need.
 
     `large` has large idioms, with which a program may begin. `declarations` has, for each kind, an
@@ -272,7 +272,7 @@ class Tables:
     def affordable(
         self, maker: Maker, size: int, room: int, *, wide: bool
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
-        """Return the idioms that fit at this place, and the running sums of their weights.
+        """Return the idioms that fit at this place, and their cumulative weights.
 
         If `wide` is true and any of the idioms have a block or similar holes, return only those.
         """

@@ -154,6 +154,13 @@ def call(function: m.ExprPrefix, arguments: Sequence[m.Expr]) -> m.Expr:
     return node
 
 
+def call_method(value: m.Expr, name: m.Name, arguments: Sequence[m.Expr]) -> m.Expr:
+    """Return `value:name(arguments)`."""
+    function = prefix("index_name", _index_name(as_prefix(value), name))
+    node: m.Expr = _call(function, True, list(arguments))
+    return node
+
+
 def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
     """Return a call to Luau's global `name`."""
     return call(prefix("global_", builtin(name)), arguments)
@@ -254,6 +261,12 @@ def custom(index: int) -> m.Name:
     return node
 
 
+def method(name: str) -> m.Name:
+    """Return the name of a library member that is called as a method of a value."""
+    node: m.Name = MAKE[m.Name]("builtin", _METHODS[name])
+    return node
+
+
 def own_global(index: int) -> m.ExprGlobal:
     """Return the global whose name has this index in the table of the program's own names."""
     node: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
@@ -280,6 +293,7 @@ _MEMBERS: Final = {
     ).alternative
     for signature in SIGNATURES
 }
+_METHODS: Final = {name: _READER.field(name).alternative for _, name in _MEMBERS}
 
 
 def size(tree: Message) -> int:
