@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from orgrest.http.responses import text_of
 from orgrest.http.syntax import Definition
@@ -280,7 +280,11 @@ def parsed_or(text: str) -> Any:
     if text[:1] not in set("{[-0123456789tfn"):
         return text
     try:
-        value = json.loads(text, parse_constant=lambda _: text)
+        return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return text
-    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    """Raise ValueError for `NaN` or `Infinity`, which Python's parser accepts but are not JSON."""
+    raise ValueError(f"{constant} is not JSON")

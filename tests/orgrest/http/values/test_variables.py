@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orgrest.http.parsing.restclient import parse
 from orgrest.http.values import Context, Inputs, expand, references
 from orgrest.http.values.files import read_env_file
+from orgrest.http.values.javascript import parsed_or
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 
 
@@ -702,3 +703,8 @@ def test_many_variables_in_one_line_take_time_in_proportion(line: str, restclien
         assert found
         counts.append(text.count)
     assert counts[1] <= 5 * counts[0]
+
+
+@pytest.mark.parametrize("text", ["[NaN]", '{"a": -Infinity}', "[1", " 1", "true story"])
+def test_what_is_not_json_reaches_scripts_unchanged(text: str) -> None:
+    assert parsed_or(text) == text
