@@ -318,7 +318,7 @@ def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
     name = _named(match, around)
     content = around.dotenv(name)
     if content is None:
-        raise OrgrestError(f"{name} is not set in a .env file beside the document or above it")
+        raise OrgrestError(f"{name} is not set in the .env file beside the document")
     return content
 
 
