@@ -174,7 +174,7 @@ def memory(folder: Path, url: str, smoke: bool) -> list[Row]:
         command = [*ORGREST, "test", "--quiet", str(path)]
         command += [f"--{report}={folder / report}" for report in ("report-json", "junit", "html")]
         used.append(measure(command, 1, surroundings()).megabytes)
-    what = f"memory of {2 * count:,} requests with reports"
+    what = f"memory used by a run of {2 * count:,} requests, with reports"
     return [Row(what, f"{count:,} requests", used[1] / used[0], 1.05)]
 
 

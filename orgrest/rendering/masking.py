@@ -3,7 +3,7 @@ r"""Masks secrets in responses as `***`.
 Servers echo the data that they receive, often in another encoding. `mask` finds the common
 spellings of a secret:
 
-- unchanged, in upper case and in lower case, and each line of a multi-line secret;
+- unchanged, in upper case and in lower case; if the secret has several lines, also each line alone;
 - percent-encoded, in UTF-8 or Latin-1;
 - JSON-escaped, also with every character as `\uXXXX`;
 - as HTML with named, decimal or hexadecimal references for the special, the non-ASCII, or all

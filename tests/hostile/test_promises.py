@@ -65,7 +65,7 @@ PROMISES: dict[str, list[str]] = {
         "test_a_document_never_writes_over_a_file_that_orgrest_did_not_write",
         "test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it",
     ],
-    "A file that one of the document's own results links to": [
+    "If one of the document's own results links to a file": [
         "test_a_file_that_the_documents_own_result_names_is_written_again",
         "test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it",
     ],
@@ -171,16 +171,11 @@ PROMISES: dict[str, list[str]] = {
         "test_a_script_cannot_make_a_run_sleep_for_hours",
         "test_nor_by_many_short_sleeps",
         "test_naps_without_end_are_ended",
-        "test_credentials_do_not_go_to_the_server_that_a_script_chooses",
-        "test_no_text_of_a_server_takes_a_value_into_a_request",
     ],
-    "Credentials are not sent to another server": [
-        "test_a_request_is_sent_as_the_script_above_it_left_it",
-        "test_a_change_that_cannot_be_sent_is_reported_and_nothing_is_sent",
-        "test_a_script_cannot_make_a_run_sleep_for_hours",
-        "test_nor_by_many_short_sleeps",
-        "test_naps_without_end_are_ended",
+    "If a script changes the server of a request": [
         "test_credentials_do_not_go_to_the_server_that_a_script_chooses",
+    ],
+    "Placeholders such as `{{name}}` in text from a server": [
         "test_no_text_of_a_server_takes_a_value_into_a_request",
     ],
     "XPaths, and JSONPaths": [

@@ -271,7 +271,7 @@ _OPERATOR_TABLE: Final = (
     Operator(
         "isIsoDate",
         "",
-        "The value is a date, or a date and time, in RFC 3339's format.",
+        "The value is a date, or a date and time, in RFC 3339 format.",
         _is(_is_iso_date),
     ),
     Operator(
