@@ -28,4 +28,4 @@ def test_the_page_says_what_is_refused_and_why() -> None:
     for rule in DIRECTIVES.values():
         row = WRITTEN[f"# @{rule.name} {rule.value}".strip()]
         assert (f"In orgrest, this is an error: {rule.refused}." in row) == bool(rule.refused)
-        assert ("For other tools" in row) == rule.informs
+        assert ("Used only by other tools" in row) == rule.informs

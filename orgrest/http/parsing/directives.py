@@ -44,7 +44,7 @@ class Rule:
         effect = (
             f"Requests with this directive are not sent: {self.refused}." if self.refused else ""
         )
-        effect = "For other tools; orgrest ignores it." if self.informs else effect
+        effect = "Used only by other tools; orgrest ignores it." if self.informs else effect
         return "\n\n".join(filter(None, (self.description, effect)))
 
 
@@ -74,11 +74,15 @@ _TABLE: Final = (
     ),
     Rule("import", "FILE", "Makes the requests and variables of another file available."),
     Rule("loop", "for N | for NAME of LIST | while EXPRESSION", "Sends the request several times."),
-    Rule("file-to-variable", "NAME FILE", "Sets a variable to the text of a file (from Kulala)."),
+    Rule(
+        "file-to-variable",
+        "NAME FILE",
+        "Sets a variable to the text of a file (Kulala's syntax).",
+    ),
     Rule(
         "env-json-key",
         "NAME PATH",
-        "Sets a variable to a value in the JSON response, such as a.b (from Kulala).",
+        "Sets a variable to a value in the JSON response, such as a.b (Kulala's syntax).",
     ),
     Rule(
         "env-stdin-cmd",
@@ -89,8 +93,8 @@ _TABLE: Final = (
     Rule(
         "xpath_ns",
         "PREFIX=NAMESPACE",
-        "Declares a namespace prefix for `?? xpath`; a `#` before the directive is optional (from "
-        "httpyac).",
+        "Declares a namespace prefix for `?? xpath`; a `#` before the directive is optional "
+        "(httpyac's syntax).",
     ),
     Rule("no-redirect", "", "Does not follow redirects."),
     Rule("no-cookie-jar", "", "Neither sends nor stores cookies."),
@@ -139,7 +143,7 @@ _TABLE: Final = (
         "no-proxy",
         "",
         "Uses no proxy.",
-        refused="use the environment variable NO_PROXY to list hosts without a proxy",
+        refused="in the environment variable NO_PROXY, list the hosts that should bypass the proxy",
     ),
     Rule(
         "proxy",
@@ -151,15 +155,16 @@ _TABLE: Final = (
         "ratelimit",
         "max N expire MS",
         "Sends at most N requests within MS milliseconds. With minIdleTime MS, consecutive "
-        "requests are at least MS milliseconds apart. All requests with the same slot are counted "
-        "together; write slot NAME before the other options.",
+        "requests are at least MS milliseconds apart. Requests with the same slot, or with no "
+        "slot, are counted together; to set the slot, write `slot NAME` before the other options.",
         acts=True,
     ),
     Rule(
         "keep-streaming",
         "",
         "Keeps the connection open.",
-        refused="reading ends at a time limit or a message count; use @timeout or @messages",
+        refused="streams always end after a time limit or a number of messages, which you can set "
+        "with @timeout or @messages",
     ),
     Rule(
         "grpc-reflection",

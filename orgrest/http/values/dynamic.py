@@ -346,7 +346,7 @@ DYNAMICS: Final = (
     ),
     _row(
         "$date",
-        "The current local date: 2026-01-31 (from Kulala).",
+        "The current local date: 2026-01-31 (Kulala's syntax).",
         r"\$date",
         lambda _, around: f"{around.now().astimezone():%Y-%m-%d}",
     ),
@@ -388,25 +388,25 @@ DYNAMICS: Final = (
     ),
     _row(
         "$random.alphabetic(LENGTH)",
-        "Random letters (default 10).",
+        "LENGTH random letters (10 by default).",
         rf"\$random\.alphabetic{_LENGTH}",
         _text(_LETTERS),
     ),
     _row(
         "$random.alphanumeric(LENGTH)",
-        "Random letters, digits and underscores (default 10).",
+        "LENGTH random letters, digits and underscores (10 by default).",
         rf"\$random\.alphanumeric{_LENGTH}",
         _text(_LETTERS + _DIGITS + "_"),
     ),
     _row(
         "$random.numeric(LENGTH)",
-        "Random digits (default 10).",
+        "LENGTH random digits (10 by default).",
         rf"\$random\.numeric{_LENGTH}",
         _text(_DIGITS),
     ),
     _row(
         "$random.hexadecimal(LENGTH)",
-        "Random hexadecimal digits (default 10).",
+        "LENGTH random hexadecimal digits (10 by default).",
         rf"\$random\.hexadecimal{_LENGTH}",
         _text(_DIGITS + "ABCDEF"),
     ),
@@ -424,22 +424,23 @@ DYNAMICS: Final = (
     ),
     _row(
         "$processEnv NAME",
-        "An environment variable. With %NAME, the variable NAME supplies the name.",
+        "The environment variable NAME. With %NAME, the environment variable whose name is the "
+        "value of the variable NAME in the selected environments.",
         r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
         secret=True,
     ),
     _row(
         "$env.NAME",
-        "An environment variable.",
+        "The environment variable NAME.",
         r"\$env\.(?P<name>\w+)",
         _environ,
         secret=True,
     ),
     _row(
         "$dotenv NAME",
-        "A variable of the .env file beside the document. With %NAME, the variable NAME supplies "
-        "the name.",
+        "The variable NAME in the .env file beside the document. With %NAME, the variable whose "
+        "name is the value of the variable NAME in the selected environments.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,
