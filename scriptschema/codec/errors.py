@@ -1,4 +1,4 @@
-"""The errors of reading and writing trees, in binary, text format and JSON."""
+"""Errors raised when trees are read or written, in binary, text format or JSON."""
 
 from __future__ import annotations
 

@@ -149,7 +149,8 @@ _output = section("Output")
 @_programs(
     "--style",
     type=click.Choice(["random", "plain"]),
-    help="The style in which programs are written: random (the default: one in four), or plain.",
+    help="The style in which programs are written: random (the default: one program in four has a "
+    "random style), or plain.",
 )
 @_programs(
     "--broken",
@@ -174,13 +175,13 @@ _output = section("Output")
     "--without",
     callback=names,
     metavar="NAMES",
-    help="Libraries and members to avoid: buffer,math.tan",
+    help="Libraries and members to avoid, such as buffer,math.tan",
 )
 @_programs(
     "--only",
     callback=names,
     metavar="NAMES",
-    help="Use only these libraries: string,table",
+    help="The only libraries to use, such as string,table",
 )
 @_judges("--checker", metavar="COMMAND", help="A type checker; see below.")
 @_judges(

@@ -87,7 +87,7 @@ _written = section("Output")
 @_programs(
     "--broken",
     is_flag=True,
-    help="Generate sources that are not valid Luau, to test a parser's errors.",
+    help="Generate sources that are not valid Luau, to test a parser's error handling.",
 )
 @_programs(
     "--wrong",
@@ -116,8 +116,8 @@ _written = section("Output")
     callback=_style,
     shell_complete=lambda *_: ["random", "plain"],
     metavar="random|plain|SEED",
-    help="The style of sources: random for each source, plain (the default), or the style of a "
-    "seed number.",
+    help="The style of sources: random for each source, plain (the default), or a seed number "
+    "that determines one style for all sources.",
 )
 @_written(
     "-j",

@@ -49,7 +49,7 @@ class Blocks:
             self.open.append(word)
         elif word in ("end", "until"):
             if not self.open:
-                raise RuntimeError(f"internal error: nothing is open at {word}")
+                raise RuntimeError(f"internal error: no block is open at {word}")
             self.open.pop()
         self.before = word
 

@@ -105,7 +105,7 @@ class CommandTest:
             return self._holds(Path(name), {"program.luau": sources.encode(source)})
 
     def stop(self) -> None:
-        """End the commands that are running."""
+        """Kill the commands that are running."""
         with self._lock:
             for process in self._running:
                 _kill(process)

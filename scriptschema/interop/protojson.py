@@ -83,7 +83,8 @@ def from_json(
     `unknown="drop"`. `luau` is as in `wire.decode`.
 
     Raises FormatError unless `text` describes a complete message that is nested at most 100 levels
-    deep. The error gives the line if the text is not JSON, and otherwise the path.
+    deep. The error gives the line and column if the text is not JSON, the byte if it is not
+    UTF-8, and otherwise the path. For a bare `NaN` or `Infinity`, it gives no place.
     """
     too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep")
     try:

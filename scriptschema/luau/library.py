@@ -19,7 +19,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "any": "any value, nil included",
         "value": "any value but nil",
-        "number": "a number of any size, including infinity and not-a-number",
+        "number": "a number of any size, including infinity and NaN",
         "integer": "a whole number with few digits",
         "int64": "a 64-bit integer, Luau's type `integer`: not a number, and no operator takes it",
         "string": "a string",
@@ -36,7 +36,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "nil": "nil",
         "scalar": "a number, a string, a boolean or nil",
         # Only for arguments, which are created for the call:
-        "edge": "a number that may be an edge case: a fraction, negative, huge or not-a-number",
+        "edge": "a number that may be an edge case: a fraction, negative, huge or NaN",
         "callable": "a function that can be called with any arguments, or with none",
         "row": "a new table of six numbers",
         "record": "a new table with fields",
@@ -105,7 +105,7 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
         "exponent": Role("an exponent of 2", lambda *_: (0, 1023, -1022, -1074)),
         "bit": Role("the first bit, from 0 to 31", lambda *_: (0, 31), is_added=True),
         "width": Role(
-            "how many bits from there", lambda _, before: (1, 32 - before), is_added=True
+            "how many bits, starting at `@bit`", lambda _, before: (1, 32 - before), is_added=True
         ),
         "shift": Role("how many bits to the left or right", lambda *_: (0, 31, -31)),
         "byte": Role("a byte", lambda *_: (0, 255)),
@@ -113,13 +113,16 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
         "word": Role("a number of 8, 16 or 32 bits", lambda *_: (0, 127, 255, -128, 65535)),
         "float": Role("a number that is stored", lambda *_: (0, 1 << 24), is_float=True),
         "offset": Role("a byte, from 0", lambda n, _: (0, n)),
-        "extent": Role("how many bytes from there", lambda n, before: (0, n - before)),
+        "extent": Role("how many bytes, starting at `@offset`", lambda n, before: (0, n - before)),
         "offset1": Role("a byte, from 0", lambda n, _: (0, n - 1)),
         "offset2": Role("the first of 2 bytes", lambda n, _: (0, n - 2)),
         "offset4": Role("the first of 4 bytes", lambda n, _: (0, n - 4)),
         "offset8": Role("the first of 8 bytes", lambda n, _: (0, n - 8)),
         "bit_offset": Role("a bit, from 0", lambda n, _: (0, 8 * n)),
-        "bits": Role("how many bits from there", lambda n, before: (0, 32, 8 * n - before)),
+        "bits": Role(
+            "how many bits, starting at `@bit_offset`",
+            lambda n, before: (0, 32, 8 * n - before),
+        ),
     }
 )
 """The roles of numbers, by the name that follows `@` in `members.py`."""

@@ -48,12 +48,12 @@ class Config:
 
     `engine` is the source of mutants: `own` is the campaign's workers, `afl` is AFL++ (see `afl`).
     `source` is the source of new programs: `program` is the program generator, `repaired` repairs
-    random trees. `size` is the intended number of nodes. `style` is `random` if programs are
-    written in styles (see `luau.render.render`), otherwise `plain`.
+    random trees. `size` is the intended number of nodes. `style` is `random` if some programs
+    are written in random styles (see `luau.render.render`), otherwise `plain`.
 
-    Three fields are shares of the programs: `mutants` is the share of mutants of other programs,
-    `broken` the share of sources that are not Luau (`luau.breaking`), and `compiled` the share of
-    programs that are compiled but not run (`fuzzing.uncalled`).
+    Three fields are fractions of all programs: `mutants` is the fraction that are mutants of other
+    programs, `broken` the fraction whose source is not valid Luau (`luau.breaking`), and `compiled`
+    the fraction that are compiled but not run (`fuzzing.uncalled`).
 
     `checker` and `printer` are commands (see `oracles`), `judge` is a user's function
     (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`

@@ -94,7 +94,7 @@ class Campaign:
         statistics.append_line(self.path / LOG, f"{statistics.now()} {' '.join(text.split())}")
 
     def judged(self, names: Iterable[str]) -> None:
-        """Record inputs of AFL++ as judged. Raises FileError."""
+        """Record that the inputs `names`, which AFL++ found, were judged. Raises FileError."""
         for name in names:
             statistics.append_line(self.path / AFL / JUDGED, name)
 

@@ -45,7 +45,7 @@ def is_of(signature: Signature, find: Find) -> bool:
 
 
 def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replayed:
-    """Run a find's program, written in a style, on all targets. Return the runs and the verdict.
+    """Run a find's program, written in `style`, on all targets. Return the runs and the verdict.
 
     Raises TargetError and JudgeError.
     """

@@ -348,7 +348,10 @@ class Triage:
     def _known(
         self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
-        """Return the find whose bug a reduced program shows, or None. Ignores `other_than`."""
+        """Return the find whose bug a reduced program shows, or None.
+
+        `other_than` is not considered.
+        """
         for construct, find in group.finds.items():
             if find is other_than:
                 continue

@@ -101,11 +101,11 @@ OPERATORS: Final[Sequence[Operator]] = (
     ),
     Operator("number", 6, (m.ExprConstantNumber,), change_number, "another number"),
     Operator("string", 4, (m.ExprConstantString,), change_string, "another string"),
-    Operator("flag", 1, (m.ExprConstantBool,), change_flag, "true for false"),
+    Operator("flag", 1, (m.ExprConstantBool,), change_flag, "the opposite boolean"),
     Operator("name", 5, (m.ExprLocal, m.Name, m.Typename, m.Local), change_name, "another name"),
     Operator(
         "type", 3, (m.Type, m.StatLocal, m.ExprFunction), change_type, "another type annotation"
     ),
-    Operator("optional", 3, _OPTIONAL, change_optional, "something optional set or unset"),
+    Operator("optional", 3, _OPTIONAL, change_optional, "an optional field set or cleared"),
 )  # fmt: skip
 """All mutation operators with their initial weights."""

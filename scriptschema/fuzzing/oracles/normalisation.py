@@ -4,7 +4,7 @@ In outputs:
 
 - addresses of tables and functions, such as `0x55d0a1`, become `0x`;
 - `-nan` and `nan(ind)` become `nan`, because C libraries print the sign differently;
-- carriage returns before line ends are removed.
+- carriage returns before line feeds are removed.
 
 A message such as `program.luau:3: no` is reduced to `:` unless messages are compared. Its position
 is removed unless positions are compared. Positions are never compared between two targets, because

@@ -54,7 +54,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     (
         Pass("types", "drop all type annotations", drop_types),
         Pass("lists", "shorten lists, from coarse to fine", shorten_lists),
-        Pass("optionals", "drop what is optional", drop_optionals),
+        Pass("optionals", "drop an optional field, or an elseif or else branch", drop_optionals),
         Pass("extensions", "drop extensions of the schema", drop_extensions),
         Pass("module", "replace the program with its module", keep_module),
         Pass("splice", "replace a statement with its body", splice_bodies),
@@ -64,7 +64,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("inline", "replace the uses of a local variable with its value", inline),
         Pass("functions", "replace the only use of a function with the function", inline_functions),
         Pass("bodies", "replace a call with the function's body", inline_calls),
-        Pass("arguments", "drop a function's parameter with its argument", drop_arguments),
+        Pass("arguments", "drop a function's parameter, and the argument for it", drop_arguments),
         Pass("extract", "move an expression into a local", extract),
         Pass("print", "print a value where it is computed, and stop", print_at_once),
         Pass("simplest", "replace a part with the simplest one of the same kind", simplify),

@@ -71,7 +71,7 @@ class Content:
 
     @property
     def outcomes(self) -> list[Row]:
-        """The numbers of programs by the outcome of their first run."""
+        """The number of programs for each outcome of the first run."""
         return rows(self.total.outcomes)
 
     @property
@@ -85,7 +85,7 @@ class Content:
 
     @property
     def errors(self) -> list[Row]:
-        """The numbers of runs by error message."""
+        """The number of runs for each error message."""
         return rows(self.total.errors)
 
     @property

@@ -13,7 +13,7 @@ In TOML, with all options:
     kind = "command"
     command = "luau {variant} {file}"
     variants = ["-O0", "-O2"]
-    seconds = 2.0                              time limit of a run, beyond which it is a hang
+    seconds = 2.0                              time limit; a longer run is a hang
     megabytes = 512
     output = 1_000_000                         limit of the output in bytes
 """

@@ -189,7 +189,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
     role = ROLES.get(parameter.role)
     numbers = {*NUMBERS}
     if role is not None:
-        # Loop bounds and summands must not be huge, and the bits of not-a-number vary.
+        # Loop bounds and summands must not be huge, and the bits of NaN vary.
         numbers -= _HUGE if role.is_looped or role.is_added else set()
         numbers -= {"nan"} if role.is_float else set()
         numbers.add(OFF_BY_ONE)

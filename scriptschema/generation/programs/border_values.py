@@ -1,4 +1,4 @@
-"""Generates values in the classes of `axes.py`, such as boundary values and sizes at limits."""
+"""Generates values of each value class in `axes`, such as boundary values and sizes at limits."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
     Raises ParseError if the expression cannot be assigned to.
     """
     if type(node) not in _LVALUE:
-        r.fail("a variable or a field, which can be assigned to", start)
+        r.fail("an assignment target (a variable or a field)", start)
     return as_lvalue(node)
 
 

@@ -65,7 +65,7 @@ def _read_member(r: Reader) -> Reading:
         access = m.ClassMethod.Access.PUBLIC if public else None
         return m.ClassMember(method=m.ClassMethod(access=access, name=name, func=func))
     if not public:
-        r.fail("`public` and a property, `function` or `end`")
+        r.fail("`function`, `end`, or `public` before a property")
     name = r.names.field(r.name("of a property"))
     type_ = (yield read_type(r)) if r.skip(":") else None
     return m.ClassMember(prop=m.ClassProp(name=name, type=type_))

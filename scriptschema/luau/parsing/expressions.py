@@ -97,7 +97,7 @@ def _read_constant(r: Reader) -> m.Expr | None:
 
 
 def read_expression(r: Reader) -> Reading:
-    """Read an expression: operands and operators, grouped by priority.
+    """Read an expression: operands and operators, grouped by precedence.
 
     Parentheses become an ExprGroup only if `render` would not print them anyway.
     """
@@ -217,7 +217,7 @@ def read_primary(r: Reader) -> Reading:
             if r.kind == "<" and r.kinds[r.index + 1] == "<":
                 node = yield _read_instantiation(r, node)
             if r.kind not in CALLS:
-                r.fail("the arguments of the method's call")
+                r.fail("the arguments of the method call")
             parenless = True if r.extended and r.kind != "(" else None
             args = yield _read_arguments(r, callee)
             function = as_prefix(node)
@@ -249,7 +249,7 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
     end = r.starts[callee] + len(r.texts[callee])
     if "\n" in r.source.text[end : r.starts[opening]]:
         r.fail(
-            "the arguments of a call on the same line as what is called, or `;` if a new "
+            "the arguments of a call on the same line as the called function, or `;` if a new "
             "statement begins here"
         )
     r.advance()
@@ -397,7 +397,7 @@ def _read_literals(r: Reader, attribute: m.ExprAttr) -> Reading:
 
 
 def _read_literal(r: Reader) -> Reading:
-    """Read a literal: a constant without a minus, or a table of literals."""
+    """Read a literal: a constant other than a negative number, or a table of literals."""
     index = r.index
     if r.kind == "{":
         r.advance()

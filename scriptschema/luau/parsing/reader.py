@@ -202,7 +202,7 @@ class Reader:
         elif len(text) == 1 and not text.isprintable():
             found = f"U+{ord(text):04X}"  # the character itself would be invisible
             if text == "\ufeff":
-                found += ", a byte order mark, which Luau refuses: save the source without it"
+                found += ", a byte order mark, which Luau rejects: save the source without it"
         else:
             shown = text if len(text) <= 40 else text[:37] + "..."
             found = f"`{shown.splitlines()[0]}`"

@@ -70,7 +70,7 @@ class Writer:
         return "".join(_flat(whole))
 
     def inside(self, node: Message) -> None:
-        """Print a message now or, if it is nested too deep, later."""
+        """Print a message now or, if it is nested too deeply, later."""
         if self.room:
             self.room -= 1
             self.write[node.__class__](self, node)

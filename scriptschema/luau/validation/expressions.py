@@ -30,7 +30,7 @@ from scriptschema.luau.validation.type_annotations import visit_type, visit_type
 RULES: Final = {
     "vararg": "`...` must be in a vararg function",
     "else": "an if-expression must have an else",
-    "group": "a group must not add parentheses that are written even without it",
+    "group": "an expression that is written in parentheses anyway must not be in a group",
     "minus": "the sign of a negative number must be part of its constant",
     "number": "a number constant cannot be NaN",
     "parentheses": "a call without parentheses must have one argument, a string or a table",

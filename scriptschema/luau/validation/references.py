@@ -10,9 +10,9 @@ from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
     "local": "a local variable must be in scope where it is used",
-    "until": "until must not use a local that a continue jumps over",
+    "until": "a repeat's condition must not use a local whose declaration a continue jumps over",
     "hidden": "a global must not be shadowed by a local of the same name",
-    "upvalues": "a function can use at most 200 variables of enclosing functions",
+    "upvalues": "a function can have at most 200 upvalues (variables of enclosing functions)",
     "type-function": "a type function must not use locals from outside of it",
 }
 
@@ -36,7 +36,7 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
         v.note(
             path,
             "upvalues",
-            f"{name} would exceed the limit of 200 variables of enclosing functions",
+            f"{name} would exceed the limit of 200 upvalues (variables of enclosing functions)",
         )
     other = v.scope.pick_local(variable.name)
     if other is not None:

@@ -21,6 +21,7 @@ def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
             v.note(
                 path,
                 "string",
-                "surrogates in the string stand for valid UTF-8, or for no byte: use characters",
+                "surrogates in the string stand for valid UTF-8 (write the characters themselves), "
+                "or for no byte",
             )
             node.val = decoded

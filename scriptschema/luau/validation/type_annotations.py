@@ -134,7 +134,8 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
         v.note(
             path,
             "pack",
-            "leading types and generic packs must be in `generics` and `genericpacks`",
+            "types at the start of the list must be in `generics`, and generic packs after them in "
+            "`genericpacks`",
         )
         rest = items[index:]
         node.arguments = m.TypeArguments(items=rest) if rest else None

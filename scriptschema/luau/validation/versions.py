@@ -10,7 +10,7 @@ from scriptschema.luau.validation.traversal import Problem, Traversal
 from scriptschema.versions import Version
 
 RULES: Final = {
-    "version": "nothing may be newer than the requested version of Luau",
+    "version": "the tree must not contain anything newer than the requested version of Luau",
 }
 
 _SINCE: Final = {

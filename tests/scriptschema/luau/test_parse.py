@@ -570,7 +570,7 @@ def test_the_same_identifier_is_the_same_index_as_far_as_one_table_reaches() -> 
 # Errors
 
 
-MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source without it"
+MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source without it"
 
 
 @pytest.mark.parametrize(
@@ -580,8 +580,8 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         ("x = }", "1:5: expected an expression, found `}`"),
         ("x", "1:2: expected a call's arguments or an assignment, found END"),
         ("f() = 1", "1:5: expected a statement, found `=`"),
-        ("(x) = 1", "1:1: expected a variable or a field, which can be assigned to, found `(`"),
-        ("a, f() = 1", "1:4: expected a variable or a field, which can be assigned to, found `f`"),
+        ("(x) = 1", "1:1: expected an assignment target (a variable or a field), found `(`"),
+        ("a, f() = 1", "1:4: expected an assignment target (a variable or a field), found `f`"),
         ("a, b += 1", "1:6: expected `=` and the values to assign, found `+=`"),
         ("if x then", "1:10: expected `end` to close the `if` at 1:1, found END"),
         ("if x do", "1:6: expected `then` after the condition, found `do`"),
@@ -611,18 +611,18 @@ MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source w
         (
             "f\n(1)",
             (
-                "2:1: expected the arguments of a call on the same line as what is called, or `;`"
-                " if a new statement begins here, found `(`"
+                "2:1: expected the arguments of a call on the same line as the called function, or "
+                "`;` if a new statement begins here, found `(`"
             ),
         ),
         (
             "a:b\n(1)",
             (
-                "2:1: expected the arguments of a call on the same line as what is called, or"
+                "2:1: expected the arguments of a call on the same line as the called function, or"
                 " `;` if a new statement begins here, found `(`"
             ),
         ),
-        ("a:b.c()", "1:4: expected the arguments of the method's call, found `.`"),
+        ("a:b.c()", "1:4: expected the arguments of the method call, found `.`"),
         ("a.1", "1:2: expected a call's arguments or an assignment, found `.1`"),
         ("a.end = 1", "1:3: expected a name of a field, found `end`"),
         ("a:1()", "1:3: expected a name of a method, found `1`"),

@@ -142,7 +142,7 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
         ("@[a(`x`)] function f() end", "1:5: expected a literal"),
         ('@[a {["x"] = 1}] function f() end', "1:6: expected a literal"),
         ("export local function f() end", "1:14: expected the name of a variable"),
-        ("class A x end", "1:9: expected `public` and a property, `function` or `end`"),
+        ("class A x end", "1:9: expected `function`, `end`, or `public` before a property"),
         ("function f(...: ...T) end", "1:17: expected a type"),
         ("export x = 1", "1:8: expected"),
         ("type A<T... = (a: B)> = C", "1:15: expected a type pack without parameter names"),
