@@ -275,7 +275,7 @@ class Secret:
     """A secret in a string. If `bound` is None, it may be sent to any host in the document.
 
     If `text` is empty, the whole string is secret. A secret is `possible` if the string may or may
-    not contain it, because a script that could read the secret created the string.
+    not contain it, because the string was created by a script that could read the secret.
     """
 
     text: str = classes.field(repr=False)

@@ -366,7 +366,7 @@ OPTIONS: Final = (
         "--cookies",
         _KEPT,
         (RUN,),
-        "Keep cookies in FILE between runs (in Netscape's format, as curl does).",
+        "Keep cookies in FILE between runs (in the Netscape cookie file format, like curl).",
         "file",
         metavar="FILE",
     ),

@@ -186,7 +186,7 @@ class _Shell:
         """Return the replacement for a `$` or a backslash in a word."""
         if match["computed"] is not None:
             now.problem = (
-                now.problem or f"{match[0]} is computed by a shell: replace it with its value"
+                now.problem or f"{match[0]} is expanded by the shell: replace it with its value"
             )
             return match[0]
         name = match["name"] or match["braced"]

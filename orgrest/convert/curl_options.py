@@ -131,8 +131,7 @@ class Command:
         reads, keeps_cookies = any(self.read), bool(self.read or self.written)
         if jars and keeps_cookies and not reads:
             self.left_out.append(
-                "starts without the cookies of earlier commands, but orgrest sends them: use -b "
-                "FILE"
+                "without -b FILE does not send the cookies of earlier commands, but orgrest does"
             )
         jars.update(self.written)
         for file in filter(None, self.read):
@@ -170,7 +169,7 @@ class Command:
         if self.scheme:
             user, colon, password = self.user.partition(":")
             if not colon or re.search(r"\s", self.user):
-                reason = "--user must be NAME:PASSWORD, without blanks"
+                reason = "--user must be NAME:PASSWORD, without whitespace"
                 raise ConversionError(reason)
             scheme, *named = self.scheme
             headers.append(("Authorization", " ".join([scheme, user, password, *named])))

@@ -41,7 +41,7 @@ _OTHERWISE: Final = (
     (re.compile(r"\?$"), "the `requests` package drops the ? of an empty query"),
     (
         re.compile(r"%(?![0-9A-Fa-f]{2})"),
-        "the `requests` package sends a % without two hexadecimal digits as %25",
+        "the `requests` package sends a % that is not followed by two hexadecimal digits as %25",
     ),
 )
 """Unavoidable differences in what the library `requests` sends, as pairs of a pattern for the URL
@@ -93,7 +93,7 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     if not call.follows:
         sending.append("allow_redirects=False")
     elif not call.keeps_cookies:
-        notes.append(Note(call.place, "the setting not to send cookies set by redirects"))
+        notes.append(Note(call.place, "the setting that cookies set by redirects are not sent"))
     session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]

@@ -146,8 +146,8 @@ class Checked:
     def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
         """Return the request that contains the offset `inside` in the text of a part, or None.
 
-        In a request file, an offset outside of all requests of the part belongs to the first
-        request below the part or, at the end of the file, to the last request above it.
+        In a request file, an offset that is not in any of the part's requests belongs to the next
+        request after the part or, at the end of the file, to the last request before it.
         """
         request = part.parsed.request_at(inside)
         if request is not None:

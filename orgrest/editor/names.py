@@ -319,7 +319,7 @@ class Names:
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
         if not good.fullmatch(new):
             what = (
-                "names cannot contain blanks, brackets, quotes, colons, commas or ="
+                "names cannot contain whitespace, brackets, quotes, colons, commas or ="
                 if name.part is None
                 else "variable names consist of letters, digits, _ and -, and do not start "
                 "with a digit"

@@ -216,7 +216,7 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return a text that consists of `new`, and the change to `raw`."""
+        """Return `new` as a Text, and the change that turns `raw` into it."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 

@@ -134,13 +134,13 @@ class Engine:
     ) -> Result:
         """Run a script with the API of the tool `host`, such as `jetbrains` or `httpyac`.
 
-        `wait` is called when the script sleeps. `send` sends a request of the script (`method`,
-        `url`, `headers` and `body`) and returns the response, or the reason why it failed. Without
-        these callbacks, sleeping or sending is an error.
+        `wait` is called when the script sleeps. `send` sends a request that the script makes
+        (`method`, `url`, `headers` and `body`) and returns the response, or the reason why it
+        failed. Without these callbacks, sleeping or sending is an error.
 
         Raises ScriptError if the engine is not installed, or if the script does not compile, throws
         an exception, takes too long, uses too much memory, or returns too much. If the script
-        throws, the error contains its result so far.
+        throws, the error contains the script's result so far.
         """
         job = _job(code, host, script_input, request, response)
         answer = self._answer(job, "script", answers.SCRIPT, wait, send)

@@ -75,12 +75,12 @@ KNOWN: Mapping[str, Known] = {
             "vector": "The same as table.",
             "list": "As a list.",
             "file": "In a file, with a link to it.",
-            "link": "As a link to a file that is not written.",
+            "link": "As a link to a file, without writing the file.",
             "graphics": "The same as link.",
         },
     ),
     "var": Known("A variable: NAME=value, or the name of a block, table or list."),
-    "jq": Known("A jq program whose output for the response is the result."),
+    "jq": Known("A jq program that computes the result from the response."),
     "jq-args": Known("Options for jq, such as -r."),
     "noheaders": Known("Leave out the response's headers.", _YES_NO),
     "headers": Known(
@@ -178,7 +178,7 @@ KNOWN: Mapping[str, Known] = {
         "Whether the text before <<name>> is repeated on each line.", _YES_NO, inert=True
     ),
     "file-mode": Known("The mode of the file.", inert=True),
-    "sep": Known("The text between the columns of tables in files.", inert=True),
+    "sep": Known("The column separator of tables in files.", inert=True),
 }
 
 _ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "expect")

@@ -83,7 +83,7 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
             at += 1
         elif text[at] == "(":
             if len(stack) >= MAX_DEPTH:
-                raise ArgumentError(f"the Lisp list is nested deeper than {MAX_DEPTH}")
+                raise ArgumentError(f"the Lisp list is nested more than {MAX_DEPTH} levels deep")
             inner: list[Literal] = []
             stack[-1].append(inner)
             stack.append(inner)

@@ -247,9 +247,9 @@ def _nobody(grant: Grant) -> OrgrestError:
 
     return OrgrestError(
         f"the flow {grant.flow} requires a person to sign in at {origin(grant.page)}, which is not "
-        "possible here (no terminal, CI, or a test run): sign in once with `orgrest FILE` in a "
-        "terminal, which saves the login; or set a refresh token (refreshToken, or Refresh "
-        "Token); or use client_credentials",
+        "possible here (there is no terminal, or this is CI or a test run): sign in once with "
+        "`orgrest FILE` in a terminal, which saves the login; or set a refresh token "
+        "(refreshToken, or Refresh Token); or use client_credentials",
         code="credentials",
     )
 

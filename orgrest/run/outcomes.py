@@ -155,9 +155,9 @@ class Placing:
         opened = closes(document, edit, block)
         if opened is not None:
             raise EvaluationError(
-                "the end of this result would close the block or drawer that line "
-                f"{opened} opens: use another form of result (:wrap, :results), or close the "
-                "block or drawer"
+                "the last line of this result would close the block or drawer that starts on line "
+                f"{opened}: use another form of result (:wrap, :results) or, if that block or "
+                "drawer has no end, add its end"
             )
         return edit
 
@@ -216,7 +216,7 @@ class Outcome:
 
     @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
-        """The outcome in the terms of reports. ``failed`` means that an assertion failed."""
+        """The outcome as it appears in reports. ``failed`` means that an assertion failed."""
         if self.state == "failed":
             return "error"
         if not any(exchange.response is not None for exchange in self.exchanges):

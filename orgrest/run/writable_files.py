@@ -82,8 +82,8 @@ def check(
     is_known = own or (linked and not _CONFIGURATION.fullmatch(target.name))
     if not (named or is_known or target.suffix.lower() in PLAIN_ENDINGS):
         raise EvaluationError(
-            f"{path_text}: other tools may read a file with this name. Names of a document's "
-            f"{target.suffix} files must start with the document's own name: "
+            f"{path_text}: another tool might use a file with this name as its configuration. The "
+            f"path of a {target.suffix} file must start with the document's own name: "
             f"{document.stem}-{target.name}, or {document.stem}-results/{target.name} {hint}"
         )
     if exists and not linked and not own:

@@ -74,18 +74,21 @@ def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, 
     return Authorization(), f"unknown authentication type {kind}"
 
 
-def _has_blanks(text: str) -> bool:
-    """Return whether a string has blanks outside of references to variables."""
+def _has_whitespace(text: str) -> bool:
+    """Return whether a string has whitespace outside of references to variables."""
     return any(isinstance(piece, str) and re.search(r"\s", piece) for piece in texts.pieces(text))
 
 
 def _pair(scheme: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     user, password = parameters.get("username", ""), parameters.get("password", "")
-    if user and password and not _has_blanks(user + password):
+    if user and password and not _has_whitespace(user + password):
         return Authorization("Authorization", f"{scheme} {user} {password}"), ""
     plain = texts.plain(f"{user}:{password}")
     if plain is None or scheme != "Basic":
-        return Authorization(), f"{scheme} requires a name and a password without blanks"
+        return (
+            Authorization(),
+            f"{scheme} requires a user name and a password, both without whitespace",
+        )
     coded = base64.b64encode(plain.encode()).decode()
     return Authorization("Authorization", f"Basic {coded}"), ""
 
@@ -105,7 +108,7 @@ def _aws(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     named = (("token", "sessionToken"), ("region", "region"), ("service", "service"))
     words = ["AWS", parameters.get("accessKey", ""), parameters.get("secretKey", "")]
     words += [f"{name}:{parameters[key]}" for name, key in named if parameters.get(key)]
-    if not all(words) or any(map(_has_blanks, words)):
+    if not all(words) or any(map(_has_whitespace, words)):
         return Authorization(), "AWS requires an access key and a secret key"
     return Authorization("Authorization", " ".join(words)), ""
 
@@ -153,7 +156,10 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     if flow is None:
         return Authorization(), f"OAuth 2.0 flow {grant_type} is not supported"
     if in_query or prefix != "Bearer":
-        return Authorization(), "orgrest can only send an OAuth 2.0 token in a header, after Bearer"
+        return Authorization(), (
+            "orgrest can send the token of an OAuth 2.0 login only in the header Authorization, as "
+            "a Bearer token"
+        )
     values = {}
     for name, settings in _OAUTH2.items():
         values[name] = next(

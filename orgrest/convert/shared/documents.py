@@ -116,7 +116,8 @@ class _Writer:
                 self.notes.append(
                     Note(
                         place,
-                        f"the value of {name} spans several lines, or starts or ends with a blank",
+                        f"the value of {name} spans several lines, or starts or ends with a space "
+                        "or tab",
                     )
                 )
                 continue

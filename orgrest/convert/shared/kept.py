@@ -27,7 +27,8 @@ _NUMBER: Final = re.compile(r"\d{1,5}")
 _UNCHANGED: Final = re.compile(r"[\w.~!$&'()*+,;=:@/?-]*", re.ASCII)
 """Matches values that need no encoding in a URL."""
 _ENCODED: Final = (
-    "a secret that is encoded or otherwise changed before it is sent: store the value as it is sent"
+    "a secret that is encoded or otherwise changed before it is sent: store it in the form in "
+    "which it is sent"
 )
 _SCHEME: Final = re.compile(r"https?://")
 

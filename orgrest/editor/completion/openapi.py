@@ -182,7 +182,7 @@ def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
     if described is not None and here.subject.lower() == "content-type":
         for kind, _ in described.body.child("content").children():
             if is_harmless(kind):
-                yield Offer(kind, f"A body of {described.name}.", rank=-1)
+                yield Offer(kind, f"A media type for the body of {described.name}.", rank=-1)
 
 
 def _plain_values(parameter: Parameter) -> Iterator[Offer]:

@@ -1,7 +1,7 @@
-"""The completion contexts in the lines of an Org document that set up requests.
+"""Completion contexts in those lines of an Org document that configure requests.
 
-These are the first lines of blocks, and lines with header arguments or properties. `LINES` contains
-the patterns of these lines.
+These lines are the first lines of blocks, and lines with header arguments or properties. `LINES`
+contains their patterns.
 """
 
 from __future__ import annotations

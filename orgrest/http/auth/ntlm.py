@@ -95,7 +95,9 @@ def read(value: str, _: DocumentLookups) -> str | NtlmCredentials:
     name = {"ntlm": "NTLM"}.get(scheme.lower(), "Negotiate")
     if not colon or not user:
         reason = f"{name} credentials must be `user password` or `user:password`"
-        raise OrgrestError(f"{reason}; the user may be `DOMAIN\\user`", code="credentials")
+        raise OrgrestError(
+            f"{reason}; `user` can include a domain: `DOMAIN\\user`", code="credentials"
+        )
     return NtlmCredentials(name, user.replace("\\\\", "\\"), password.strip())
 
 

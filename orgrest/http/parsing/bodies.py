@@ -99,7 +99,7 @@ class BodyReader:
         lines.at += 1
         document = lines.here_document(word, self.indent)
         if document is None:
-            reason = f"this << is never closed: missing the line {word}"
+            reason = f"this << is never closed: the line {word} is missing"
             self._problem(start, reason, "unclosed-here")
             lines.at = first + 1
             lines.skip_to_comment()

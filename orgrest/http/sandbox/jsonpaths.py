@@ -51,8 +51,8 @@ _ENVIRONMENT: Final = _Environment()
 def find(path: str, value: Any) -> list[Any]:
     """Return all matches of a JSONPath in a value, in order.
 
-    Raises OrgrestError if the path is malformed, descends too deeply, or contains a pattern that
-    RE2 does not support.
+    Raises OrgrestError if the path is malformed or contains a pattern that RE2 does not support, or
+    if the path or the value is nested too deeply.
     """
     try:
         return list(_ENVIRONMENT.findall(path, value))
@@ -60,6 +60,6 @@ def find(path: str, value: Any) -> list[Any]:
         reason = str(error).partition("\n")[0]
         raise OrgrestError(f"{path} is not a valid JSONPath: {reason}") from None
     except RecursionError:
-        raise OrgrestError(f"{path} descends too deeply") from None
+        raise OrgrestError(f"{path}: the path or the data is nested too deeply") from None
     except re.error as error:
         raise OrgrestError(f"{path} is not a valid JSONPath: {error}") from None

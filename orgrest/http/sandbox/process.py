@@ -101,7 +101,9 @@ class Sandbox:
                 f"could not read the result of the {what}: it modified JavaScript's "
                 "built-in objects, or "
             )
-            raise self._error(f"{reason}returned a value nested deeper than {answers.MAX_DEPTH}")
+            raise self._error(
+                f"{reason}returned a value nested more than {answers.MAX_DEPTH} levels deep"
+            )
         return answer
 
     def _started(self) -> Child:

@@ -136,7 +136,7 @@ def _find(job: dict[str, Any]) -> str:
     except OrgrestError as error:
         return json.dumps({"error": error.reason})
     except RecursionError:
-        return json.dumps({"error": f"{job['path']} descends too deeply"})
+        return json.dumps({"error": f"{job['path']}: the path or the data is nested too deeply"})
 
 
 def _end_in(seconds: float) -> None:

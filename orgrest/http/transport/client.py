@@ -251,8 +251,8 @@ class Client:
                 break
             if len(redirects) == _MAX_REDIRECTS:
                 raise TransportError(
-                    f"too many redirects: gave up after {_MAX_REDIRECTS}, before one to "
-                    f"{show(location)} (to see the first response, use :follow no)"
+                    f"too many redirects: gave up after {_MAX_REDIRECTS}; the next one "
+                    f"leads to {show(location)} (to see the first response, use :follow no)"
                 )
             from orgrest.http.transport.redirects import check_public, redirected, was_public
 

@@ -1,10 +1,10 @@
 """The cookies that one document's requests share, and the file that stores them between runs.
 
-The file has Netscape's format, like the files of curl and wget. It has one line per cookie, with
-seven fields separated by tabs: domain; whether subdomains are included; path; whether TLS is
-required; expiry in seconds since 1970 (0 for the end of a session); name; value. `#HttpOnly_`
-before the domain marks a cookie that is hidden from page scripts. Other lines that begin with `#`
-are comments.
+The file has the Netscape cookie file format, like the files of curl and wget. It has one line per
+cookie, with seven fields separated by tabs: domain; whether subdomains are included; path; whether
+TLS is required; expiry in seconds since 1970 (0 for the end of a session); name; value.
+`#HttpOnly_` before the domain marks a cookie that is hidden from page scripts. Other lines that
+begin with `#` are comments.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class Budget:
         with left.lock:
             left.bytes -= size
             if left.bytes < 0:
-                left.spent = "the run has reached its limit of received bytes"
+                left.spent = "the run has reached its limit on received bytes"
 
     def left(self) -> float | None:
         """Return the seconds left, or None if unlimited. Raises BrokenOffError if time is up."""

@@ -17,20 +17,22 @@ value. `:name` refers to a value only if the file has a line `:name = value`. Th
 used:
 
 1. `--var name=value` on the command line, then `run other.http (@name=value)`;
-2. the answer to `# @prompt name`;
+2. the answer to `# @prompt name`, or the text of the file in `# @file-to-variable name file`;
 3. a variable that a script of this run set;
 4. `@name = value` in the file: the last definition above the end of the request, otherwise the
    first definition below it. This also applies to names used in other values. Within its own
    value, a name has the meaning that it would have without this definition;
 5. `:var name=value` of an Org block;
-6. `{{$.list..name}}`, one element of a list in each iteration (`run.stages.turns`); dynamic values
-   such as `{{$uuid}}` (`dynamic`); `{{$input ...}}` and `{{$password ...}}`, which are prompts;
+6. `{{$input ...}}` and `{{$password ...}}`, which are prompts; `{{$auth.token("id")}}`, an OAuth
+   2.0 token; `{{$global.name}}`, an httpyac variable; `{{$.list..name}}`, one element of a list in
+   each iteration (`run.stages.turns`); dynamic values such as `{{$uuid}}` (`dynamic`);
 7. `{{login.response.body.$.token}}`, a part of the response to another request, which is sent
    first (`responses`);
-8. a variable of an imported file;
-9. a global script variable that an earlier run stored (`--globals`);
-10. a variable in one of the environments selected with `--env` (`environments`);
-11. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
+8. a variable that a script of the document sets, but has not set yet: in a run, this is an error;
+9. a variable of an imported file;
+10. a global script variable that an earlier run stored (`--globals`);
+11. a variable in one of the environments selected with `--env` (`environments`);
+12. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
 Values may refer to variables, except for values from outside the document (captures, results, the
 command line, the environment): text sent by a server is never expanded.

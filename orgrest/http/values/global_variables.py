@@ -36,7 +36,7 @@ class GlobalVariables:
             content = json.loads(data)
             values, secret = dict(content["variables"]), set(content["secret"])
         except (ValueError, TypeError, KeyError, RecursionError):
-            reason = 'expected global variables: {"variables": {...}, "secret": [...]}'
+            reason = 'expected global variables in the form {"variables": {...}, "secret": [...]}'
             raise OrgrestError(reason, file=file) from None
         as_read = {name: json.dumps(value) for name, value in values.items()}
         return cls(values, secret & set(values), as_read=as_read)

@@ -285,7 +285,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "authinfo": Provider(
         _authinfo,
         _of_authinfo,
-        "expected Emacs's format: machine {key} login NAME password SECRET",
+        "expected an entry in authinfo format: machine {key} login NAME password SECRET",
         frozenset({"file", "login", "port"}),
     ),
 }

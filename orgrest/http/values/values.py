@@ -85,7 +85,7 @@ class Values:
         self._lengths = sorted(lengths, reverse=True)
 
     def again(self) -> None:
-        """Start to expand the request again, but keep the values computed so far."""
+        """Restart the expansion of the request, but keep the values computed so far."""
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:

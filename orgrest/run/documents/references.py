@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 EMACS_LISP = ("emacs-lisp", "elisp")
 
 
+def not_run(block: Block) -> str:
+    """Return the reason why orgrest does not run a block, beginning with the block's name."""
+    kind = f"block in {block.language}" if block.language else "block without a language"
+    return f"{block.name} is a {kind}, which orgrest does not run"
+
+
 class References:
     """Looks up the data and responses that a block refers to."""
 
@@ -99,10 +105,7 @@ class References:
             with_header = arguments.get("colnames") == "no"
             return data.read(element, name, reference.indices, header=with_header)
         if block is not None:
-            raise EvaluationError(
-                f"{name} is a block in {block.language or 'no language'}, which orgrest does "
-                "not run, and it has no result in this document"
-            )
+            raise EvaluationError(f"{not_run(block)}, and it has no result in this document")
         raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
     def _result_of(self, block: Block, reference: ValueReference) -> str:
@@ -112,16 +115,14 @@ class References:
             if block.language in EMACS_LISP:
                 variables = dict(map(self.argument, call_arguments(text)))
                 return lisp.understand(self._editor.document.body(block).text, variables)
-            raise EvaluationError(
-                f"{name} is a block in {block.language}, which orgrest does not run"
-            )
+            raise EvaluationError(not_run(block))
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
         if not outcome.exchanges:
             raise EvaluationError(f"{name} was not sent, so it has no response")
         rendered = outcome.exchanges[-1].unmasked()
         if rendered is None and self._complete:
             raise EvaluationError(
-                f"this requires the response to {name}, which is not sent here: set the "
+                f"this requires the response to {name}, but no requests are sent here: set the "
                 "variable with --var"
             )
         return f"<result of {name}>" if rendered is None else rendered.uncut()

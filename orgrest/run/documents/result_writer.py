@@ -11,7 +11,7 @@ from orgrest.org.argument_syntax import ValueReference, call_arguments, value
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
 from orgrest.run.documents.expect import expects_same
-from orgrest.run.documents.references import EMACS_LISP
+from orgrest.run.documents.references import EMACS_LISP, not_run
 from orgrest.run.documents.verb import selected_part
 from orgrest.run.outcomes import EvaluationError
 
@@ -179,9 +179,7 @@ class ResultWriter:
             )
             return [response.value for response in shown if response.uncut()]
         if block.language not in EMACS_LISP:
-            raise EvaluationError(
-                f":post: the block is in {block.language}, which orgrest does not run"
-            )
+            raise EvaluationError(f":post: {not_run(block)}")
         text = lisp.understand(self._editor.document.body(block).text, variables)
         return [text if text.endswith("\n") or not text else text + "\n"]
 

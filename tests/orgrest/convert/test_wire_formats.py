@@ -118,7 +118,7 @@ curl "$HOST/$(date)"
             "5: not translated: everything after | was left out",
             "7: not translated: cannot read standard input: give the text or a file name",
             "10: not translated: " + FROBNICATE,
-            "11: not translated: $( is computed by a shell: replace it with its value",
+            "11: not translated: $( is expanded by the shell: replace it with its value",
         ]
         text = (tmp_path / "out.http").read_text()
         assert "# curl --frobnicate x\n# not translated: unknown option --frobnicate" in text

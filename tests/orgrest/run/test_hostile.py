@@ -78,7 +78,7 @@ def test_long_header_arguments_are_read_at_once(text: str) -> None:
 
 
 def test_lisp_lists_nested_endlessly_are_an_error() -> None:
-    with pytest.raises(ArgumentError, match="nested deeper than 50"):
+    with pytest.raises(ArgumentError, match="nested more than 50 levels deep"):
         value("a='" + "(" * N)
 
 

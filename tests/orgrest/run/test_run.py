@@ -507,7 +507,7 @@ class TestWhatTheUserWrote:
     ) -> None:
         done = run(f"{opening}\n{block('/token', ':results ' + words)}{closing}\nMine.\n")
         assert done.text == done.before
-        assert "would close the block or drawer that line 1 opens" in done.reasons()[0]
+        assert "would close the block or drawer that starts on line 1:" in done.reasons()[0]
 
 
 class TestCallsAndInline:
@@ -560,7 +560,7 @@ class TestCallsAndInline:
         ("post", "reason"),
         [
             ("nope(x=*this*)", ":post: no source block named nope"),
-            ("py(x=*this*)", ":post: the block is in python, which orgrest does not run"),
+            ("py(x=*this*)", ":post: py is a block in python, which orgrest does not run"),
             ("42", ":post must name a block, as in name(variable=*this*); found 42"),
         ],
     )
@@ -743,7 +743,7 @@ class TestErrors:
         done = run(f"#+begin_example\n\n{block('/orgish')}")
         assert done.text == done.before
         assert (
-            "the end of this result would close the block or drawer that line 1 opens"
+            "the last line of this result would close the block or drawer that starts on line 1:"
             in done.reasons()[0]
         )
 

@@ -1,6 +1,6 @@
 """The requests `orgrest/history` and `orgrest/pasted` (for text that is about to be pasted).
 
-Their answers contain no secrets. docs/language-server.md describes them.
+Their responses contain no secrets. docs/language-server.md describes them.
 """
 
 from __future__ import annotations

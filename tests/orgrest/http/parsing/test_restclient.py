@@ -267,7 +267,7 @@ def test_text_below_the_end_of_a_here_document_is_an_error() -> None:
 
 def test_a_here_document_that_never_ends_is_an_error_where_it_begins() -> None:
     first, second = parse("POST http://h/\n\n<<END\nx\n# here\nGET http://h/2").requests
-    assert reasons(first) == ["3:1: this << is never closed: missing the line END"]
+    assert reasons(first) == ["3:1: this << is never closed: the line END is missing"]
     assert second.problems == ()
 
 

@@ -45,11 +45,11 @@ def test_no_request_is_sent_once_the_bytes_are_used_up() -> None:
         for _ in range(2):  # what was begun is received
             assert client.send(Request("GET", server.url)).body == b"12345"
         with pytest.raises(
-            BrokenOffError, match="not sent: the run has reached its limit of received bytes"
+            BrokenOffError, match="not sent: the run has reached its limit on received bytes"
         ):
             client.send(Request("GET", server.url))
         assert len(server.requests) == 2
-        assert client.budget.spent == "the run has reached its limit of received bytes"
+        assert client.budget.spent == "the run has reached its limit on received bytes"
 
 
 def test_all_of_the_bytes_may_be_received() -> None:
@@ -64,7 +64,7 @@ def test_by_default_a_run_may_receive_64_gib() -> None:
     budget.receive(MOST_BYTES)
     assert (budget.spent, MOST_BYTES) == ("", 64 * 2**30)
     budget.receive(1)
-    assert "the run has reached its limit of received bytes" in budget.spent
+    assert "the run has reached its limit on received bytes" in budget.spent
 
 
 def test_redirects_count_as_requests() -> None:
@@ -81,7 +81,7 @@ def test_redirects_count_as_requests() -> None:
         (lambda budget: budget.stop("interrupted"), "interrupted"),
         (
             lambda budget: budget.receive(MOST_BYTES + 1),
-            "the run has reached its limit of received bytes",
+            "the run has reached its limit on received bytes",
         ),
     ],
 )
