@@ -95,7 +95,8 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
     """Return the end of the old result if it and the new result `new` are blocks of the same kind.
 
-    Otherwise, its start is returned. Org would not remove such a block.
+    Org would not remove the old block in this case. Otherwise, the start of the old result is
+    returned.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]

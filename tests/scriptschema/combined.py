@@ -484,6 +484,8 @@ class Reader:
             if name in EVENTS and any(EVENTS[name] in each for each in events):
                 name = EVENTS[name]
             of_first = events[0] if events else frozenset()
+            if name.startswith("string.") and values and isinstance(values[0], Table):
+                continue  # a method of an object
             if (use.name.startswith("__") and name.split()[0] not in of_first) or (
                 name in ("[]", "[]=") and of_first
             ):

@@ -39,10 +39,10 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 class DynamicContext:
     """The inputs of dynamic values, in addition to their arguments.
 
-    `environ` looks up an environment variable, `dotenv` a variable in the document's `.env` files,
-    and `variable` a variable in the selected environments. Each returns None if the variable is not
-    defined. `project` is the project's folder. `seed` makes the values reproducible. `user_secret`
-    returns one of the user's secrets, or None in a dry run.
+    `environ` looks up an environment variable, `dotenv` a variable in the `.env` file beside the
+    document, and `variable` a variable in the selected environments. Each returns None if the
+    variable is not defined. `project` is the project's folder. `seed` makes the values
+    reproducible. `user_secret` returns one of the user's secrets, or None in a dry run.
     """
 
     environ: Callable[[str], str | None]

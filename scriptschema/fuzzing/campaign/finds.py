@@ -173,6 +173,7 @@ class Reduced:
     verdict: Verdict
     runs: list[Run]
     construct: frozenset[str]
+    operations: frozenset[str]
     tests: int
     is_smallest: bool = True
     style: Spelling = None

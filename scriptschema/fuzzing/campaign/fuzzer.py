@@ -28,7 +28,7 @@ from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles import differential, normalisation
-from scriptschema.fuzzing.oracles.construct import construct_of
+from scriptschema.fuzzing.oracles.construct import construct_of, contains
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
@@ -379,7 +379,7 @@ class Fuzzer:
         if not constructs:
             return constructs is not None
         construct = construct_of(tree)
-        return any(each <= construct for each in constructs)
+        return any(contains(construct, each) for each in constructs)
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:

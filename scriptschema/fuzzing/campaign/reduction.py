@@ -21,7 +21,7 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Reduced, Suspect, size_of, words
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles.construct import construct_of, text_of
+from scriptschema.fuzzing.oracles.construct import construct_of, operations_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
@@ -143,8 +143,17 @@ def reduce_suspect(
             break
         best, is_smallest, test.style = tree, False, style  # only the original is certain
     data = encoding.encode(best)
-    nodes, construct = len(Index(best)), construct_of(best)
-    return Reduced(data, nodes, verdict, runs, construct, tests, is_smallest, test.style)
+    return Reduced(
+        data,
+        len(Index(best)),
+        verdict,
+        runs,
+        construct_of(best),
+        operations_of(best),
+        tests,
+        is_smallest,
+        test.style,
+    )
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
@@ -170,8 +179,17 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
         shortened(text, shows)
         is_smallest = True
     verdict, runs = best_shown
-    nodes = size_of(tree, best)
-    return Reduced(suspect.data, nodes, verdict, runs, construct_of(tree), tests, is_smallest, best)
+    return Reduced(
+        suspect.data,
+        size_of(tree, best),
+        verdict,
+        runs,
+        construct_of(tree),
+        operations_of(tree),
+        tests,
+        is_smallest,
+        best,
+    )
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:

@@ -1,7 +1,8 @@
 """Triage: decides which suspects are new bugs, and the order of reductions.
 
-A suspect is a program whose verdict a second run confirmed. It is stored on disk immediately, so
-that it survives the campaign's process. This run or a later run reduces it.
+A suspect is a program whose verdict a second run confirmed (for a crash, one run is enough). It is
+stored on disk immediately, so that it survives the campaign's process. This run or a later run
+reduces it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
 and later suspects are counted. Any other signature (a difference, a hang) may be shared by several
@@ -32,7 +33,13 @@ from scriptschema.fuzzing.campaign import finds, members
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.campaign.fuzzer import Enough
 from scriptschema.fuzzing.oracles.causes import Causes
-from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
+from scriptschema.fuzzing.oracles.construct import (
+    construct_of,
+    contains,
+    is_same_bug,
+    operations_of,
+    text_of,
+)
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.verdict import Signature
@@ -330,19 +337,20 @@ class Triage:
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
         """Return a find that, judging by construct or cause, has the same bug as the suspect."""
-        construct = construct_of(encoding.decode(ModuleSet, suspect.data))
-        known = next((find for known, find in group.known() if known <= construct), None)
-        return known or self._of_cause(suspect.verdict.signature, construct, is_smallest=False)
+        tree = encoding.decode(ModuleSet, suspect.data)
+        construct, operations = construct_of(tree), operations_of(tree)
+        known = next((find for known, find in group.known() if contains(construct, known)), None)
+        return known or self._of_cause(suspect.verdict.signature, operations, is_smallest=False)
 
     def _of_cause(
-        self, bare: Signature, construct: frozenset[str], *, is_smallest: bool
+        self, bare: Signature, operations: frozenset[str], *, is_smallest: bool
     ) -> Find | None:
         """Return the find whose bug has the same cause as a program's bug, or None.
 
         The find's signature may differ from the program's. `bare` is the program's signature
         without the construct. `is_smallest` is true if the program is completely reduced.
         """
-        name = self._causes.find_of(bare, construct, is_smallest=is_smallest)
+        name = self._causes.find_of(bare, operations, is_smallest=is_smallest)
         return self.store.by_name.get(name) if name is not None else None
 
     def _known(
@@ -358,17 +366,17 @@ class Triage:
             if text_of(construct) == find.signature.construct:
                 same = is_same_bug(construct, reduced.construct)
             else:  # of a member, part of which may show another bug
-                same = bool(construct) and construct <= reduced.construct
+                same = contains(reduced.construct, construct)
             if same:
                 return find
-        other = self._of_cause(bare, reduced.construct, is_smallest=reduced.is_smallest)
+        other = self._of_cause(bare, reduced.operations, is_smallest=reduced.is_smallest)
         return other if other is not other_than else None
 
     def _learn(self, group: _Group, find: Find, bare: Signature, reduced: Reduced) -> None:
         """Remember a reduced program of a find, to compare it with later programs."""
         group.finds.setdefault(reduced.construct, find)
         if reduced.is_smallest:
-            self._causes.add(find.name, bare, reduced.construct)
+            self._causes.add(find.name, bare, reduced.operations)
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
         """Add the reduction of a find, or drop the find if it is a duplicate or a known bug."""
@@ -432,10 +440,10 @@ class Triage:
         `stored` is the find itself or one of its members.
         """
         bare = attrs.evolve(stored.signature, construct="")
-        construct = construct_of(finds.tree_of(folder, finds.REDUCED))
-        self._groups.setdefault(bare, _Group()).finds.setdefault(construct, find)
+        tree = finds.tree_of(folder, finds.REDUCED)
+        self._groups.setdefault(bare, _Group()).finds.setdefault(construct_of(tree), find)
         if stored.is_smallest:
-            self._causes.add(find.name, bare, construct)
+            self._causes.add(find.name, bare, operations_of(tree))
 
 
 def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
-"""Recognises finds that have different signatures but are caused by the same faulty operation.
+"""Recognises finds that have different signatures but are caused by the same wrong operation.
 
-For example, a faulty `<` in native code makes results differ, loops hang and branches fail, which
+For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
 gives finds with several signatures and constructs. Two completely reduced programs have the same
 cause if they share an operation, and if their runs fail in the same variant or in variants that
 share an option. A new program must share these with all programs of a find. Otherwise, a chain of
@@ -14,7 +14,6 @@ from typing import Final
 import attrs
 
 from scriptschema.fuzzing.oracles import differential
-from scriptschema.fuzzing.oracles.construct import operations_of
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
@@ -39,11 +38,14 @@ class Causes:
     def __init__(self) -> None:
         self._causes: dict[str, _Cause] = {}
 
-    def add(self, name: str, signature: Signature, construct: frozenset[str]) -> None:
-        """Add a find, or another program of a find, with the program's signature and construct."""
-        if signature.kind not in _KINDS or not operations_of(construct):
+    def add(self, name: str, signature: Signature, operations: frozenset[str]) -> None:
+        """Add a find, or another program of a find, with its signature and operations.
+
+        `operations` are those of the program (`construct.operations_of`).
+        """
+        if signature.kind not in _KINDS or not operations:
             return
-        blamed, operations = differential.blamed_by(signature), operations_of(construct)
+        blamed = differential.blamed_by(signature)
         known = self._causes.setdefault(name, _Cause(blamed, operations))
         known.operations = known.operations & operations or known.operations
         if known.blamed is None or blamed is None:
@@ -56,17 +58,17 @@ class Causes:
         self._causes.pop(name, None)
 
     def find_of(
-        self, signature: Signature, construct: frozenset[str], *, is_smallest: bool
+        self, signature: Signature, operations: frozenset[str], *, is_smallest: bool
     ) -> str | None:
         """Return the name of the find that has the same cause as a program, or None.
 
-        The program is described by its signature and construct. `is_smallest` is true if the
+        The program is described by its signature and operations. `is_smallest` is true if the
         program is completely reduced. Otherwise, its operations must include all those of the find,
         or vice versa.
         """
         if signature.kind not in _KINDS:
             return None
-        blamed, operations = differential.blamed_by(signature), operations_of(construct)
+        blamed = differential.blamed_by(signature)
         for name, cause in self._causes.items():
             common = cause.operations & operations
             if cause.blamed and blamed and cause.blamed.isdisjoint(blamed):

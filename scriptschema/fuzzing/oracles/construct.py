@@ -14,9 +14,11 @@ from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.names import DEFAULT
 from scriptschema.messages import (
     Expr,
     ExprBinary,
+    ExprCall,
     ExprConstantBool,
     ExprConstantInteger,
     ExprConstantNil,
@@ -38,32 +40,61 @@ _PLAIN: Final = frozenset(
 )
 
 
-_LIBRARIES: Final = frozenset(signature.library for signature in SIGNATURES)
-_CONSTANTS: Final = (
-    *(ExprConstantNil, ExprConstantBool, ExprConstantNumber, ExprConstantInteger),
-    ExprConstantString,
-)
-_OF_CONSTANTS: Final = " of constants"
+_STRING_METHODS: Final = frozenset(DEFAULT.libraries["string"])
 
 
 def construct_of(tree: ModuleSet) -> frozenset[str]:
-    """Return the library members, statements, expressions and operators that a program uses.
-
-    An operator whose operands are all constants, as in `0 / 0`, is named `... of constants`.
-    """
+    """Return the library members, statements, expressions and operators that a program uses."""
     scan = encoding.scan(ModuleSet, encoding.encode(tree))
-    used = set(library_names(scan)) - {"print", *_LIBRARIES}
+    used = set(library_names(scan)) - {"print", *DEFAULT.libraries}
     known = parts(schema(scan.luau))
     for number in set(scan.parts):
         used.update(name for name in known[number].messages if name not in _PLAIN)
         used.update(known[number].values)
     used -= {name.rpartition(".Op.")[0] for name in used if ".Op." in name}
-    folded = used & _operators_of_constants(tree)
-    return frozenset(used - folded | {f"{name}{_OF_CONSTANTS}" for name in folded})
+    for node, _ in walk(tree):
+        if isinstance(node, ExprCall) and node.self_ and node.func.index_name is not None:
+            name = DEFAULT.field(node.func.index_name.index)
+            if name in _STRING_METHODS:  # `("a"):rep(2)`
+                used.add(f"string.{name}")
+    return frozenset(used)
+
+
+def text_of(construct: frozenset[str]) -> str:
+    """Return a construct as a string for a signature, with library members first."""
+    return ", ".join(sorted(construct, key=lambda name: (name[0].isupper(), name)))
+
+
+def contains(construct: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether a construct contains another. The empty one is only contained in itself."""
+    return other <= construct if other else not construct
+
+
+def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Return whether two programs may show the same bug: one construct contains the other."""
+    return contains(first, second) or contains(second, first)
+
+
+def operations_of(tree: ModuleSet) -> frozenset[str]:
+    """Return the operators and library members of a program that may be wrong.
+
+    Operations that only provide or pass on values are left out: operators of constants, as in
+    `0 / 0`, constants such as `vector.zero`, unary minus, and functions such as `pcall`. If there
+    are no other operations, the operators of constants remain or, if there are none, all
+    operations. Operations that are usually implemented together share a name: `+` and `+=`, `<` and
+    `>`, shifts and rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
+    """
+    used = {name for name in construct_of(tree) if ".Op." in name or name[0].islower()}
+    used -= _LIBRARIES
+    others = used - _CARRIERS
+    named = others - _operators_of_constants(tree) or others or used
+    return frozenset(
+        _ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in named
+    )
 
 
 def _operators_of_constants(tree: ModuleSet) -> set[str]:
-    """Return the operators that the program applies only to constants."""
+    """Return the operators that a program applies only to constants."""
     folded: set[str] = set()
     others: set[str] = set()
     constant: set[int] = set()
@@ -86,36 +117,11 @@ def _operators_of_constants(tree: ModuleSet) -> set[str]:
     return folded - others
 
 
-def text_of(construct: frozenset[str]) -> str:
-    """Return a construct as a string for a signature, with library members first."""
-    return ", ".join(sorted(construct, key=lambda name: (name[0].isupper(), name)))
-
-
-def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether two programs may show the same bug: one construct contains the other."""
-    if not first or not second:
-        return first == second
-    return first <= second or second <= first
-
-
-def operations_of(construct: frozenset[str]) -> frozenset[str]:
-    """Return the operators and library members of a construct that may be at fault.
-
-    Operations that only provide or pass on values, such as `0 / 0`, `vector.zero`, unary minus and
-    `pcall`, are left out unless there are no other operations. Operations that are usually
-    implemented together share a name: `+` and `+=`, `<` and `>`, shifts and rotations, minimum and
-    maximum, or `bit32.extract` and `bit32.replace`.
-    """
-    used = [name for name in construct if ".Op." in name or name[0].islower()]
-    suspicious = [
-        name for name in used if name not in _CARRIERS and not name.endswith(_OF_CONSTANTS)
-    ]
-    bare = (name.removesuffix(_OF_CONSTANTS) for name in suspicious or used)
-    return frozenset(
-        _ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in bare
-    )
-
-
+_CONSTANTS: Final = (
+    *(ExprConstantNil, ExprConstantBool, ExprConstantNumber, ExprConstantInteger),
+    ExprConstantString,
+)
+_LIBRARIES: Final = frozenset(signature.library for signature in SIGNATURES)
 _FAMILIES: Final = (
     "ExprBinary.Op.CompareLt ExprBinary.Op.CompareGt",
     "ExprBinary.Op.CompareLe ExprBinary.Op.CompareGe",

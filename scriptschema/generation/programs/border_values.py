@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -130,8 +131,9 @@ SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {
 
 def handler(maker: Maker, operation: str) -> m.Expr:
     """Return a metamethod for an operation, such as `__add`: a new function, or one of Luau's."""
-    texts = _HANDLERS.get(operation, _ARITHMETIC)
-    return of_text(texts[maker.below(len(texts))])
+    texts, without = _HANDLERS.get(operation, _ARITHMETIC), maker.grammar.without
+    able = [text for text in texts if without.isdisjoint(re.findall(r"\w+", text))] or texts
+    return of_text(able[maker.below(len(able))])
 
 
 _ARITHMETIC: Final = (

@@ -255,8 +255,10 @@ class _Frame:
         maker = self.maker
         maker.made += 18
         callback = self.callbacks[maker.below(len(self.callbacks))]
-        grow = [_grow()] if self.may_grow and maker.below(2) else []
-        return [nodes.print_([callback([*grow, *body])])]
+        if self.may_grow and maker.below(2):
+            maker.made += _GROW_NODES
+            body = [_grow(), *body]
+        return [nodes.print_([callback(body)])]
 
     def growing(self, value: m.Expr) -> m.Expr:
         """Make some of the functions that Luau's C++ code calls grow the stack, and return them."""

@@ -43,7 +43,7 @@ def write(folder: Path, log: int, ready: int, number: int) -> None:
                 os.write(log, f"tree {name_of(kept)}\n".encode())
             suspect = state.triage.next()
             if suspect is not None:
-                done = Reduced(suspect.data, 3, suspect.verdict, [], frozenset(), 1)
+                done = Reduced(suspect.data, 3, suspect.verdict, [], frozenset(), frozenset(), 1)
                 state.triage.reduced(suspect, done)
             state.triage.again(verdict.signature, 1)
             state._write()

@@ -30,7 +30,7 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import CampaignError, Session, State
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles.construct import construct_of
+from scriptschema.fuzzing.oracles.construct import construct_of, operations_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.report.content import gather
 from scriptschema.fuzzing.report.page import pieces
@@ -592,7 +592,8 @@ class Reported:
         tree = parse(source).tree
         construct = construct_of(tree)
         verdict, runs = suspect.verdict, suspect.runs
-        reduced = Reduced(wire.encode(tree), 9, verdict, runs, construct, 5, is_smallest)
+        used = construct, operations_of(tree)
+        reduced = Reduced(wire.encode(tree), 9, verdict, runs, *used, 5, is_smallest)
         self.triage.reduced(suspect, reduced)
 
 
