@@ -345,6 +345,7 @@ class TestVariables:
             ("nope", "no block, table, list or result named nope in this document"),
             ("py", "py is a block in python, which orgrest does not run, and it has no result in"),
             ("py()", "py is a block in python, which orgrest does not run"),
+            ("bare()", "bare is a block without a language, which orgrest does not run"),
             ("me", "me refers to itself"),
             ("tbl[7]", "index out of range: tbl[7]"),
             ("(+ 1 2)", "Emacs Lisp is not run: (+ 1 2)"),
@@ -353,11 +354,13 @@ class TestVariables:
     def test_what_cannot_be_referred_to_is_reported_and_nothing_is_sent(
         self, run, server, value: str, reason: str
     ) -> None:
-        text = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n#+NAME: tbl\n| a |\n\n" + block(
-            "/json", f":var x={value}", name="me"
+        text = (
+            "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n#+NAME: tbl\n| a |\n\n"
+            "#+NAME: bare\n#+begin_src\n1\n#+end_src\n\n"
+            + block("/json", f":var x={value}", name="me")
         )
         done = run(text)
-        assert done.reasons()[0].startswith(f"notes.org:10: {reason}")
+        assert done.reasons()[0].startswith(f"notes.org:15: {reason}")
         assert server.requests == []
         assert done.text == done.before
 
@@ -561,13 +564,17 @@ class TestCallsAndInline:
         [
             ("nope(x=*this*)", ":post: no source block named nope"),
             ("py(x=*this*)", ":post: py is a block in python, which orgrest does not run"),
+            ("bare(x=1)", ":post: bare is a block without a language, which orgrest does not run"),
             ("42", ":post must name a block, as in name(variable=*this*); found 42"),
         ],
     )
     def test_post_runs_nothing_else(self, run, post: str, reason: str) -> None:
-        text = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n"
+        text = (
+            "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n"
+            "#+NAME: bare\n#+begin_src\n1\n#+end_src\n\n"
+        )
         done = run(text + block("/token", f":results value :post {post}"))
-        assert done.reasons()[0].startswith(f"notes.org:6: {reason}")
+        assert done.reasons()[0].startswith(f"notes.org:11: {reason}")
 
 
 class TestWhatRuns:
