@@ -163,9 +163,7 @@ def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
         raise FileError(reason, file=file)
     marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if marked and data[2:] and not (encoding.mark and re.search("[ -~]", text)):
-        reason = (
-            "starts with the byte order mark of UTF-16, but is not UTF-16: save the file as UTF-8"
-        )
+        reason = "starts with a UTF-16 byte order mark, but is not UTF-16: save the file as UTF-8"
         raise FileError(reason, file=file)
     return text, encoding
 

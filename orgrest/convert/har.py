@@ -258,9 +258,9 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
             Note(call.place, f"HAR files have no variables: {{{{{variable.name}}}}} {written}")
         )
     if not call.follows:
-        notes.append(Note(call.place, "the setting that redirects are not followed"))
+        notes.append(Note(call.place, "the setting that disables following redirects"))
     if not call.keeps_cookies:
-        notes.append(Note(call.place, "the setting that cookies are not stored or sent"))
+        notes.append(Note(call.place, "the setting that disables storing and sending cookies"))
     if call.timeout is not None:
         notes.append(Note(call.place, "the time limit"))
     if request.certificate is not None:

@@ -372,8 +372,8 @@ class Names:
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
         """Raise RenameError if the edits would change the meaning of other text.
 
-        This is the case if the new name would not have exactly as many occurrences as the old name
-        in `places`. For example, other text may already contain the new name.
+        The meaning changes if, after the edits, the new name does not occur as many times as there
+        are `places`. For example, other text may already contain the new name.
         """
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)

@@ -245,7 +245,7 @@ def _would_be_sent(text: str, language: str) -> bool:
 
 
 def _delimited(arguments: Arguments) -> bool:
-    """Return whether the result is a single element, so that Org can find its end later."""
+    """Return whether the result is a single element, whose end Org can find to replace it."""
     return "wrap" in arguments or bool(
         {"html", "latex", "org", "code", "drawer", "wrap", "pp"} & set(arguments.results)
     )

@@ -18,7 +18,8 @@ A request records which secrets each of its parts contains, so `masked` can hide
 the secret has none of these spellings there.
 
 This is not a security boundary, because a server can always disguise a secret, for example by
-reversing it, splitting it or encoding it twice. Send secrets only to servers that may know them.
+reversing it, splitting it or encoding it twice. Send secrets only to servers that you trust with
+them.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class TokenRequests:
         return request
 
     def renewed(self, request: Request) -> tuple[str, Token] | None:
-        """Return the refused token in a request and a new token, or None if there is no new token.
+        """Return the rejected token of a request and a new token, or None if there is no new token.
 
         Raises TransportError if the token server cannot be reached.
         """

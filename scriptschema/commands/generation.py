@@ -214,7 +214,7 @@ def generate(
         option = "--programs" if programs else f"--{kind}"
         raise click.UsageError(f"{option} generates ModuleSets, not {message_name}")
     if form == "luau" and kind == "tree":
-        raise click.UsageError("only programs can be written as sources: add --programs")
+        raise click.UsageError("only programs can be written as source code: add --programs")
     if broken and form != "luau":
         raise click.UsageError("invalid sources have no tree: omit --format, or use --format luau")
     if form == "luau" and streams and (path != files.STANDARD or count not in (None, 1)):

@@ -1,1 +1,1 @@
-"""Generates random trees of any message class, and programs that run, singly or in bulk."""
+"""Generates random trees of any message class, and programs that can be run."""

@@ -104,7 +104,7 @@ class _Frame:
     """The declarations of a block, whose scope ends with the block.
 
     `loop` is set for the body of a repeat, because its condition can use the body's declarations.
-    `late` are the locals that are declared after a `continue` of that loop.
+    `late` contains the locals that are declared after a `continue` of that loop.
     """
 
     __slots__ = ("declared", "late", "loop", "registers")

@@ -141,7 +141,7 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 
 
 def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return the credentials for a given token, or for a login that gets a token."""
+    """Return the credentials that use a given token, or a login that gets a token."""
     token = parameters.get("accessToken", "")
     prefix = (
         next((parameters[key].strip() for key in _PREFIXES if key in parameters), "") or "Bearer"

@@ -47,7 +47,7 @@ class Secrets:
     """The secrets of a document, including the user's secrets that it names."""
 
     def __init__(self, texts: set[str], known: UserSecrets | None) -> None:
-        """Start with `texts`, the secrets of earlier runs. `known` are the user's secrets."""
+        """Start with `texts`, the secrets of earlier runs. `known` contains the user's secrets."""
         self._known = known
         self._texts: set[str] = set()
         self._shown: frozenset[str] = frozenset()
@@ -83,8 +83,8 @@ class Secrets:
     def add(self, text: str, bound: Bound | None = None) -> str:
         """Register a string as a secret, and return it.
 
-        If `bound` is given, the secret may be sent only to its hosts. Otherwise, a blank string or
-        the origin of a URL is not registered.
+        If `bound` is given, the secret may be sent only to its hosts. Without `bound`, a string
+        that is blank or is only the origin of a URL is not registered.
         """
         secret = Secret(text, bound)
         if bound is not None:

@@ -104,7 +104,7 @@ class _Merging:
         levels = self._levels[first:]
         inherited_method = next((level.method for level in reversed(levels) if level.method), None)
         if inherited_method is None:
-            reason = "no method here or in a parent heading: replace template with get, post ..."
+            reason = "no method here or in a parent heading: change `template` to `get` or `post`"
             raise self._error(self._own, self._own.target, reason, "no-method")
         if url is None or not url.origin or url.origin.endswith("://"):
             reason = "no URL with http:// or https:// and a host, here or in a parent heading"

@@ -129,7 +129,7 @@ def _unmarked(text: str) -> tuple[str, ...]:
 
 
 def _properties(block: Block) -> Iterator[str]:
-    """Yield a message for each property above a block that looks like a misspelt `header-args`."""
+    """Yield a message for each property that looks like a misspelt `header-args` of a block."""
     for heading in block.heading.path():
         for key in heading.properties:
             name, _, language = key.lower().rstrip("+").partition(":")

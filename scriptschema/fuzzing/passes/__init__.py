@@ -60,7 +60,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("splice", "replace a statement with its body", splice_bodies),
         Pass("loops", "replace a loop with its body and the variable's first value", run_once),
         Pass("hoist", "replace an expression or type with one inside it", hoist),
-        Pass("calls", "replace a call with a call of its first argument", call_arguments),
+        Pass("calls", "replace a call with a call to its first argument", call_arguments),
         Pass("inline", "replace the uses of a local variable with its value", inline),
         Pass("functions", "replace the only use of a function with the function", inline_functions),
         Pass("bodies", "replace a call with the function's body", inline_calls),

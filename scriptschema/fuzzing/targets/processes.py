@@ -162,7 +162,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 @attrs.define
 class Watched:
-    """The result of a process that exited or was killed at its time or output limit."""
+    """The result of a process that exited, or was killed for exceeding its time or output limit."""
 
     status: int = 0
     output: bytes = b""

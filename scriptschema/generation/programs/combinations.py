@@ -309,7 +309,7 @@ class _Frame:
     def others(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
         """Return the arguments for a parameter that is not a single operand.
 
-        They are a function, or a format string followed by its values.
+        These are either a function, or a format string followed by its values.
         """
         maker = self.maker
         if parameter.function is not None:

@@ -32,9 +32,9 @@ IdiomT = TypeVar("IdiomT", bound=_Idiom)
 class Counts:
     """Counts a generator's uses of idioms, operations, and pairs of values on two axes.
 
-    In the methods, `on` is the name of an operation or of an operand's position. The items that are
-    counted with it are the surroundings of the operation, or the sources and classes of values at
-    the position.
+    In the methods, `on` is the name of an operation or of an operand's position. For an operation,
+    the items that are counted are its surroundings. For a position, they are the sources and the
+    classes of values that are used there.
 
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """

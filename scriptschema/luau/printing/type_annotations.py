@@ -61,7 +61,10 @@ def write_type_alias(w: Writer, node: m.StatTypeAlias) -> None:
 
 
 def _with_defaults(w: Writer, node: m.StatTypeAlias) -> list[Part]:
-    """Return `<T = U, V... = ...W>`. The defaults belong to the last generics and packs."""
+    """Return `<T = U, V... = ...W>`.
+
+    If there are fewer defaults than names, they apply to the last generics and the last packs.
+    """
     if node.defaults is None or not (node.generics or node.genericpacks):
         return generics(w, node.generics, node.genericpacks)
     parts: list[Part] = []

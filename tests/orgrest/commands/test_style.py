@@ -147,8 +147,8 @@ def test_a_binary_file_is_one_error(orgrest, tmp_path: Path, command: tuple[str,
         ("utf-16-le", b"", "UTF-16 without a byte order mark, or damaged"),
         ("utf-16-be", b"", "UTF-16 without a byte order mark, or damaged"),
         ("utf-32", b"", "UTF-32 without a byte order mark, or damaged"),
-        ("utf-8", b"\xff\xfe", "starts with the byte order mark of UTF-16, but is not UTF-16"),
-        ("utf-8", b"\xfe\xff ", "starts with the byte order mark of UTF-16, but is not UTF-16"),
+        ("utf-8", b"\xff\xfe", "starts with a UTF-16 byte order mark, but is not UTF-16"),
+        ("utf-8", b"\xfe\xff ", "starts with a UTF-16 byte order mark, but is not UTF-16"),
     ],
 )
 @pytest.mark.parametrize("name", ["a.http", "a.org"])

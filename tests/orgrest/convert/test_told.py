@@ -253,8 +253,8 @@ def test_that_cookies_and_redirects_are_turned_off_is_not_lost(tmp_path: Path) -
     assert item["protocolProfileBehavior"]["disableCookies"] is True
     done = export(path, "har", "--strict")
     assert done.exit_code == 1
-    assert "not exported: the setting that redirects are not followed" in done.stderr
-    assert "not exported: the setting that cookies are not stored or sent" in done.stderr
+    assert "not exported: the setting that disables following redirects" in done.stderr
+    assert "not exported: the setting that disables storing and sending cookies" in done.stderr
 
 
 def test_an_org_document_and_standard_input_are_exported(tmp_path: Path) -> None:

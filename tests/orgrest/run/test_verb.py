@@ -220,7 +220,7 @@ def test_a_template_that_is_chosen_says_what_it_lacks(server: RawServer) -> None
     run = Sent(server, TREE, lines=(1,))
     assert run.lines == []
     assert run.reasons == [
-        "a.org:2:10: no method here or in a parent heading: replace template with get, post ..."
+        "a.org:2:10: no method here or in a parent heading: change `template` to `get` or `post`"
     ]
 
 

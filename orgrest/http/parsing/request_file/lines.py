@@ -92,7 +92,7 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
 
 
 def import_line(reader: Reader, line: Line, text: str) -> bool:
-    """Read a line `import file`, `run file` or `run #name`."""
+    """Read an `import file`, `run file` or `run #name` line."""
     match = None if reader.region.begun else IMPORT.fullmatch(text)
     operands = RUN.fullmatch(match["what"]) if match else None
     if match is None or operands is None:
