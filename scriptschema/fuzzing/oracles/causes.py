@@ -17,8 +17,9 @@ from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
-_KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY])
-"""The kinds of signatures that may have a common cause."""
+_KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, outcome.CRASH])
+"""The kinds of signatures that may have a common cause. Crashes are compared if their signatures
+have no stack frames. The signal then has the role of the variant."""
 
 
 @attrs.define

@@ -78,16 +78,21 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 def operations_of(tree: ModuleSet) -> frozenset[str]:
     """Return the operators and library members of a program that may be wrong.
 
-    Operations that only provide or pass on values are left out: operators of constants, as in
-    `0 / 0`, constants such as `vector.zero`, unary minus, and functions such as `pcall`. If there
-    are no other operations, the operators of constants remain or, if there are none, all
-    operations. Operations that are usually implemented together share a name: `+` and `+=`, `<` and
-    `>`, shifts and rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
+    Operations that only provide or pass on values are left out unless there are no others. These
+    are functions such as `unpack`, operators of constants as in `0 / 0`, and, least likely to be
+    wrong, unary minus, constants such as `vector.zero`, and functions such as `pcall`. Operations
+    that are usually implemented together share a name: `+` and `+=`, `<` and `>`, shifts and
+    rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
     """
     used = {name for name in construct_of(tree) if ".Op." in name or name[0].islower()}
     used -= _LIBRARIES
-    others = used - _CARRIERS
-    named = others - _operators_of_constants(tree) or others or used
+    folded = _operators_of_constants(tree)
+    named = (
+        used - _CARRIERS - _PASSING - folded
+        or used - _CARRIERS - folded
+        or used - _CARRIERS
+        or used
+    )
     return frozenset(
         _ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in named
     )
@@ -126,6 +131,7 @@ _FAMILIES: Final = (
     "ExprBinary.Op.CompareLt ExprBinary.Op.CompareGt",
     "ExprBinary.Op.CompareLe ExprBinary.Op.CompareGe",
     "ExprBinary.Op.CompareEq ExprBinary.Op.CompareNe",
+    "unpack table.unpack",
     *(
         " ".join(f"{library}.{name}" for name in names.split())
         for libraries, names in (
@@ -138,10 +144,15 @@ _FAMILIES: Final = (
     ),
 )
 _ALIKE: Final = {name: first for first, *rest in map(str.split, _FAMILIES) for name in rest}
+_PASSING: Final = frozenset(
+    [
+        *("select", "tostring", "tonumber", "ipairs", "pairs", "next"),
+        *("unpack", "table.unpack", "table.pack"),
+    ]
+)
 _CARRIERS: Final = frozenset(
     [
-        *("pcall", "xpcall", "error", "assert", "select", "tostring", "tonumber", "setmetatable"),
-        *("ipairs", "pairs", "next", "unpack", "table.unpack", "table.pack", "getfenv"),
+        *("pcall", "xpcall", "error", "assert", "setmetatable", "getfenv"),
         *("coroutine.create", "coroutine.wrap", "coroutine.resume", "coroutine.yield"),
         "ExprUnary.Op.Minus",
         *(f"{field.library}.{field.name}" for field in SIGNATURES if field.parameters is None),

@@ -520,18 +520,27 @@ def test_a_wrong_function_is_one_find_whatever_its_arguments_are_computed_from()
 
 @pytest.mark.parametrize(
     "source",
-    [
-        "print(-({}))",
-        "print(pcall(error, {}))",
-        "print(select(2, {}, 1))",
-        "pcall(tostring, {})",
-    ],
+    ["print(-({}))", "print(pcall(error, {}))"],
 )
 def test_wrong_folding_of_different_operators_is_not_one_find(source: str) -> None:
     causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
     causes.add("modulo", signature, operations_of(parse(source.format("5 % 3")).tree))
     operations = operations_of(parse(source.format("5 // 3")).tree)
     assert causes.find_of(signature, operations, is_smallest=True) is None
+
+
+def test_crashes_in_one_function_are_one_find_without_stack_frames() -> None:
+    causes, signature = Causes(), Signature("crash", "SIGSEGV")
+    first = "pcall(function(...) x(table.unpack(..., 5, 5)) end, {0})"
+    causes.add("unpack", signature, operations_of(parse(first).tree))
+    for source, same in (
+        ("x(unpack({0}, 2 ^ 31, 0 / 0))", True),
+        ("x(table.unpack({math.min(1, 2)}, 1))", False),
+        ("pcall(utf8.len, 0 / 0)", False),
+    ):
+        operations = operations_of(parse(source).tree)
+        name = causes.find_of(signature, operations, is_smallest=True)
+        assert name == ("unpack" if same else None)
 
 
 def test_a_wrong_function_does_not_explain_another_one_of_its_library() -> None:
