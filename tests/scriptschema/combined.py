@@ -58,6 +58,7 @@ class Binding:
     function: Function
     value: m.Expr | Function | None = None
     sets: int = 0
+    metatable: m.Expr | None = None
 
 
 @attrs.define(eq=False)
@@ -197,7 +198,7 @@ class Reader:
                 self.visit(target)
                 if target.which == "index_expr" and value is not None:
                     self.use("[]=", [prefixed(inner.expr), inner.index, value], [INDEX])
-                    self.use("__newindex", [prefixed(inner.expr), inner.index, value])
+                    self.use("__newindex", [prefixed(inner.expr), inner.index, value], [INDEX])
 
     def visit_StatCompoundAssign(self, node: m.StatCompoundAssign) -> None:
         self.children(node)
@@ -258,7 +259,12 @@ class Reader:
     def visit_ExprIndexExpr(self, node: m.ExprIndexExpr) -> None:
         self.children(node)
         self.use("[]", [prefixed(node.expr), node.index], [INDEX])
-        self.use("__index", [prefixed(node.expr), node.index])
+        self.use("__index", [prefixed(node.expr), node.index], [INDEX])
+
+    def visit_ExprInterpString(self, node: m.ExprInterpString) -> None:
+        self.children(node)
+        if len(node.parts) == 3:  # two operands with a text between
+            self.use("ExprInterpString", [node.parts[0], node.parts[2]])
 
     def visit_ExprCall(self, node: m.ExprCall) -> None:
         name = callee(node)
@@ -268,6 +274,10 @@ class Reader:
             way = "coroutine" if name.startswith("coroutine") else "protected call"
             given = arguments[1:] if name == "pcall" else None
             self.called(arguments[0], way, given)
+        if name == "setmetatable" and len(arguments) == 2 and arguments[0].which == "local":
+            changed = self.lookup(arguments[0].alternative)  # type: ignore[arg-type]
+            if changed is not None:
+                changed.metatable = arguments[1]
         if name == "coroutine.resume" and arguments and arguments[0].which == "call":
             inner: Any = arguments[0].alternative
             if callee(inner) == "coroutine.create" and inner.args:
@@ -347,6 +357,8 @@ class Reader:
             return self.computed(expression, function, deep)
         if which == "local":
             binding = self.bindings.get(id(inner))
+            if binding is not None and binding.metatable is not None:
+                return Table(None, self.events(binding.metatable))
             return None if binding is None else self.bound(binding, deep)
         if which == "global_" and inner.name.which == "custom":
             [*values] = self.globals.get(inner.name.alternative, [])

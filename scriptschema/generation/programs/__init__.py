@@ -62,7 +62,7 @@ _LARGEST_MODULE: Final = 4000
 """The maximum number of nodes to reserve for a module. Modules rarely need more."""
 
 _COMBINING_SIZE: Final = 100
-_COMBINED: Final = 0.57
+_COMBINED: Final = 0.63
 """The share of nodes to use for combinations, in programs of at least `_COMBINING_SIZE` nodes."""
 
 _LARGE_SIZE: Final = 100

@@ -24,6 +24,10 @@ def applied(operation: Operation, operands: list[m.Expr], *, as_method: bool = F
         return nodes.expr("unary", MAKE[m.ExprUnary](operator, operand))
     if name in ("[]", "__index"):
         return nodes.index(nodes.as_prefix(operands[0]), operands[1])
+    if name == "ExprInterpString":
+        values = [nodes.group(each) if each.which == "string" else each for each in operands]
+        parts = [values[0], nodes.string(" "), *values[1:]]
+        return nodes.expr("interpstring", MAKE[m.ExprInterpString](parts))
     if name == "__call":
         return nodes.call(nodes.as_prefix(operands[0]), operands[1:])
     if name == "__index method":

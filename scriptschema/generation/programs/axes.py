@@ -327,7 +327,7 @@ _OUTSIDE: Final = frozenset(["os", "debug", "coroutine"])
 _NUMBER, _STRING = Parameter("number"), Parameter("string")
 _OBJECT, _SCALAR, _ARRAY = Parameter("object"), Parameter("scalar"), Parameter("array")
 _BOOLEAN, _INDEX = Parameter("boolean"), Parameter("integer", role="at")
-_SHORT = Parameter("short")
+_SHORT, _SLOT = Parameter("short"), Parameter("range", bounds=(1, 4), role="at")
 
 _ORDERS: Final = frozenset(["<", "<=", ">", ">="])
 _EVENTS: Final = {
@@ -378,12 +378,15 @@ def _operators() -> Iterator[Operation]:
     yield Operation(
         "[]=", (Parameter("row"), Parameter("range", bounds=(1, 7), role="at"), _NUMBER)
     )
-    yield Operation("__index", (_OBJECT, _SHORT), ("scalar",))
+    for key in (_SHORT, _SLOT):
+        yield Operation("__index", (_OBJECT, key), ("scalar",))
+        yield Operation("__newindex", (_OBJECT, key, _NUMBER))
     yield Operation("__index method", (_OBJECT, _SCALAR), ("scalar",))
-    yield Operation("__newindex", (_OBJECT, _SHORT, _NUMBER))
     yield Operation("__call", (_OBJECT, _SCALAR), ("scalar",))
     yield Operation("__iter", (_OBJECT,))
     yield Operation("__tostring", (_OBJECT,), ("string",))
+    for parts in ((_SHORT, _NUMBER), (_SCALAR, _STRING)):
+        yield Operation("ExprInterpString", parts, ("string",))
 
 
 OPERATORS: Final = tuple(_operators())

@@ -153,7 +153,7 @@ _HANDLERS: Final[Mapping[str, Sequence[str]]] = {
         *('{["x0"] = rawequal}', "function(v0, v1) return rawequal end"),
         "function(v0, v1) return function(v2, v3) return v1 end end",
     ),
-    "__newindex": ("function(v0, v1, v2) rawset(v0, v1, v2) end", "rawset", "{}"),
+    "__newindex": ("function(v0, v1, v2) rawset(v0, v1, 5) end", "rawset", "{}"),
     "__call": ("function(v0, ...) return ... end", "function() return nil end", "rawequal"),
     "__iter": ("function(v0) return next, v0 end", "function() return next, {1, 2} end"),
     "__tostring": ('function() return "a" end', "function(v0) return tostring(v0[1]) end", "type"),

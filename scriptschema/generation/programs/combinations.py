@@ -23,6 +23,7 @@ import attrs
 
 from scriptschema import messages as m
 from scriptschema.choices import WORDS
+from scriptschema.codec.copying import copy
 from scriptschema.generation.programs import axes, border_values, calls, nodes
 from scriptschema.generation.programs.annotations import sound
 from scriptschema.generation.programs.applying import applied, printable
@@ -33,7 +34,7 @@ from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.luau.library import Parameter
 from scriptschema.luau.names import DEFAULT
 
-LEVELS: Final = 38
+LEVELS: Final = 40
 """The maximum number of levels below a statement that combines operations."""
 
 _CALLBACK_LEVELS: Final = 13
@@ -56,6 +57,13 @@ _BESIDE: Final = 6
 
 _SHOWN: Final = 64
 """If a buffer is longer than this, only this number of bytes at its end is printed."""
+
+_ITEMS: Final = ((True,), (True, False), (True, True, False), (True, False, False))
+"""The contents of objects: whether each item has a value. The lengths of tables with holes vary, so
+there are none."""
+
+_ITEM_NODES: Final = 9
+"""The number of nodes to count for reading an item of a table and printing its type."""
 
 _LOOPS: Final = 3
 """The maximum number of loops, in one statement, whose variables are used as operands."""
@@ -331,6 +339,8 @@ class _Frame:
         elif name in ("[]=", "__newindex"):
             item = MAKE[m.ExprIndexExpr](nodes.as_prefix(operands[0]), operands[1])
             self.steps.append(nodes.assign(MAKE[m.LValue]("index_expr", item), operands[2]))
+            if name == "__newindex" and subject is not None:
+                self.shown += [nodes.index(nodes.as_prefix(subject.read()), copy(operands[1]))]
         elif name == "__iter":
             variables = [self.maker.scope.declare() for _ in range(2)]
             body = nodes.block([nodes.print_([*map(nodes.read, variables)])])
@@ -403,10 +413,10 @@ class _Frame:
         counts.count(name, source)
         counts.count(name, value)
         if operation.is_metamethod and parameter.kind == "object":
-            expression, length = self.object(operation, shared=not fragile), 0
+            read, length = self.object(operation, source, shared=not fragile), 0
         else:
             expression, length = self.value(parameter, value, at)
-        read = self.put(source, parameter.kind, expression)
+            read = self.put(source, parameter.kind, expression)
         new_operand = _Operand(source, operation, parameter, value, read, length)
         if not source.is_constant and not operation.assigns:
             self.operands.append(new_operand)
@@ -502,10 +512,12 @@ class _Frame:
         [expression] = right(maker, parameter, _BESIDE, self.room, risky=False)
         return expression, 0
 
-    def object(self, operation: Operation, *, shared: bool) -> m.Expr:
-        """Return an object with the metamethod that an operation calls.
+    def object(self, operation: Operation, source: Source, *, shared: bool) -> Callable[[], m.Expr]:
+        """Add the code that makes an object with the operation's metamethod available.
 
-        If `shared` is true, an existing metatable is always reused. Otherwise it usually is.
+        Return a function that returns an expression for the object. Some objects are used before
+        they get their metatable, or before the operation. If `shared` is true, an existing
+        metatable is always reused. Otherwise it usually is.
         """
         maker, name = self.maker, operation.name
         maker.made += 13
@@ -515,8 +527,28 @@ class _Frame:
             handler = self.growing(border_values.handler(maker, name))
             handlers = nodes.table((), {operation.event: handler})
             self.outside.append(nodes.let(metatable, handlers))
-        content = nodes.table([nodes.number(maker.below(9))])
-        return nodes.call_builtin("setmetatable", content, nodes.read(metatable))
+        items = _ITEMS[maker.below(len(_ITEMS))]
+        content = nodes.table(
+            [nodes.number(maker.below(9)) if item else nodes.nil() for item in items]
+        )
+        when = maker.below(6)
+        if when == 5 and source.name not in ("call", "field", "global", "varargs"):
+            read = self.put(source, "object", content)
+            self.use(read)
+            change = nodes.call_builtin("setmetatable", read(), nodes.read(metatable))
+            self.steps.append(nodes.call_statement(change))
+            return read
+        value = nodes.call_builtin("setmetatable", content, nodes.read(metatable))
+        read = self.put(source, "object", value)
+        if when == 4:
+            self.use(read)
+        return read
+
+    def use(self, read: Callable[[], m.Expr]) -> None:
+        """Add a statement that reads two items of a table."""
+        self.maker.made += 2 * _ITEM_NODES
+        items = (nodes.index(nodes.as_prefix(read()), nodes.number(key)) for key in (1, 2))
+        self.steps.append(nodes.print_([nodes.call_builtin("type", item) for item in items]))
 
 
 def _error_handler(body: list[m.Stat]) -> m.Expr:
