@@ -9,11 +9,20 @@ from scriptschema.generation.programs.calls import PRINTABLE
 from scriptschema.generation.programs.nodes import MAKE
 
 
-def applied(operation: Operation, operands: list[m.Expr], *, as_method: bool = False) -> m.Expr:
+def applied(
+    operation: Operation,
+    operands: list[m.Expr],
+    function: m.ExprPrefix | None = None,
+    *,
+    as_method: bool = False,
+) -> m.Expr:
     """Return an expression that applies `operation` to `operands`.
 
-    If `as_method` is true, a member of `string` is called like `operand:rep(2)`.
+    If `function` is given, it is called instead of the library member, whose value it has. If
+    `as_method` is true, a member of `string` is called like `operand:rep(2)`.
     """
+    if function is not None:
+        return nodes.call(function, operands)
     operator, name = operation.operator, operation.name
     if isinstance(operator, m.ExprBinary.Op):
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
@@ -40,6 +49,11 @@ def applied(operation: Operation, operands: list[m.Expr], *, as_method: bool = F
     return nodes.call_member(library, member, *operands)
 
 
+def is_printable(operation: Operation) -> bool:
+    """Return whether each result of an operation is printed as the same text in every run."""
+    return "varies" not in operation.marks and PRINTABLE.issuperset(operation.results)
+
+
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
     """Return an expression to print for the result `value` of an operation.
 
@@ -47,9 +61,9 @@ def printable(operation: Operation, value: m.Expr) -> m.Expr:
     results, and for those that may vary between runs, it is the type.
     """
     results = operation.results
+    if is_printable(operation):
+        return value
     if "varies" not in operation.marks:
-        if PRINTABLE.issuperset(results):
-            return value
         if results in (("array",), ("strings",)):
             return nodes.call_member("table", "concat", value, nodes.string(","))
         if results == ("buffer",):

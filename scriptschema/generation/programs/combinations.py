@@ -26,7 +26,7 @@ from scriptschema.choices import WORDS
 from scriptschema.codec.copying import copy
 from scriptschema.generation.programs import axes, border_values, calls, nodes
 from scriptschema.generation.programs.annotations import sound
-from scriptschema.generation.programs.applying import applied, printable
+from scriptschema.generation.programs.applying import applied, is_printable, printable
 from scriptschema.generation.programs.arguments import right
 from scriptschema.generation.programs.axes import Operation, Position, Source, Surroundings
 from scriptschema.generation.programs.maker import Maker
@@ -57,6 +57,9 @@ _BESIDE: Final = 6
 
 _SHOWN: Final = 64
 """If a buffer is longer than this, only this number of bytes at its end is printed."""
+
+_ALIASES: Final = ("local", "upvalue", "global", "field", "parameter")
+"""The sources that a library member may be called from."""
 
 _ITEMS: Final = ((True,), (True, False), (True, True, False), (True, False, False))
 """The contents of objects: whether each item has a value. The lengths of tables with holes vary, so
@@ -348,13 +351,36 @@ class _Frame:
             self.steps.append(nodes.stat("for_in", MAKE[m.StatForIn](declared, operands, body)))
         else:
             as_method = operation.may_be_method and bool(operands) and self.maker.below(4) == 3
-            value = applied(operation, operands, as_method=as_method)
-            if operation.results:
-                self.shown += [printable(operation, value)]
-            else:
+            function = None if as_method else self.alias(operation)
+            value = applied(operation, operands, function, as_method=as_method)
+            if not operation.results:
                 self.steps.append(nodes.call_statement(value))
+            elif value.which == "call" and is_printable(operation) and self.maker.below(8) == 7:
+                self.shown += self.assigned(value)
+            else:
+                self.shown += [printable(operation, value)]
         if subject is not None and not subject.source.is_constant and name != "#":
             self.shown += _content(subject)
+
+    def alias(self, operation: Operation) -> m.ExprPrefix | None:
+        """Return another way to call a library member: usually None, otherwise a variable."""
+        maker = self.maker
+        if not operation.library or maker.grammar.typed or maker.below(32) < 31:
+            return None
+        sources = [each for each in axes.SOURCES if each in self.allowed and each.name in _ALIASES]
+        library, _, member = operation.name.rpartition(".")
+        function = nodes.expr(*nodes.member(library, member))
+        source = sources[maker.below(len(sources))]
+        return nodes.as_prefix(self.put(source, "callable", function)())
+
+    def assigned(self, call: m.Expr) -> list[m.Expr]:
+        """Add a statement that assigns a call's results to two or three variables; return these."""
+        maker = self.maker
+        variables = [maker.scope.declare() for _ in range(2 + maker.below(2))]
+        maker.made += 3 * len(variables)
+        declared = [*map(nodes.declared, variables)]
+        self.steps.append(nodes.stat("local", MAKE[m.StatLocal](declared, [call], [])))
+        return [*map(nodes.read, variables)]
 
     # Operands
 
@@ -486,7 +512,8 @@ class _Frame:
             if maker.below(2):
                 where.append(nodes.let(variable, value))
             else:  # a separate assignment prevents constant folding
-                where.append(nodes.let(variable, None))
+                first = nodes.expr("global_", nodes.builtin("type")) if kind == "callable" else None
+                where.append(nodes.let(variable, first))
                 where.append(nodes.assign(nodes.target(variable), value))
         return lambda: nodes.read(variable)
 
@@ -516,15 +543,19 @@ class _Frame:
         """Add the code that makes an object with the operation's metamethod available.
 
         Return a function that returns an expression for the object. Some objects are used before
-        they get their metatable, or before the operation. If `shared` is true, an existing
-        metatable is always reused. Otherwise it usually is.
+        they get their metatable, or before the operation. If `shared` is true, all objects have the
+        same metamethod, but not always the same metatable. Otherwise, they usually have.
         """
         maker, name = self.maker, operation.name
         maker.made += 13
         metatable = self.metatables.get(name)
-        if metatable is None or not (shared or maker.below(4)):
+        if metatable is None or not maker.below(4):
+            if metatable is not None and (shared or maker.below(2)):
+                key = nodes.string(operation.event)
+                handler = nodes.index(nodes.as_prefix(nodes.read(metatable)), key)
+            else:
+                handler = self.growing(border_values.handler(maker, name))
             metatable = self.metatables[name] = maker.scope.declare()
-            handler = self.growing(border_values.handler(maker, name))
             handlers = nodes.table((), {operation.event: handler})
             self.outside.append(nodes.let(metatable, handlers))
         items = _ITEMS[maker.below(len(_ITEMS))]
