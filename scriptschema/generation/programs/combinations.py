@@ -24,7 +24,7 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.choices import WORDS
 from scriptschema.codec.copying import copy
-from scriptschema.generation.programs import axes, border_values, calls, nodes
+from scriptschema.generation.programs import axes, border_values, callbacks, calls, nodes
 from scriptschema.generation.programs.annotations import sound
 from scriptschema.generation.programs.applying import applied, is_printable, printable
 from scriptschema.generation.programs.arguments import right
@@ -162,10 +162,10 @@ class _Frame:
         self.place = place
         self.is_function = place.is_function and not (place.name == "loop" and maker.below(2))
         without = maker.grammar.without
-        self.callbacks = [make for make, used in _CALLBACKS if used.isdisjoint(without)]
+        self.callbacks = [make for make, used in callbacks.CALLBACKS if used.isdisjoint(without)]
         may_nest = self.is_function and not maker.grammar.typed and room >= _CALLBACK_LEVELS
         self.is_callback = may_nest and bool(self.callbacks) and maker.below(4) == 3
-        self.may_grow = without.isdisjoint(_USED_TO_GROW)
+        self.may_grow = without.isdisjoint(callbacks.USED_TO_GROW)
         self.room = room - _CALLBACK_LEVELS if self.is_callback else room
         self.vararg = place.name == "varargs" or (place.may_vary and maker.below(4) > 0)
         self.outside: list[m.Stat] = []
@@ -267,15 +267,15 @@ class _Frame:
         maker.made += 18
         callback = self.callbacks[maker.below(len(self.callbacks))]
         if self.may_grow and maker.below(2):
-            maker.made += _GROW_NODES
-            body = [_grow(), *body]
+            maker.made += callbacks.GROW_NODES
+            body = [callbacks.grow(), *body]
         return [nodes.print_([callback(body)])]
 
     def growing(self, value: m.Expr) -> m.Expr:
         """Make some of the functions that Luau's C++ code calls grow the stack, and return them."""
         if value.function is not None and self.may_grow and self.maker.below(4) == 3:
-            self.maker.made += _GROW_NODES
-            value.function.body.body.insert(0, _grow())
+            self.maker.made += callbacks.GROW_NODES
+            value.function.body.body.insert(0, callbacks.grow())
         return value
 
     # Operations
@@ -580,52 +580,6 @@ class _Frame:
         self.maker.made += 2 * _ITEM_NODES
         items = (nodes.index(nodes.as_prefix(read()), nodes.number(key)) for key in (1, 2))
         self.steps.append(nodes.print_([nodes.call_builtin("type", item) for item in items]))
-
-
-def _error_handler(body: list[m.Stat]) -> m.Expr:
-    """Return an expression that runs `body` in the handler of an `xpcall`."""
-    error = nodes.expr("global_", nodes.builtin("error"))
-    return nodes.group(nodes.call_builtin("xpcall", error, _function(body)))
-
-
-def _index(body: list[m.Stat]) -> m.Expr:
-    """Return an expression that runs `body` in the metamethod `__index`."""
-    value = nodes.as_prefix(_object("__index", body))
-    return nodes.expr("index_name", MAKE[m.ExprIndexName](value, nodes.custom(0)))
-
-
-def _tostring(body: list[m.Stat]) -> m.Expr:
-    """Return an expression that runs `body` in the metamethod `__tostring`."""
-    body = [*body, nodes.return_([nodes.string("a")])]
-    return nodes.call_builtin("tostring", _object("__tostring", body))
-
-
-def _object(event: str, body: list[m.Stat]) -> m.Expr:
-    handlers = nodes.table((), {event: _function(body)})
-    return nodes.call_builtin("setmetatable", nodes.table(), handlers)
-
-
-def _grow() -> m.Stat:
-    """Return a statement that needs much space on the stack, so that Luau reallocates the stack.
-
-    Pointers into the old stack are then invalid, also those of the C++ code that has called the
-    function with this statement.
-    """
-    return nodes.call_statement(border_values.of_text("table.pack(table.unpack({}, 1, 250))"))
-
-
-def _function(body: list[m.Stat]) -> m.Expr:
-    return nodes.expr("function", nodes.function([], body))
-
-
-_USED_TO_GROW: Final = frozenset(["table", "table.pack", "table.unpack"])
-_GROW_NODES: Final = 20
-_CALLBACKS: Final = (
-    (_error_handler, frozenset(["xpcall", "error"])),
-    (_index, frozenset(["setmetatable"])),
-    (_tostring, frozenset(["setmetatable", "tostring"])),
-)
-"""Functions that put statements into a callback, each with the globals that it uses."""
 
 
 def _content(subject: _Operand) -> list[m.Expr]:
