@@ -236,8 +236,14 @@ class TestRedirectsAndCookies:
     @pytest.mark.parametrize(
         ("script", "message"),
         [
-            ("curl -c a http://x/\ncurl -c b http://x/", "without the cookies of earlier commands"),
-            ("curl -b '' http://x/\ncurl -b '' http://x/", "without the cookies of earlier"),
+            (
+                "curl -c a http://x/\ncurl -c b http://x/",
+                "without -b FILE does not send the cookies of",
+            ),
+            (
+                "curl -b '' http://x/\ncurl -b '' http://x/",
+                "without -b FILE does not send the cookies of",
+            ),
             (
                 "curl -c a http://x/\ncurl -b a -b c=1 http://x/",
                 "also sends the cookies that respon",

@@ -188,7 +188,7 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
         ("[Options]\ninsecure: true", "[Options] insecure: true"),
         ("[Options]\nmax-time: 3m", "[Options] max-time: 3m"),
         ("[New]\na: b", "[New] a: b"),
-        ("[BasicAuth]\nme: {{a}} {{b}}", "requires a name and a password"),
+        ("[BasicAuth]\nme: {{a}} {{b}}", "requires a user name and a password"),
         ("what is this", "not supported: what is this"),
         ("hex,xy;", "not valid hex"),
     ],

@@ -322,7 +322,10 @@ class TestWhatIsNotTranslated:
                 {"auth": {"type": "oauth2", "oauth2": []}},
                 "auth: OAuth 2.0 requires a token endpoint",
             ),
-            ({"auth": {"type": "digest", "digest": values(username="a b")}}, "requires a name"),
+            (
+                {"auth": {"type": "digest", "digest": values(username="a b")}},
+                "requires a user name",
+            ),
             ({"auth": {"type": "awsv4", "awsv4": []}}, "AWS requires an access key"),
             ({"auth": {"type": "apikey", "apikey": []}}, "the API key has no name"),
             ({"url": "http://h/{{$randomCity}}"}, "{{$randomCity}} is not supported"),

@@ -87,7 +87,7 @@ def test_the_same_origin_in_other_words_continues() -> None:
 @pytest.mark.parametrize(
     ("levels", "reason"),
     [
-        (["template http://h/"], "no method here or in a parent heading: replace"),
+        (["template http://h/"], "no method here or in a parent heading: change"),
         (["get /path"], "no URL with http:// or https:// and a host"),
         (["get http:///path"], "no URL with http:// or https:// and a host"),
         (["get ftp://h/"], "expected an http or https URL, found ftp://h/"),
