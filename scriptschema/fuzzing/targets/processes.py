@@ -126,11 +126,15 @@ def _start_of(path: str) -> bytes:
 
 
 _RUNNING: Final[set[subprocess.Popen[bytes]]] = set()
-_STARTING: Final = threading.Lock()
+# A signal handler may need the lock while its own thread holds it.
+_STARTING: Final = threading.RLock()
 
 
 def kill_all_for_good() -> None:
-    """Kill all processes started by this one, and prevent other threads from starting more."""
+    """Kill all processes started by this one, and prevent other threads from starting more.
+
+    A signal handler may call this at any time, also while an earlier call is in progress.
+    """
     _STARTING.acquire()
     kill_all()
 

@@ -207,3 +207,23 @@ def test_endless_standard_error_costs_no_disk_and_little_memory(
     command.submit(Sources(None, "print(1)"), 20)
     assert [found.kind for found in command.collect()] == ["flood"]
     command.close()
+
+
+STOPPED_TWICE = """
+import os, signal
+from scriptschema.fuzzing.targets import processes
+
+def end(*_):
+    processes.kill_all_for_good()
+    os._exit(3)
+
+signal.signal(signal.SIGTERM, end)
+processes.kill_all_for_good()  # as for the first signal
+os.kill(os.getpid(), signal.SIGTERM)
+signal.pause()
+"""
+
+
+def test_a_worker_that_is_stopped_again_while_it_stops_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", STOPPED_TWICE], timeout=60, check=False)
+    assert done.returncode == 3
