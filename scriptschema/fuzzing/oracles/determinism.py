@@ -7,7 +7,10 @@ The output may vary if the program
 - has weak tables, whose contents depend on garbage collection;
 - needs the length of a table with holes: any border is a valid length (Lua 5.1 manual, section
   2.5.5). `ipairs` is not affected, because it ends at the first nil;
-- adds keys to a table in a loop over this table (section 5.1, `next`).
+- adds keys to a table in a loop over this table (section 5.1, `next`);
+- changes the environment of a caller (`setfenv(2, ...)`): which function that is depends on
+  inlining, and whether a call in progress has already looked up its function depends on the
+  optimization level.
 """
 
 from __future__ import annotations
@@ -82,6 +85,8 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
         or any(isinstance(node, ExprUnary) and node.op == ExprUnary.Op.Len for node in nodes)
     ):
         return False
+    if any(isinstance(node, ExprCall) and _changes_caller(node) for node in nodes):
+        return False
     return not any(isinstance(node, StatForIn) and _adds_keys(node) for node in nodes)
 
 
@@ -106,6 +111,14 @@ def _is_given_time(name: str, args: list[Expr]) -> bool:
     if name == "os.time":
         return bool(args) and args[0].table is not None
     return name == "os.date" and len(args) > 1 and args[1].which in ("number", "binary")
+
+
+def _changes_caller(call: ExprCall) -> bool:
+    """Return whether a call, perhaps through `pcall`, changes the environment of a caller."""
+    return any(
+        _name(member) == "setfenv" and args and args[0].number and args[0].number.val > 1
+        for member, args in _calls(call)
+    )
 
 
 def _called(expr: Expr) -> Iterator[Message]:

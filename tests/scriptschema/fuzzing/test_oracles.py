@@ -432,6 +432,10 @@ def test_what_luau_leaves_open_is_no_difference(source: str, compared: bool) -> 
         ("type = tostring print(type(os.clock()))", False),
         ("print(type(debug.info(2, 's')))", False),  # nil if the caller was inlined
         ("print(_VERSION, coroutine.isyieldable())", True),
+        ("type(pcall(setfenv, 2, {}))", False),  # `type` is looked up before or after that
+        ("local function g() setfenv(2, {}) end g()", False),
+        ("local function g() setfenv(1, {}) end g()", True),
+        ("setfenv(print, {})", True),
     ],
 )
 def test_a_function_that_varies_hides_no_bug_unless_its_result_is_used(
