@@ -275,7 +275,8 @@ class Reader:
             given = arguments[1:] if name == "pcall" else None
             self.called(arguments[0], way, given)
         if name == "setmetatable" and len(arguments) == 2 and arguments[0].which == "local":
-            changed = self.lookup(arguments[0].alternative)  # type: ignore[arg-type]
+            table: Any = arguments[0].alternative
+            changed = self.lookup(table)
             if changed is not None:
                 changed.metatable = arguments[1]
         if name == "coroutine.resume" and arguments and arguments[0].which == "call":

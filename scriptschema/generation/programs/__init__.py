@@ -127,7 +127,7 @@ def program(
     versions support.
 
     `counts` counts the uses of idioms and combinations across programs. If it is given, idioms that
-    have been rare so far are preferred, and about half of a program of 100 or more nodes is
+    have been rare so far are preferred, and more than half of a program of 100 or more nodes is
     devoted to rare combinations.
 
     If `runs` is false, the program is only for compilers and must not be executed. It then also has

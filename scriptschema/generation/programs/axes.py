@@ -270,7 +270,7 @@ class Operation:
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
     position for each parameter, or None for a parameter that is not a single operand. `need` is the
     number of times that the operation must be used to cover all of its pairs with harmless values.
-    `fragile` is the corresponding number for its pairs with fragile values, or 0 if there are none.
+    `fragile` is the corresponding number for its pairs with fragile values, which may be 0.
     """
 
     name: str

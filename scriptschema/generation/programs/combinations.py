@@ -62,8 +62,8 @@ _ALIASES: Final = ("local", "upvalue", "global", "field", "parameter")
 """The sources that a library member may be called from."""
 
 _ITEMS: Final = ((True,), (True, False), (True, True, False), (True, False, False))
-"""The contents of objects: whether each item has a value. The lengths of tables with holes vary, so
-there are none."""
+"""The contents of objects: whether each item has a value. No object has a hole, because the length
+of a table with holes varies."""
 
 _ITEM_NODES: Final = 9
 """The number of nodes to count for reading an item of a table and printing its type."""

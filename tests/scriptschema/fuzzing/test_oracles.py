@@ -557,17 +557,12 @@ def test_a_wrong_function_does_not_explain_another_one_of_its_library() -> None:
     assert causes.find_of(signature, shifted, is_smallest=True) is None
 
 
-def test_wrong_folding_of_constants_is_one_find_and_also_that_of_variables() -> None:
+@pytest.mark.parametrize("known", ["print((-5) % 3)", "local a = 1 a %= 2 print(a)"])
+def test_a_wrong_operator_is_one_find_with_constants_variables_and_in_assignments(
+    known: str,
+) -> None:
     causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    causes.add("modulo", signature, operations_of(parse("print((-5) % 3)").tree))
-    for source, name in (("local a = 3 print(5 % a)", "modulo"), ("print(5 // 3)", None)):
-        operations = operations_of(parse(source).tree)
-        assert causes.find_of(signature, operations, is_smallest=True) == name
-
-
-def test_a_wrong_operator_is_one_find_in_expressions_and_in_compound_assignments() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    causes.add("modulo", signature, operations_of(parse("local a = 1 a %= 2 print(a)").tree))
+    causes.add("modulo", signature, operations_of(parse(known).tree))
     for source, name in (("print(a % 2)", "modulo"), ("print(a // 2)", None)):
         operations = operations_of(parse(source).tree)
         assert causes.find_of(signature, operations, is_smallest=True) == name
