@@ -150,6 +150,8 @@ _PASSING: Final = frozenset(
         *("unpack", "table.unpack", "table.pack"),
     ]
 )
+"""Functions that usually only pass values on."""
+
 _CARRIERS: Final = frozenset(
     [
         *("pcall", "xpcall", "error", "assert", "setmetatable", "getfenv"),
@@ -158,3 +160,4 @@ _CARRIERS: Final = frozenset(
         *(f"{field.library}.{field.name}" for field in SIGNATURES if field.parameters is None),
     ]
 )
+"""Operations that remain in reduced programs although they are rarely wrong."""
