@@ -1,6 +1,6 @@
 """Programs whose code is only compiled, because all of it is in a function that is never called.
 
-    tree = uncalled(tree)         local function f(...) ... end
+    tree = uncalled(copy(tree))   local function f(...) ... end
     runs_nothing(tree)            True
     body_of(tree)                 the code in the function
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from scriptschema import messages as m
-from scriptschema.luau.repair import MAX_DEPTH, repair
+from scriptschema.luau.repair import MAX_DEPTH, repair_in_place
 
 DEEPEST: Final = MAX_DEPTH - 4
 """The maximum depth of a program that can be moved into the function."""
@@ -24,11 +24,14 @@ _DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function
 def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
     """Return a program with the code of `tree` in a function that is never called.
 
-    The module of `tree` is left out.
+    The code is not copied, but moved and repaired, so no part of `tree` may be used elsewhere. Its
+    module is left out.
     """
     function = m.ExprFunction(vararg=True, body=tree.program)
     declared = m.StatLocalFunction(var=m.Local(name=0), func=function)
-    return repair(m.ModuleSet(program=m.StatBlock(body=[m.Stat(local_function=declared)])))
+    moved = m.ModuleSet(program=m.StatBlock(body=[m.Stat(local_function=declared)]))
+    repair_in_place(moved)
+    return moved
 
 
 def runs_nothing(tree: m.ModuleSet) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, Final
 import attrs
 
 from scriptschema.choices import RandomChoices
+from scriptschema.codec.copying import copy
 from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
@@ -271,7 +272,7 @@ class _Generator:
             if is_random:
                 tree = self._mutator(size, programs=False).mutate(tree, self._choices).tree
             if is_random or (self._compiled and not runs_nothing(tree)):
-                tree = uncalled(body_of(tree))
+                tree = uncalled(copy(body_of(tree)))  # mutants share messages with parents
         elif self._compiled:
             tree = uncalled(self._new())
         else:
