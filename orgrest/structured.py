@@ -44,7 +44,7 @@ _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """Return a JSON text in which spaces replace the comments and trailing commas."""
+    """Return a JSON text with its comments and trailing commas replaced by spaces."""
     for pattern in (_COMMENT, _TRAILING_COMMA):
         text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
     return text
@@ -55,7 +55,10 @@ class StructureError(OrgrestError):
 
 
 def read(data: bytes, name: str) -> Any:
-    """Return the value of JSON or YAML data from the source `name`. Raises StructureError."""
+    """Parse JSON or YAML data, and return its value. `name` is the source's name in error messages.
+
+    Raises StructureError if the data is malformed or exceeds a limit.
+    """
     check_size(data, name)
     return load(decode(data)[0], name)
 
@@ -67,7 +70,11 @@ def check_size(data: bytes, name: str) -> None:
 
 
 def load(text: str, name: str) -> Any:
-    """Return the value of a JSON or YAML text from the source `name`. Raises StructureError."""
+    """Parse a JSON or YAML text, and return its value. `name` is the source's name in messages.
+
+    If `name` ends in `.json`, a text that begins with `{` or `[` is not parsed as YAML. Raises
+    StructureError if the text is malformed or exceeds a limit.
+    """
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return yaml_value(text, name)
     try:
@@ -83,7 +90,10 @@ def load(text: str, name: str) -> Any:
 
 
 def json_value(text: str, name: str) -> Any:
-    """Return the value of a JSON text from the source `name`. Raises StructureError."""
+    """Parse a JSON text, and return its value. `name` is the source's name in error messages.
+
+    Raises StructureError if the text is malformed or exceeds a limit.
+    """
     try:
         value = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
@@ -97,7 +107,10 @@ def json_value(text: str, name: str) -> Any:
 
 
 def yaml_value(text: str, name: str) -> Any:
-    """Return the value of a YAML text from the source `name`. Raises StructureError."""
+    """Parse a YAML text, and return its value. `name` is the source's name in error messages.
+
+    Raises StructureError if the text is malformed or exceeds a limit.
+    """
     import yaml
 
     if len(text) > LARGEST_YAML:

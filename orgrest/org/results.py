@@ -1,4 +1,4 @@
-"""Finds the result of a block in an Org document, and elements by name.
+"""Finds the result of a block in an Org document, and looks up elements by name.
 
 In Org, the result of a named block is the first ``#+RESULTS: name`` of the document. The result of
 a block without a name is the next element, if that element has a results keyword without a name.

@@ -88,9 +88,10 @@ def closing(text: str) -> str | None:
 
 
 def opening(text: str) -> tuple[str, str] | None:
-    """Return the closing mark and the type of the element that a line opens, or None.
+    """Return the kind and the type of the element that a line opens, or None if it opens none.
 
-    `text` is the line without leading blanks.
+    `text` is the line without leading blanks. The kind is what `closing` returns for the line that
+    closes the element.
     """
     first = text[:1]
     if first == "#":

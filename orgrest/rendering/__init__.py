@@ -1,1 +1,1 @@
-"""Renders responses as results in a document, by media type and `:results`."""
+"""Renders responses as results in a document, depending on the media type and `:results`."""

@@ -1,4 +1,4 @@
-"""Classifies response bodies by media type, charset and language, and as text or binary."""
+"""Determines the media type, charset and language of a response body, and whether it is binary."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ TIMEOUT = 10
 On systems that cannot limit CPU time, it is a limit on wall-clock time.
 """
 PATIENCE = 60
-"""The seconds of wall-clock time that a program may take beyond `TIMEOUT` on a busy machine.
+"""The extra wall-clock time, in seconds, that a program is allowed in case the machine is busy.
 
-This applies only to systems that can limit CPU time.
+It is added to `TIMEOUT`, but only on systems that can limit CPU time.
 """
 MAX_OUTPUT = 16 * 2**20
 

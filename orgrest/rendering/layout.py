@@ -1,15 +1,17 @@
 """Lays out a response in an Org document: chooses the type and the wrapper of the result.
 
 `results` renders a response as text. This module wraps the text according to ``:results`` and
-``:wrap``, like Org 9.5. First, ``list`` and ``table`` convert the text. Then ``:wrap`` overrides
-``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``. Everything else becomes fixed-width
-text. As in ob-restclient, the default is ``raw``, unless ``:results`` contains another word of the
-same group.
+``:wrap``, like Org 9.5. If ``:results`` contains ``list`` or ``table``, the text is first converted
+to a list or table. For the wrapper, ``:wrap`` takes precedence over the words ``html``, ``latex``,
+``org``, ``code``, ``raw`` and ``drawer``. Without any of these, text other than a table becomes
+fixed-width text. As in ob-restclient, the default is ``raw``, unless ``:results`` contains another
+word of the same group.
 
-A response can never add structure to the document: in a result, Org finds only plain text, verbatim
-text, code, and lists and tables of these. In source and example blocks, lines that look like
-structure are escaped with commas. Elsewhere, text that is not plain (`sanitize.is_plain`) is
-inserted as an example block or, in a list item or table cell, as verbatim text between ``=``.
+A response can never add structure to the document. In a result, Org finds only plain text, verbatim
+text and code, and lists and tables that contain only these. In source and example blocks, lines
+that look like structure are escaped with commas. Elsewhere, text that is not plain
+(`sanitize.is_plain`) is inserted as an example block or, in a list item or table cell, as verbatim
+text between ``=``.
 ``html`` and ``latex`` would export a server's text unescaped, so a source block is written instead.
 Notes inform the user about such replacements.
 """
@@ -67,9 +69,10 @@ NO_DRAWER = "the response contains a line :end:, so it cannot be inserted in a d
 
 @classes.frozen
 class RenderedResult:
-    """A result to insert below its keyword, as whole lines or "", with notes for the user.
+    """A result to insert below its keyword, with notes for the user.
 
-    `prose` means that no delimiter marks the end of the result.
+    `text` is empty or consists of whole lines. If `prose` is true, no delimiter marks the end of
+    the result.
     """
 
     text: str
@@ -183,13 +186,13 @@ def returned(
     texts: Sequence[str],
     language: str,
 ) -> tuple[Returned, tuple[str, ...], bool]:
-    """Return the value that a Babel function returns so that Org inserts the same text as `show`.
+    """Return the value that a Babel function must return for Org to insert the same text as `show`.
 
     Also returns the notes, and whether the result is prose, as in `RenderedResult`. `texts` are the
     responses with their heads as comments. The other parameters are as in `show`.
 
-    Raises ArgumentError if Org would find structure or markup in the text, or if the text must not
-    be in the kind of block that the arguments request.
+    Raises ArgumentError if Org would find structure or markup in the text, or if the text is not
+    allowed in the kind of block that the arguments request.
     """
     words = arguments.results
     bare = pure(arguments)

@@ -181,9 +181,9 @@ def mask_cut(text: str, secrets: Collection[str]) -> str:
 
 
 def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the runs of base64 characters that contain the spans in `inside`.
+    """Yield the span of each run of base64 characters that contains a span in `inside`.
 
-    The spans in `inside` are those of encoded secrets.
+    `inside` contains the spans of encoded secrets.
     """
     done = 0
     for at, end in sorted(inside):
@@ -220,7 +220,7 @@ class _Owners:
     complete: AbstractSet[str] = frozenset()
 
     def add(self, kind: str, secret: str) -> None:
-        """Record that `secret` has this spelling. `kind` is the field for this kind of spelling."""
+        """Add a secret that has this spelling to the field named `kind`."""
         secrets = getattr(self, kind) or set()
         secrets.add(secret)
         setattr(self, kind, secrets)

@@ -7,8 +7,8 @@ separate parts and the complete block (`#+BEGIN_SRC js`).
 
 Servers are not trusted. Rules:
 
-- Secrets (`Request.secrets`) are shown as `***` in the spellings that `masking` knows. They are
-  masked before the text is pretty-printed, and again afterwards.
+- Secrets (`Request.secrets`) are replaced by `***`, in every spelling that `masking` knows. They
+  are masked before the text is pretty-printed, and again afterwards.
 - Characters that `sanitize` considers harmful are made visible. Line endings are LF.
 - `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
   other parts are not escaped. `layout` makes them safe where they are inserted.
@@ -146,7 +146,7 @@ def parse_size(text: str) -> int:
 
 
 def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
-    """Return the options of `render` that the header arguments of a block require.
+    """Return the keyword arguments of `render` that correspond to the header arguments of a block.
 
     `limit` applies unless the arguments set a limit. Raises ArgumentError if an argument is
     invalid.
@@ -269,7 +269,7 @@ def _read(
     jq_args: str,
     limit: int,
 ) -> _Text:
-    """Return the body, or jq's output, pretty-printed, and the part of it to show."""
+    """Return the pretty-printed body, or the output of jq, together with the part to show."""
     if jq is not None:
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False

@@ -113,7 +113,7 @@ class ShownResponse:
 def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
     """Return the differences between a response in a document and a new response.
 
-    Both are in the same form, that of the result. The status is compared if `old` contains it.
+    Both are in the form in which the result shows them. The status is compared if `old` has one.
     """
     status = list(_of_values("status", old.status, new.status)) if old.status is not None else []
     try:
@@ -220,7 +220,7 @@ def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
 
 
 def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    """Yield the differences between two lists, apart from their common beginning and end.
+    """Compare two lists without their common prefix and suffix, and yield the differences.
 
     Thus, if one item was inserted or removed, the items after it are not reported as changed.
     """
@@ -312,7 +312,10 @@ def content(text: str) -> str:
 
 
 def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:
-    """Return two results without the values at the jq paths, if both results begin with JSON."""
+    """Return two results without the values at the jq paths.
+
+    If one of the results does not begin with JSON, both are returned unchanged.
+    """
     try:
         (old_value, old_rest), (new_value, new_rest) = _begun(before), _begun(after)
     except (ValueError, RecursionError):

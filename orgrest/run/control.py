@@ -30,8 +30,8 @@ class Control:
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
         """Create the client of the run with `new_client`.
 
-        `budget` limits the run. If it is None, there are no limits. Raises the exceptions of
-        `new_client`.
+        `budget` limits the run. If it is None, there are no limits. Exceptions raised by
+        `new_client` are propagated.
         """
         self.interrupted = False
         self.budget = budget or Budget()

@@ -1,9 +1,9 @@
 """The OpenAPI descriptions that the exchanges of a run are checked against.
 
-The description for a request comes from the last line `# @openapi FILE` above the end of the
-request, or else from the header argument `:openapi`, or else from the option of the run. The value
-`no` means no description. The value `auto` means a description in a file beside the document, if it
-describes the request. The requests to each operation are counted.
+The last line `# @openapi FILE` above the end of a request selects its description. If there is no
+such line, the header argument `:openapi` does, or else the run's option. The value `no` selects no
+description. The value `auto` selects the first description near the document that applies to the
+request. The requests to each operation are counted.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Descriptions:
             self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def concern(self, parsed: ParsedRequest, arguments: Arguments) -> bool:
-        """Return whether any description may have been selected for a request."""
+        """Return whether a request might have to be checked against a description."""
         return bool(self._default or "openapi" in arguments or parsed.source.holds(_MARK))
 
     def verdict(
@@ -96,7 +96,7 @@ class Descriptions:
         arguments: Arguments,
         exchange: tuple[Request, Response],
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict on an exchange, and notes about parts that were not checked.
+        """Return the verdict on an exchange, and notes about what was not checked.
 
         The verdict is None if no description applies to the exchange.
         """
@@ -127,9 +127,11 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Return the verdict of the first description beside the document that applies, and notes.
+        """Check an exchange against the first description near the document that applies to it.
 
-        The verdict is None if no description applies.
+        A description applies if it lists the host of the request. A description of the operation
+        also applies if it lists no hosts, or if the request is sent to this machine. Returns the
+        verdict, or None if no description applies, and notes about what was not checked.
         """
         from orgrest.description.beside import beside
 

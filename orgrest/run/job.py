@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orgrest.run.token_requests import TokenRequests
 
 MOST_WAIT = 3600.0
-"""The maximum total time, in seconds, that a document may delay a run without --max-time."""
+"""The maximum total delay, in seconds, that a document may cause if --max-time is not given."""
 
 
 @classes.define

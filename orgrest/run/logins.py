@@ -174,7 +174,7 @@ class Logins:
                 login.token = None
 
     def _changed(self, grant: Grant, login: _Login) -> bool:
-        """Return whether another process has stored a new token. If so, use the new token."""
+        """Adopt a new token that another process has stored, and return whether there was one."""
         stored = _read(self._store, grant)
         if stored is None or stored.token is None or stored.has_expired(self._clock()):
             return False
@@ -265,7 +265,10 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return the fields of a grant that identify its login, without secrets and redirect URI."""
+    """Return the fields of a grant that identify its login.
+
+    Secrets and the redirect URI are not included.
+    """
     return {
         "flow": grant.flow,
         "page": grant.page,

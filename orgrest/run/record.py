@@ -163,7 +163,10 @@ def without_request(
     step: Step | None = None,
     title: str = "",
 ) -> Record:
-    """Return a record without exchanges: for a document that was not run, or a step not sent."""
+    """Return a record without exchanges, about a step or, if `step` is None, about a document.
+
+    Such a record is used, for example, if a document was not run or a step was not sent.
+    """
     return {
         **place,
         "line": step.line if step else line,

@@ -210,7 +210,11 @@ class Run:
         return str(self._settings.inputs.directory.resolve() / name)
 
     def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
-        """Yield a skipped outcome for a step, or its real outcome if another step needed it."""
+        """Yield a skipped outcome for a step.
+
+        If the step was already sent because another step needed it, its actual outcome is yielded
+        instead.
+        """
         if self.results.has(step.id):
             yield from self.evaluate(step)
         else:
@@ -287,9 +291,10 @@ class Run:
             tokens[key] = error
 
     def _send_needed(self, needed: RequestNeededError) -> None:
-        """Send all iterations of a needed request that were not sent before.
+        """Send all iterations of a needed request.
 
-        Raises the first failure.
+        Iterations that were already sent are skipped, unless `needed.again` is true. At the end,
+        the first error is raised if an iteration fails or failed before, or is disabled.
         """
         failures: list[Exception] = []
         for task_or_outcome in self._tasks(needed.key, partial(self.document.needed, needed)):

@@ -46,5 +46,5 @@ class Services(Helpers):
 
     @classmethod
     def of_user(cls, **services: Any) -> Self:
-        """Create an object whose fields are `services` and the secrets of the current user."""
+        """Create an instance with the given services and the current user's secrets."""
         return cls(user_secrets=UserSecrets.of_user(), **services)

@@ -140,9 +140,9 @@ class Settings:
         return self.until is None or (line or 1) <= self.until
 
     def of_document(self, directory: Path, overrides: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings for a document in a folder, with additional values of variables.
+        """Return the settings for a document in a folder, with the variables in `overrides` added.
 
-        Values that the user has given for the run take precedence over `overrides`.
+        Variables that the user has set for the run take precedence over `overrides`.
         """
         inputs = self.inputs
         overrides = {**(overrides or {}), **inputs.overrides}

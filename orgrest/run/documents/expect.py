@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SAME = "same"
 """The value of `:expect` that requires the new result to equal the result in the document."""
 SUBJECT = "result"
-"""The subject of a verdict on a whole result."""
+"""The `subject` of the verdict of `:expect same`, which is about the whole result."""
 _EXPECTED = compiled(r"[1-5](?:\d\d|[xX]{2})")
 
 

@@ -260,7 +260,10 @@ class Imports(RequestNames):
         return self._defined(self.files)
 
     def variables(self) -> dict[str, tuple[File, Definition]]:
-        """Return the definitions in imported files by variable, excluding the document's own."""
+        """Return the definition of each variable in the imported files, with the file that has it.
+
+        Definitions in the document itself are left out.
+        """
         return self._defined(self.files[1:])
 
     @staticmethod

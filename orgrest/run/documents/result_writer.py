@@ -153,7 +153,11 @@ class ResultWriter:
         return written
 
     def _post(self, arguments: Arguments, values: list[str], references: References) -> list[str]:
-        """Return the result of the block that ``:post`` names, applied to `values`."""
+        """Evaluate the block that ``:post`` names on `values`, and return its results.
+
+        In the block's arguments, `values` replace ``*this*``. If ``:post`` is empty, `values` are
+        returned.
+        """
         post = arguments.get("post")
         if not post:
             return values

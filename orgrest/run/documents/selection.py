@@ -123,7 +123,7 @@ def _misspelt(
     blocks: Sequence[Block],
     inside: Sequence[tuple[int, int]],
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line, reason) for everything that resembles a part of a request, outside of results.
+    """Yield (line, reason) for each probable spelling mistake in a document, except in results.
 
     `inside` contains the spans of the results.
     """

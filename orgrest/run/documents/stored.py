@@ -34,16 +34,17 @@ _HEAD_BELOW = compiled(
 )
 """The beginning of the head that follows a body: request line, redirects and status line."""
 _HEAD_ABOVE = compiled(r"HTTP/[\d.]+ (?P<status>\d{3})\b[^\n]*(?:\n[^\n]+)*(?:\n\n)?")
-"""The head that precedes a body, in results of verb."""
+"""The head that precedes a body in the results of verb blocks."""
 
 
 def stored_and_new(
     document: OrgDocument, name: str, record: Record
 ) -> tuple[ShownResponse, ShownResponse]:
-    """Return the result of the block called `name`, and the response in a record in the same form.
+    """Return the result of the block called `name`, and the response in `record`, to compare them.
 
-    Raises OrgrestError if the block, its result or the response does not exist, or if the result
-    does not contain the whole body as text.
+    The response is converted to the form of the result. Raises OrgrestError if the block, its
+    result or the response does not exist, or if they cannot be compared, for example because the
+    result does not contain the whole body as text.
     """
     block = document.block_named(name)
     if block is None or result_of(document, block) is None:

@@ -1,9 +1,10 @@
 """The stages that each request of a task goes through in order. Each is a function of a `Job`.
 
-Each row of a table names a feature and a function. Only requests with that feature go through the
-stage, and its module is imported only for them. `Job.features` contains the features of a request.
-The feature "" means all requests. A function yields a NeededError for each token or response that
-it needs. If a stage or a directive declines the request, the later stages are skipped.
+`BEFORE`, `COMPLETED`, `SENT` and `PREVIEWED` list the stages as pairs of a feature and a function.
+Only requests with that feature go through the stage, and its module is imported only for them.
+`Job.features` contains the features of a request. The feature "" means all requests. A function
+yields a NeededError for each token or response that it needs. If a stage or a directive declines
+the request, the later stages are skipped.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def check(job: Job) -> None:
 
 
 def proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
-    """Return the proxy that the directive `@proxy` selects, or None without the directive.
+    """Return the proxy that the directive `@proxy` selects, or None if there is no such directive.
 
     Raises OrgrestError if the user did not allow that proxy.
     """

@@ -60,7 +60,7 @@ def judge(job: Job) -> Needing[None]:
 def verdicts(
     job: Job, assertions: tuple[Assertion, ...], response: Response
 ) -> Needing[list[Verdict]]:
-    """Return the verdicts of the given assertions of the job's request on a response."""
+    """Check a response against `assertions` of the job's request, and return the verdicts."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     from orgrest.http.assertions import judge as judged
     from orgrest.http.assertions.judging import unjudged

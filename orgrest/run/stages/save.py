@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def save(job: Job) -> Needing[None]:
-    """Add to the job the files that the request saves its response to.
+    """For each `>> file` of the request, add the path and content of the file to `job.files`.
 
     Raises OrgrestError if the document may not write one of them.
     """

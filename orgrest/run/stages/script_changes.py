@@ -38,12 +38,11 @@ def as_written(parsed: ParsedRequest) -> Request:
 def rewritten(
     parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
 ) -> ParsedRequest:
-    """Return a request, changed as the script above it requires.
+    """Return a request with the changes of the script above it.
 
-    `code` is the source of the script. Only placeholders that occur in the request or in the script
-    itself are replaced, so that placeholders in text from a response cannot reveal other values.
-    Raises OrgrestError for a change that cannot be sent, or if the script inserts a `{{name}}` from
-    elsewhere.
+    `code` is the source of the script. The script may insert only placeholders that occur in the
+    request or in `code`, so that placeholders in text from a response cannot reveal other values.
+    Raises OrgrestError if the script inserts another placeholder, or if a change cannot be sent.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
@@ -89,10 +88,9 @@ def rewritten(
 
 
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
-    """Return a request that is ready to be sent, changed as its script requires.
+    """Apply a script's changes to a request that is ready to be sent, and return the new request.
 
-    `secrets` contains all secrets known so far. Raises OrgrestError for a change that cannot be
-    sent.
+    `secrets` contains all secrets known so far. Raises OrgrestError if a change cannot be sent.
     """
     changed = _changed(request, change)
     try:

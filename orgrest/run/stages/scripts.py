@@ -249,7 +249,7 @@ def _take(
 def _sent(
     job: Job, known_secrets: frozenset[Secret], code: str, options: dict[str, Any]
 ) -> Response | str:
-    """Send a script's request and record it. Return the response, or the reason for an error.
+    """Send a script's request and record it. Returns the response, or an error message.
 
     The request may contain `known_secrets`. `code` is the source of the script, and `options`
     contains the method, URL, headers and body of the request.
@@ -302,7 +302,7 @@ def _sent(
 
 
 def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
-    """Yield the scripts of a request with `when` in `moments`, in the order of execution."""
+    """Yield the request's scripts whose `when` is one of `moments`, in the order of execution."""
     for moment in moments:
         for script in (*parsed.shared_scripts, *parsed.scripts):
             if script.when == moment:
@@ -339,7 +339,7 @@ def _code(script: Script, context: Context) -> tuple[str, int | None]:
 def _at_line(
     error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
 ) -> OrgrestError:
-    """Return an error of a script with the position in the document added."""
+    """Return a script's error with its position in the document added."""
     source = parsed.source
     place = source.position(script.span.start if offset is None else offset)
     if script.file is not None:

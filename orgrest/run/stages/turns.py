@@ -1,8 +1,8 @@
 """The iterations of a request, for httpyac's `@loop` and `@disabled` and for JetBrains' lists.
 
 A request that contains `{{$.clients..id}}` is sent once for each element of a list. The path is a
-JSONPath in an object with all variables. If a request contains several such paths, each iteration
-uses the next element of every list.
+JSONPath that selects the elements. It begins with the name of a variable whose value is JSON. If a
+request contains several such paths, each iteration uses the next element of every list.
 Source: JetBrains' HTTP Client documentation, "Iterate over collections".
 """
 

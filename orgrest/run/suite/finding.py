@@ -73,7 +73,7 @@ def _below(folder: Path) -> Iterator[str]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows in a data file, each as variables by name.
+    """Return the rows of a data file, each as a dict from the names of variables to their values.
 
     The file is CSV with a header line, or a JSON list of objects. JSON values other than strings
     are kept as JSON text. Raises OrgrestError if the file is invalid.

@@ -36,9 +36,9 @@ _PAUSE = 0.05
 
 @classes.frozen
 class _Message:
-    """A message from a job: the outcome of a request, or that the job has finished a document.
+    """A message from a job, which reports the outcome of a request or the end of a document.
 
-    `number` is the number of the `Unit`. When a document is finished, `done` is true, or `error` is
+    `number` is the number of the `Unit`. At the end of a document, `done` is true, or `error` is
     set to the exception that stopped the job. `unreadable` is the reason why a document could not
     be read.
     """
