@@ -65,7 +65,7 @@ class Since:
 Rule = Literal["required", "optional", "repeated"]
 
 UNSET: Final = "unset"
-"""The name under which weights and statistics list a oneof that has no alternative set."""
+"""The name that weights and statistics use for a oneof in which no alternative is set."""
 
 
 class ValidationError(ValueError):
@@ -190,9 +190,9 @@ INTEGERS: Final[dict[type, tuple[int, int]]] = {
 class Path:
     """The path of a message in a tree: `str(path)` is `program.body[2].return_.list[0]`.
 
-    A path stores its last step and a link to the path of its parent. So a walk over a tree of any
-    depth creates each path in constant time. The root's path is `Path()`, which is empty as a
-    string.
+    A path stores its last step and a link to the parent message's path. So a walk over a tree of
+    any depth creates each path in constant time. The root's path is `Path()`, and its string is
+    empty.
     """
 
     __slots__ = ("index", "name", "parent")
@@ -240,7 +240,7 @@ WhichT_co = TypeVar("WhichT_co", bound=str, covariant=True)
 
 
 class Which(Generic[WhichT_co]):
-    """Tells type checkers the type of `which`. `@message` removes this attribute."""
+    """Declares the type of `which` for type checkers only: `@message` replaces it with a slot."""
 
     def __get__(self, message: object, owner: type) -> WhichT_co | None:
         """Declare the type of the attribute to type checkers. This method is never called."""
@@ -418,8 +418,8 @@ class Message(BaseMessage, metaclass=_MessageType):
 class Descriptors:
     """One of pure-protobuf's two tables of field descriptors, created on first access.
 
-    `name` is the attribute that contains the table. pure-protobuf would create both tables together
-    with the class, when the annotations still refer to messages that do not exist yet.
+    `name` is the attribute that contains the table. pure-protobuf would create both tables when
+    the class is created. But then its annotations still refer to messages that do not exist yet.
     """
 
     def __init__(self, name: str) -> None:

@@ -25,7 +25,10 @@ def shallow(message: NodeT) -> NodeT:
 
 
 def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
-    """Return a deep copy of the tree. `memo` is the dictionary that `copy.deepcopy` passes on."""
+    """Return a deep copy of the tree.
+
+    `memo` is the dictionary that `copy.deepcopy` passes to `__deepcopy__`.
+    """
     nodes = _nodes(message, memo)
     for node in nodes:
         memo[id(node)] = _empty(node.__class__)

@@ -174,8 +174,8 @@ def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
 def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
     """Return an `__init__` that, at its first call, compiles its own replacement and calls it.
 
-    Most programs construct only a few of the classes, and compiling every `__init__` during the
-    import would account for a tenth of its time.
+    Most programs construct only a few of the classes. Compiling every `__init__` during the import
+    would take a tenth of the import time.
     """
 
     def init(self: Message, *values: Any, **fields: Any) -> None:
@@ -256,7 +256,10 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
 
 
 def _unchecked(cls: type[Message]) -> type[Any]:
-    """Return a class with the same slots but no checks, to fill in a message step by step."""
+    """Return a class with the same slots as `cls`, but without checks.
+
+    An object of this class is filled one slot at a time. Then `cls` is assigned to its `__class__`.
+    """
     return type(
         cls.__name__,
         (Message,),

@@ -232,7 +232,10 @@ def expand(paths: Iterable[Path]) -> list[Input]:
 
 
 def require_regular(path: Path) -> None:
-    """Raise FileError for a pipe or device in a folder, because reading it could block."""
+    """Raise FileError if `path` is a pipe or device, because reading it could block.
+
+    This is for files that were found in a folder. Users may name pipes and devices explicitly.
+    """
     if path.exists() and not path.is_file():
         raise FileError(f"{path}: not a regular file")
 
@@ -240,9 +243,9 @@ def require_regular(path: Path) -> None:
 def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
     """Write a file completely or not at all. The path `-` is standard output. Raises FileError.
 
-    The mode of an existing file is kept. Missing folders are created. Symbolic links are followed
-    only up to the folder `below`, by default the file's own folder. A link further along `path`,
-    including the file itself, is an error.
+    The mode of an existing file is kept. Missing folders are created. The path of the folder
+    `below` (by default, the file's own folder) may contain symbolic links, which are followed. A
+    link within that folder is an error, even if it is the file itself.
     """
     try:
         if path == STANDARD:

@@ -17,7 +17,8 @@ The methods that messages share with those of pure-protobuf (`bytes(m)`, `m.dump
 `m.write_to(io)`, `M.loads(b)`, `M.read_from(io)`) use this module too: its last lines assign
 `encode` and `decode` to `Message`.
 
-Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
+Source: the Protocol Buffers manual, "Encoding"; this project's specification, sections 2, 8
+and 9.
 """
 
 from __future__ import annotations

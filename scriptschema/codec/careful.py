@@ -3,7 +3,8 @@
 Both are plain loops with an explicit stack. They behave exactly like protobuf's upb runtime: they
 accept and reject the same input, with the same result. Each error states its location and reason.
 
-Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
+Source: the Protocol Buffers manual, "Encoding"; this project's specification, sections 2, 8
+and 9.
 """
 
 from __future__ import annotations

@@ -208,8 +208,8 @@ def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
 
 _BYTES: Final = tuple(bytes((value,)) for value in range(128))
 _SHORT: Final = 124
-"""Below this size in bytes, the lengths of a message and of a choice around it take one byte
-each."""
+"""If a message has fewer bytes than this, its length takes one byte, and so does the length of a
+choice around it."""
 _LENGTH: Final = _SHORT
 _TAGS: Final = _SHORT + 1
 
@@ -224,7 +224,7 @@ NO_PREFIX: Final[Prefixes] = (*[b""] * _SHORT, 0, ())
 
 
 def _values(field: FieldInfo) -> tuple[bytes, ...]:
-    """Return the encodings of the field, tag included, with each value from 0 to 127."""
+    """Return the encoding of the field (its tag and value) for each value from 0 to 127."""
     return tuple(map(tag_bytes(field).__add__, _BYTES))
 
 
@@ -243,9 +243,10 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of `size` bytes. Return the total size of both in bytes.
+    """Write the prefix of a message of `size` bytes. Return the size of the message and its prefix.
 
-    The prefix is built from the tags in `prefixes`, so `size` can be `_SHORT` or more.
+    This works for any size. The complete prefixes in `prefixes` are only for sizes below `_SHORT`,
+    so the prefix is built from the tags in `prefixes` instead.
     """
     for tag in prefixes[_TAGS]:
         if size < 128:

@@ -71,8 +71,9 @@ def choice_tag(field: FieldInfo) -> int:
 class Reader:
     """Generates the lines that read `b[p:e]` as a message that is not a choice.
 
-    The lines expect the fields in tag order, without a loop over tags. If they read beyond `e`, `p`
-    ends up beyond `e` as well, never at `e`, so that the input is recognized as unusual.
+    The lines expect the fields in tag order, without a loop over tags. At the end, they raise
+    `Unusual` unless `p` equals `e`. Once they have read a byte beyond `e`, `p` can only be greater
+    than `e`, so this check finds such input as well.
     """
 
     def __init__(self, schema: Schema) -> None:

@@ -43,7 +43,7 @@ class DecodeError(WireError):
 
 
 def clipped(text: str) -> str:
-    """Return a path or a reason as it is, or without its middle if it is very long."""
+    """Return `text`, which is a path or a reason, without its middle if it is very long."""
     return text if len(text) <= 200 else f"{text[:95]} ... {text[-95:]}"
 
 

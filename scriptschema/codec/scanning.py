@@ -41,9 +41,10 @@ _CONSTANT: Final = "val"
 
 @attrs.frozen
 class Part:
-    """An element that a tree may contain, with the schema names under which statistics count it.
+    """An element that a tree may contain.
 
     `feature` is the name shown to users, or None if the element only describes the shape of a tree.
+    The other attributes are names in the schema. Statistics count the element once for each name.
     """
 
     feature: str | None = None
@@ -73,8 +74,9 @@ class Scan:
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
     """Return the scan of a canonical encoding, as `wire.encode` writes it.
 
-    Raises Unusual, IndexError or KeyError if the data is not canonical, or if the tree's depth
-    exceeds or nearly reaches `max_depth` levels.
+    Raises Unusual, IndexError or KeyError if the data is not canonical, or if the tree has more
+    than `max_depth` levels. The limit is not exact: a tree with `max_depth` levels, or one less,
+    may be rejected as well.
     """
     scan, root = _compiled(schema)[0][cls]
     part_numbers = [] if root is None else [root]
@@ -85,7 +87,7 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Sche
 
 
 class _Parts:
-    """Numbers the parts in the order in which they are needed while the scanners are compiled."""
+    """Gives each part a number when it is first needed, while the scanners are compiled."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
@@ -258,5 +260,5 @@ def _compiled(
 
 
 def parts(schema: Schema = SEED) -> tuple[Part, ...]:
-    """Return the parts that the numbers in `Scan.parts` refer to, for scans by this schema."""
+    """Return the parts that the numbers in `Scan.parts` refer to, for scans that use `schema`."""
     return _compiled(schema)[1]

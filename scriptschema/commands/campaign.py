@@ -258,13 +258,14 @@ def fuzz(
     another. {variant} in COMMAND is replaced with the variant's arguments.
 
     --fail-on-find accepts these severities, worst first: memory (a sanitizer's report, or out of
-    memory), crash, result (incorrect), assertion, hang, undefined (behaviour), message, position.
-    The default is undefined. All differences in messages together count as one find, and so do all
-    differences in positions.
+    memory), crash, result (a wrong result), assertion, hang, undefined (undefined behaviour),
+    message (different error messages), and position (different positions in them). --fail-on-find
+    alone means --fail-on-find=undefined. All differences in messages together count as one find,
+    and so do all differences in positions.
 
-    With --engine afl, the first TARGET is a program built with AFL++'s compiler, ./harness or
-    command:COMMAND. N instances of AFL++ run it with scriptschema's mutants; the inputs that they
-    keep are judged on all targets.
+    With --engine afl, the first TARGET is a program built with AFL++'s compiler, given as ./harness
+    or command:COMMAND. With --jobs N, N instances of AFL++ run it with scriptschema's mutants. The
+    inputs that they keep are judged on all targets.
 
     With --types sound and --checker, a program that the checker accepts in strict mode but that
     fails with a type error shows a bug in the checker.
@@ -277,9 +278,9 @@ def fuzz(
     If a campaign comes from somebody else, its commands are shown to you, and run only if you agree
     or use --trust.
 
-    With --broken, a share of the sources are not programs: tokens are missing or changed. A TARGET
-    has a bug if it runs such a source to completion instead of rejecting it, or if it crashes or
-    does not finish.
+    With --broken SHARE, this share of the sources is not valid Luau: tokens are missing or changed,
+    for example. A TARGET has a bug if it runs such a source to completion instead of rejecting it,
+    or if it crashes or does not finish.
 
     One program in four is only compiled: its code is in a function that is never called, so it may
     loop forever or fail anywhere. With --compiled 1, all programs are only compiled, and nothing is

@@ -70,7 +70,7 @@ def _with_compiled(event: dict[str, Any], name: str) -> str:
 
 
 def unreadable(event: dict[str, Any]) -> str:
-    """Return a line about an input of AFL++ (a crash or a hang) that is not Luau."""
+    """Return a line saying that a crash or hang input of AFL++ is not Luau, so it is not judged."""
     return f"not judged, because it is not Luau that scriptschema can parse: {event['path']}"
 
 
@@ -98,7 +98,7 @@ class Lines:
         self._shown = time.monotonic()
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Print an event. Progress is printed at most every `EVERY` seconds."""
+        """Print an event. Progress is printed at most once every `EVERY` seconds."""
         if event["event"] == "start":
             print_start(event)
         elif event["event"] in FINDS:

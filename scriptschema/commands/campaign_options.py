@@ -151,7 +151,11 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
 
 
 def seeds_in(folder: Path, config: Config) -> list[bytes]:
-    """Return the programs in a folder as encoded trees. Report their number and all changes."""
+    """Return the programs in a folder as encoded trees.
+
+    Prints how many programs were read, how many of them were changed, and which files cannot be
+    used. Raises FileError if no file can be used.
+    """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import read_seeds
 

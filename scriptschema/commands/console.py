@@ -215,7 +215,10 @@ def progress(
 
 @contextlib.contextmanager
 def stoppable(consequence: str) -> Iterator[None]:
-    """End the program cleanly on Ctrl-C or a termination signal, and print the `consequence`."""
+    """On Ctrl-C or a termination signal, print `consequence`, and exit with status 130.
+
+    `consequence` says what the interruption means for the output, or how to continue.
+    """
     try:
         yield
     except KeyboardInterrupt:

@@ -194,8 +194,9 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     """Find the first build that shows a bug.
 
     Builds are tried by bisection, and the result is stored in the find, for the report. FIND is a
-    folder in a campaign's finds/. A build shows the bug if the find's program gets a verdict of the
-    same kind with this build. The exit status is 0 if a first build was found, otherwise 1.
+    folder in a campaign's finds/. A build shows the bug if its verdict on the find's program
+    has the same kind as the find's verdict. The exit status is 0 if a first build was found,
+    otherwise 1.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -288,7 +289,7 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
 def report_command(folders: tuple[Path, ...], output: str) -> None:
     """Write the finds of campaigns as one HTML page.
 
-    The page needs no other file. CAMPAIGN is the folder of a campaign, in which `scriptschema fuzz`
+    The page is self-contained. CAMPAIGN is the folder of a campaign, in which `scriptschema fuzz`
     may still be running. The worst bug comes first, and a bug that several campaigns found is shown
     once. If a find cannot be read, it is reported, the others are shown, and the exit status is 1.
 

@@ -157,9 +157,10 @@ def generate(
     """Generate random trees, programs or invalid sources.
 
     The first tree is generated from the seed number S, the next from S+1, and so on. With -n, each
-    tree becomes a file in the folder, named by its seed number. Existing files are kept, so that
-    the same command continues after an interruption. If the output is standard output, or a FILE
-    that ends in .pbstream, a stream is written: each tree is preceded by its length as a varint.
+    tree becomes a file in the folder, named by its seed number. Existing files are kept, so to
+    continue after an interruption, run the same command again. If the output is standard output,
+    or a FILE that ends in .pbstream, a stream is written: each tree is preceded by its length as a
+    varint.
 
     Without -n, a single tree or source is written to standard output or FILE, without a length.
     When sources are written, a program with a module becomes a folder with program.luau and

@@ -258,7 +258,7 @@ def parse_command(
     losses: bool,
     luau: Version | None,
 ) -> None:
-    """Read Luau sources into trees.
+    """Parse Luau sources into trees.
 
     An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. If a
     program requires "./module0", the module0.luau beside it is read as well. Trees contain indexes

@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Context(click.Context):
-    """A click context that formats help for narrow terminals as well."""
+    """A click context whose help also fits terminals with fewer than 50 columns."""
 
     def make_formatter(self) -> click.HelpFormatter:
         """Return a formatter for help. Click's own formatter uses at least 50 columns."""

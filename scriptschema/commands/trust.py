@@ -47,9 +47,10 @@ def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Itera
 
 
 def trusted_find(folder: Path, *, trust: bool) -> Find:
-    """Return the find in a folder after the user has trusted its commands.
+    """Return the find in `folder` once its commands are trusted.
 
-    Raises FileError, ValueError, and the errors of `require_trust`.
+    The user is asked if necessary, but not if `trust` is true. Raises FileError, ValueError, and
+    the errors of `require_trust`.
     """
     from scriptschema.fuzzing.campaign import config, finds
 

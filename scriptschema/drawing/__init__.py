@@ -1,1 +1,1 @@
-"""Draws from Hypothesis for `strategies`: choices, programs, and faults in encoded trees."""
+"""What `strategies` draws from Hypothesis: choices, programs, and faults in encoded trees."""

@@ -118,8 +118,8 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
     """Write the trees of corpora in another format.
 
-    Files keep their names, with the suffix of the format. Existing files are kept, so that the same
-    command continues after an interruption. A stream is written whole or not at all.
+    Files keep their names, with the suffix of the format. Existing files are kept, so to continue
+    after an interruption, run the same command again. A stream is written whole or not at all.
 
     \b
     scriptschema corpus export corpus/ --to text -o lpm-corpus/

@@ -8,12 +8,13 @@ The folder of a campaign (`folder.Campaign`):
     finds/NAME/           a bug: `finds.Find`
         find.json         signature, verdict, runs, count, and the command to reproduce it
         program.luau      the original program; program.pb is its tree
-        reduced.luau      the smallest program with the same verdict, once known; and reduced.pb
+        reduced.luau      the smallest program with the same verdict, once known; its tree is
+                          reduced.pb
         members/NAME/     other programs that probably show the bug, stored like finds
         requests.jsonl    the last requests to the process that failed, if the bug was not reduced
-    statistics.jsonl      a line every few seconds with the work since the last line:
+    statistics.jsonl      every few seconds, a line with the counts since the previous line:
                           `statistics.Interval`
-    log.txt               a log with timestamps, for people
+    log.txt               a log with timestamps, for people to read
     .lock                 held by the process that runs the campaign
 
 Files are written atomically, and a find's folder is created atomically before the find is reported

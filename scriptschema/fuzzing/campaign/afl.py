@@ -1,4 +1,6 @@
-"""AFL++ as the engine of a campaign: it runs the first target, and the campaign judges its inputs.
+"""AFL++ as the engine of a campaign.
+
+AFL++ runs the first target, and the campaign judges the inputs that AFL++ keeps.
 
     with AflEngine(campaign, instances=4) as engine:
         Session(campaign, workers=engine).run()

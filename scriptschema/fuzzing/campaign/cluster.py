@@ -1,12 +1,12 @@
 """Workers of a campaign on other machines, through Dask (extra `cluster`).
 
-    with Cluster("tcp://scheduler:8786") as cluster:      or local:4
+    with Cluster("tcp://scheduler:8786") as cluster:  # or "local:4"
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-Each order to a worker is a Dask task that fuzzes for ten seconds. This keeps the overhead
-negligible, and at most ten seconds of work are lost if a machine fails. The session sends the
-latest trees of other workers with each task, and a task returns the trees that it kept. Suspects
-are reported immediately.
+Each order that a worker gets is a Dask task. A task that fuzzes takes ten seconds. This keeps the
+overhead negligible, and at most ten seconds of work are lost if a machine fails. Such a task gets
+the latest trees of the corpus, and returns the trees that it kept. Suspects are reported
+immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
@@ -190,7 +190,7 @@ class RemoteWorker:
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """Return the next answer, which is News if the order is still being executed.
+        """Return the next answer, which is a `News` while the order is still being executed.
 
         Raises EOFError if the task was lost.
         """
@@ -210,7 +210,7 @@ class RemoteWorker:
         return received
 
     def stop(self) -> None:
-        """Cancel the task if it has not begun. A task that is running continues to its end."""
+        """Cancel the task if it has not started. A running task is completed."""
         with contextlib.suppress(Exception):
             if self._future is not None:
                 self._future.cancel()

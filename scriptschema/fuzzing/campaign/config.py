@@ -121,7 +121,10 @@ class Config:
 
     @property
     def styles(self) -> bool:
-        """Whether programs are written in styles, which requires that all targets can read them."""
+        """Whether some programs are written in random styles.
+
+        This requires targets that can all read programs in any style.
+        """
         return self.style == "random" and all(SPELLINGS not in t.missing for t in self.probed)
 
     def missing(self) -> frozenset[str]:

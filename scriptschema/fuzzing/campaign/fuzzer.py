@@ -59,11 +59,12 @@ class Batch:
     """The results of a fuzzer's work since the last batch.
 
     `interval` contains counts. `kept` are encoded trees to keep. `suspects` are programs that may
-    show bugs. `again` has, by signature, the number of verdicts that were not reported as
-    suspects. `messages` are the kinds of error messages that programs ended with. `covered` are the
-    coverage counters that were new to the fuzzer, as (target number, counter number) pairs.
-    `inputs` are the names of another engine's inputs that were judged, and `unreadable` the names
-    of those that are not Luau.
+    show bugs. `again` maps each signature to the number of its verdicts that were only counted,
+    because there are enough suspects. `messages` are the outcomes and kinds of error messages (see
+    `kinds_of`). `covered` are the coverage counters that were new to the fuzzer, as (target number,
+    counter number) pairs. `inputs` are the names of another engine's inputs that were judged.
+    `unreadable` are the names of its crash and hang inputs that were not judged, because they are
+    not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -90,9 +91,10 @@ class Batch:
 class Fuzzer:
     """A fuzzer, as described in the module's docstring.
 
-    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees, which are
-    repaired because they may come from somebody else. `programs` supplies the programs, by default
-    `ProgramSource(config, seed)`. The constructor and `work` raise TargetError and JudgeError.
+    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees, which may come
+    from a stranger's campaign. So they are repaired first. `programs` supplies the programs, by
+    default `ProgramSource(config, seed)`. The constructor and `work` raise TargetError and
+    JudgeError.
     """
 
     def __init__(
@@ -152,9 +154,9 @@ class Fuzzer:
 
         If `at_once` is true, stop at the first suspect.
 
-        Verdicts whose signature is in `enough` are only counted. But if `enough` lists constructs
-        (sets of language features) for a signature, a program is still reported unless it uses all
-        features of one of these constructs.
+        Verdicts whose signature is in `enough` are counted, but not reported. If `enough` lists
+        constructs (sets of language features) for the signature, this applies only to programs that
+        use all features of at least one of them.
         """
         batch = Batch()
         self._handed.clear()
@@ -413,8 +415,8 @@ class Novelty:
     def new_counters(self, runs: Sequence[Run], *, styled: bool) -> set[tuple[int, int]]:
         """Return the counters that these runs are the first to reach, and record them.
 
-        If only programs in a style (`styled`) have reached a counter, it still counts as new for
-        programs without a style.
+        If only programs written in a style (`styled`) have reached a counter, it still counts as
+        new for programs without a style.
         """
         self.counts = self.counts or any(run.outcome.coverage is not None for run in runs)
         covered = {

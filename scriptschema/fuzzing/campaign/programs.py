@@ -59,7 +59,7 @@ _UNIFORM: Final = 8
 """One in this many programs is generated from all idioms, the others from about half of them."""
 
 _STYLED: Final = 4
-"""One in this many programs is written in a style. Plain programs are shorter."""
+"""One in this many programs is written in a random style. Plain programs are shorter."""
 
 _RANDOM_IF_COMPILED: Final = 3
 """For programs that are only compiled: one in this many new programs is a random tree, and one in
@@ -113,7 +113,7 @@ class Parents:
         return bool(self._parents)
 
     def add(self, name: str, index: Index[Any], *, ended: bool | None) -> None:
-        """Add a tree. `ended` is whether it ended normally, or None if that is unknown."""
+        """Add a tree. `ended` says whether its program ended normally. None means unknown."""
         parent = Parent(name, index)
         if ended is not None:
             parent.count(ended=ended, times=_SURE)
@@ -164,7 +164,10 @@ class Restriction:
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return, by part number, the names in `SYNTAX` that each part of the schema uses."""
+    """Return the names in `SYNTAX` that each part of the schema uses.
+
+    The index in the result is the part's number.
+    """
     table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
@@ -247,7 +250,7 @@ class _Generator:
         self._made = 0
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Make a tree a parent of mutants. `ended` is whether it ended normally, if known."""
+        """Add a tree to the parents of mutants. `ended` is as in `Parents.add`."""
         index = Index(tree)
         self._parents.add(name, index, ended=ended)
         donors = self.mutator.donors
@@ -348,7 +351,7 @@ class ProgramSource:
         self._back: list[MadeProgram] = []
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Make a tree a parent of mutants. `ended` is whether it ended normally, if known."""
+        """Add a tree to the parents of mutants. `ended` is as in `Parents.add`."""
         generator = self._compiled if runs_nothing(tree) else self._running
         generator.adopt(name, tree, ended=ended)
 
@@ -357,7 +360,7 @@ class ProgramSource:
         return not self._restriction or self._restriction.admits(data)
 
     def useful(self, program: MadeProgram) -> None:
-        """Count a kept program as a success of its mutation operators, if it is a mutant."""
+        """If a kept program is a mutant, count a success for each of its mutation operators."""
         generator = self._compiled if program.only_compiled else self._running
         for mutant in program.mutants:
             generator.mutator.useful(mutant)
@@ -365,9 +368,8 @@ class ProgramSource:
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support.
 
-        The result is None only if programs come from another engine and none of its inputs is
-        waiting.
-        `Config.broken` is the share of sources that are not Luau.
+        The fraction `Config.broken` of the programs are sources that are not valid Luau. The result
+        is None only if programs come from another engine and none of its inputs is waiting.
         """
         if self._back:
             return self._back.pop()

@@ -64,7 +64,11 @@ class _Test:
     def verdict(
         self, tree: ModuleSet, style: Spelling, *, whole: bool = False
     ) -> tuple[Verdict, list[Run]] | None:
-        """Return a program's verdict and runs in a style, or None if it does not show the bug."""
+        """Run a program, written according to `style`. Return its verdict and runs.
+
+        The result is None if the program does not show the bug. `whole` is as in
+        `Runner.submit`. If it is true, `quick` is not used.
+        """
         runner = self.runner if whole else self.quick or self.runner
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
         return (verdict, runs) if verdict and verdict.signature == self.signature else None
@@ -86,7 +90,7 @@ class _Test:
                 self._shows(tree, style)
 
     def _shows(self, tree: ModuleSet, style: int | None) -> bool:
-        """Return whether a program shows the bug in a style. If so, set `self.style` to `style`."""
+        """Return whether a program written in `style` shows the bug. If so, set `self.style`."""
         shows = time.monotonic() <= self.end and self.verdict(tree, style) is not None
         if shows:
             self.style = style
@@ -157,7 +161,10 @@ def reduce_suspect(
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
-    """Return the shortest part of a non-Luau source that has the suspect's signature."""
+    """Reduce `text`, which is not valid Luau, to the shortest text found that shows the bug.
+
+    The result is None if the bug cannot be reproduced.
+    """
     tree = encoding.decode(ModuleSet, suspect.data)
     shown = next(filter(None, (test.verdict(tree, text, whole=True) for _ in range(TRIES))), None)
     if shown is None:
@@ -222,7 +229,11 @@ def shortened(text: str, shows: Callable[[str], bool]) -> str:
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Remove halves of the parts while `shows` holds, then quarters, down to single parts."""
+    """Return `parts` without those that can be removed while `shows` remains true.
+
+    Halves are tried first, then quarters, and so on. Single parts are tried until none can be
+    removed.
+    """
     length = max(1, len(parts) // 2)
     while True:
         start, before = 0, len(parts)

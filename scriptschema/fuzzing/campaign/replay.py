@@ -26,7 +26,8 @@ from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
 PROGRAMS: Final = 20
-"""The number of attempts to reproduce a find without requests. For requests, see `SEQUENCES`."""
+"""The maximum number of attempts to reproduce a find: `SEQUENCES` if requests are stored for it,
+otherwise `PROGRAMS`."""
 
 
 @attrs.frozen
@@ -140,10 +141,11 @@ def bisect(
 
     `tree` is the tree of the find's smallest program. `builds` are (name, command) pairs, the
     oldest build first. Each command replaces the command of the campaign's first target, whose
-    variants and limits are kept. A build shows the bug if its verdict has the same kind, because
-    stacks may differ between builds. `on_run` is called with the name of each build that was run,
-    and whether it shows the bug. Each build runs a one-line program first, because a build that
-    cannot run anything would wrongly seem to be free of the bug.
+    variants and limits are kept. A build shows the bug if its verdict has the same kind as the
+    find's. Stacks are not compared, because they may differ between builds. `on_run` is called with
+    the name of each build that was run, and whether it shows the bug. Each build runs a one-line
+    program first, because a build that cannot run anything would wrongly seem to be free of the
+    bug.
 
     Raises TargetError, for example if a build does not work, and JudgeError.
     """

@@ -88,8 +88,8 @@ class Runner:
     def submit(self, sources: Sources, *, whole: bool = False) -> None:
         """Start a program on all targets.
 
-        If `whole` is true, the program has the targets' full time limits, and runs with all
-        variants. Otherwise, once a run ends with an outcome in `BROKEN`, such as a crash, the
+        If `whole` is true, the program runs with all variants, and with the targets' full time
+        limits. Otherwise, once a run ends with an outcome in `BROKEN`, such as a crash, the
         target's remaining variants are not run.
         """
         for target, description, usual in zip(
@@ -124,7 +124,9 @@ class Runner:
         whole: bool = False,
         wanted: Signature | None = None,
     ) -> tuple[Verdict | None, list[Run]]:
-        """Run a program, written in a style. Return the oracles' combined verdict, and the runs.
+        """Run a program, written according to `style`.
+
+        Return the combined verdict of all oracles, and the runs.
 
         If `wanted` is the signature of a difference between a program and its rewritten version,
         the rewritten version is run as well.
@@ -168,7 +170,10 @@ class Runner:
         return verdict, [*runs, *named]
 
     def judge_all(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
-        """Return the combined verdict of all oracles on a program in a style, given its runs."""
+        """Return the combined verdict of all oracles on a program, given its runs.
+
+        `style` is how the program was written for these runs.
+        """
         if isinstance(style, str):
             return self.judge.judge_refusal(style, runs)
         plain, sources = render_module_set(tree), written(tree, style)

@@ -16,7 +16,7 @@ examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
 consecutive reductions of a signature lead only to existing finds, workers are asked less and less
-often for its suspects: every second time that they get work, every fourth time, and so on.
+often for its suspects: with every second order, then with every fourth, and so on.
 """
 
 from __future__ import annotations
@@ -114,7 +114,11 @@ class _Rank:
 
 
 def _is_costly(suspect: Suspect) -> bool:
-    """Return whether reduction tests are slow because they reach a limit or restart the target."""
+    """Return whether reducing a suspect is slow.
+
+    It is slow if each test that shows the bug reaches a limit (time or memory), or restarts the
+    target.
+    """
     return suspect.verdict.signature.kind in (outcome.HANG, outcome.MEMORY, outcome.CRASH)
 
 
@@ -164,9 +168,9 @@ class Triage:
     def enough(self) -> Enough:
         """Return the signatures that need no further suspects for now, with constructs.
 
-        Verdicts with these signatures should only be counted. But if constructs are listed for a
-        signature, a program should still be reported as a suspect unless it uses all features of
-        one of these constructs.
+        Verdicts with these signatures should be counted, but not reported as suspects. If
+        constructs are listed for a signature, this applies only to programs that use all features
+        of at least one of them.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -412,7 +416,7 @@ class Triage:
         self.store.drop(find)
 
     def _forget(self, group: _Group, find: Find) -> None:
-        """Stop comparing programs with a find that is removed."""
+        """Stop comparing programs with a find, which the caller then removes or merges."""
         if group.first is not None and group.first[0] is find:
             group.first = None
         self._causes.drop(find.name)
