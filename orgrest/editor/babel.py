@@ -1,4 +1,4 @@
-"""Evaluates one block for Org Babel, while Emacs parses the block and places the result."""
+"""Evaluates one block for Org Babel. Emacs parses the block and inserts the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Reply:
     """The result of a block for Babel: the value that the Babel function returns, and the outcome.
 
-    `old` is the range (from, to) of an old result that Org would not remove itself, or None.
+    If Org itself would not remove the previous result, `old` is the range (start, end) of that
+    result. Otherwise, `old` is None.
     """
 
     value: layout.Returned

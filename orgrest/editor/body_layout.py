@@ -1,8 +1,8 @@
-"""Formats a JSON, XML or GraphQL body, which may contain variables. This changes what is sent.
+"""Formats a JSON, XML or GraphQL body, which may contain variables.
 
-The new body consists of the same tokens as the old body: numbers, strings, escapes and repeated
-keys stay as written. `find` returns an edit for the request at an offset, unless the edit would
-change anything except the body.
+Formatting changes the bytes that are sent. But the new body consists of the same tokens as the old
+body: numbers, strings, escapes and repeated keys stay as written. `find` returns an edit for the
+request at an offset, unless the edit would change anything except the body.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The occurrences of names: variables of requests, and named elements of Org documents.
 
-They are used to find definitions and references, and to rename. The variables of a request file are
-visible in the whole file. The scope of an Org block's variables consists of the block, the `:var`
-assignments in its header arguments, and the arguments of calls to the block. Variables that the
-block captures are also visible in the blocks below it, and a variable that `:var` sets in a
+They are used for finding definitions and references, and for renaming. The variables of a request
+file are visible in the whole file. The scope of an Org block's variables consists of the block, the
+`:var` assignments in its header arguments, and the arguments of calls to the block. Variables that
+the block captures are also visible in the blocks below it, and a variable that `:var` sets in a
 property is visible in all blocks that inherit the property. Names of elements are visible in the
 whole document and are case-insensitive.
 """
@@ -274,7 +274,7 @@ class Names:
         return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
-        """Return a part in which the variable at the occurrence `name` can be evaluated, or None.
+        """Return a part in which the variable `name` can be evaluated, or None.
 
         For a variable that a property sets, this is the first part that inherits the property. For
         the name of an element, returns None.
@@ -285,10 +285,10 @@ class Names:
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return the closest definition at or above the occurrence `name`, in a list.
+        """Return a list with one definition of `name`: the closest at or above this occurrence.
 
-        If all definitions are below the occurrence, or if it is the name of an element, returns all
-        of them.
+        If all definitions are below the occurrence, or if it is the name of an element, the list
+        contains all definitions.
         """
         definitions = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
         above = [

@@ -132,9 +132,10 @@ def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
 
 
 def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
-    """Return inlay hints with the values of variables used in a span, if known before sending.
+    """Return inlay hints with the values of the variables that are used in a span.
 
-    Secrets are masked. Values that are different at each use are left out.
+    Only values that are known before a request is sent are shown. Secrets are masked. Values that
+    are different at each use are left out.
     """
     known_values: list[Hint] = []
     text = analysis.text

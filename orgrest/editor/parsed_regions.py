@@ -1,8 +1,8 @@
 """A parsed region of a document, called a part: its requests, and the context of its variables.
 
-While a user types, most of a document stays the same. Therefore the data of a part is relative to
-its own text, and the data that it needs from the parts above is in a `Captured` object that all
-parts share.
+While a user types, most of a document stays the same. Therefore the offsets in a part are relative
+to the part's own text. The data that a part needs from the parts above is in a `Captured` object
+that all parts share.
 """
 
 from __future__ import annotations
@@ -223,7 +223,11 @@ class RegionContent:
 
     @cached_property
     def reads_files(self) -> bool:
-        """Whether a body is read from a file. Such a file may appear or disappear at any time."""
+        """Whether a body is read from a file.
+
+        If so, problems and links are not reused, because the file may appear or disappear at any
+        time.
+        """
         bodies = (request.body for request in self.parsed.requests)
         return any(body is not None and (body.file or body.files) for body in bodies)
 
@@ -237,7 +241,11 @@ class RegionContent:
 
     @cached_property
     def sets(self) -> tuple[tuple[str, str, str], ...]:
-        """All names that this text sets for other parts, as (name, kind, value as written)."""
+        """All names in this text that other parts can use, as (name, kind, value as written).
+
+        These are variables that the text defines or captures or that its scripts set, and the names
+        of requests.
+        """
         settings: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
             if isinstance(item, syntax.Definition):
@@ -259,7 +267,10 @@ class RegionContent:
 
     @cached_property
     def needed(self) -> tuple[syntax.Template, ...]:
-        """The names of the requests that directives and `run` lines refer to."""
+        """The names of the requests that directives and `run` lines refer to, as templates.
+
+        `run` lines that refer to a file are left out.
+        """
         names: list[syntax.Template] = []
         for item in () if self._in_org else self.parsed.items:
             if isinstance(item, syntax.Import) and item.request is not None and item.path is None:

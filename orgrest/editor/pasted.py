@@ -26,7 +26,7 @@ _EDGE: Final = {
     "http": re.compile(r"^[ \t]*###.*\n?", re.MULTILINE),
     "org": re.compile(r"^(?:\*+ |[ \t]*#\+).*\n?", re.MULTILINE),
 }
-"""Matches the lines that end pasted text, for each kind of document."""
+"""For each kind of document, the pattern of the lines that are boundaries of pasted text."""
 _OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
 _EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
 _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
@@ -34,7 +34,7 @@ _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
 
 @classes.frozen
 class Pasted:
-    """The conversion of pasted text: a title for the user, and the edit of the document."""
+    """The conversion of pasted text: the title that the user sees, and the edit of the document."""
 
     title: str
     edit: Edit

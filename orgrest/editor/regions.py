@@ -1,9 +1,9 @@
 """The regions of a file that contain requests, and how their offsets map to offsets in the file.
 
 A request file has a region for each part that can be parsed separately. An Org document has a
-region for each source block in a request language. It is the body of the block as it is evaluated,
-without indentation and without Org's escaping commas. Editor features use the `parsed` document of
-a region and return offsets in the file.
+region for each source block in a request language. The text of this region is the body of the
+block as it is evaluated, without indentation and without Org's escaping commas. Editor features use
+the `parsed` document of a region and return offsets in the file.
 """
 
 from __future__ import annotations

@@ -63,11 +63,14 @@ API: Final[Mapping[str, str]] = {
     "response.headers.valuesOf": "response.headers.valuesOf(name): all values of a header.",
     "response.status": "The status code, a number.",
 }
-"""The API of JetBrains' scripts, with descriptions. Source: JetBrains' HTTP Client reference."""
+"""The names in JetBrains' scripting API, with descriptions.
+
+Source: JetBrains' HTTP Client reference.
+"""
 
 
 def referred(text: str, named: Collection[str]) -> str | None:
-    """Return the name in `named` of the request that `{{text}}` refers to, or None."""
+    """Return the name of the request in `named` that `{{text}}` refers to, or None."""
     for read in (responses.read, responses.read_short):
         reference = read(text)
         if reference is not None and reference.name in named:

@@ -32,7 +32,7 @@ _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*
 LARGEST = 4 * 2**20
 """The maximum size of a file, in bytes, that is read while the user types."""
 LARGEST_BESIDE = 2**19
-"""The maximum size, in bytes, of a description that is used without being named."""
+"""The maximum size, in bytes, of an OpenAPI description that the document does not name."""
 _MOST_KNOWN = 16
 _TOO_LARGE = (
     f"the description is larger than {LARGEST // 2**20} MiB: it is only used in "
@@ -122,7 +122,7 @@ def of_definition(file: File, definition: Definition) -> Location:
 class Described:
     """A cache of OpenAPI descriptions, including the errors raised while reading them.
 
-    If `found_beside` is True, documents that do not name a description use those in their folder.
+    If `found_beside` is True, documents that do not name a description use those near them.
     """
 
     def __init__(self) -> None:

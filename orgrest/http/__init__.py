@@ -1,1 +1,1 @@
-"""HTTP requests as text and on the wire. Only `transport` opens connections to other servers."""
+"""HTTP requests, as text and on the wire. Only `transport` opens network connections."""

@@ -1,10 +1,10 @@
 """Completion: the candidates at an offset of a document, and the context there.
 
 `complete` returns the candidates at an offset in an Org document or a request file, and `context`
-returns what kind of text is being typed there. Both work on incomplete lines: the parsers that a
-run uses determine, from the lines above, what a line belongs to. In Org, only the block around the
-offset is extracted. The rest of the document is searched only for what the context needs, such as
-URLs, names and header arguments.
+returns what kind of text is being typed there. Both work on incomplete lines. They determine what
+a line belongs to by reading the lines above it with the parsers that a run uses. In Org, only the
+block around the offset is extracted. The rest of the document is searched only for what the context
+needs, such as URLs, names and header arguments.
 
 Each kind of context is a member of `model.Kind`. Code in `contexts` or `org_lines` recognizes it,
 and a row of `offers.OFFERS` yields its candidates.
@@ -51,7 +51,7 @@ def complete(
     - `settings` returns the variables of the chosen environments, each with its value and source.
     - `imported` returns the names that other files define.
     - `described` returns the OpenAPI description in a file that the document names.
-    - `beside` returns the OpenAPI descriptions in the document's folder.
+    - `beside` returns the OpenAPI descriptions near the document.
 
     Raises ValueError if the offset is outside of the text.
     """

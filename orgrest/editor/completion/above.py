@@ -1,7 +1,8 @@
-"""The context that the lines above provide: what a line belongs to, and which variables are set.
+"""The context of a line, as determined by the lines above it.
 
-The parsers of the request languages determine this context. They read only the region around the
-line. To find variables, they also read all other regions that may set them.
+The context is what the line belongs to, and which variables are set. The parsers of the request
+languages determine it. They read only the region around the line. To find variables, they also read
+all other regions that may set them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def picked(expression: str) -> str:
 
 
 class ContextAbove:
-    """The context that the lines above a line provide."""
+    """The context of a line, as determined by the lines above it."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
         """Store the lines above.

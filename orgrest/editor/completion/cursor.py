@@ -118,7 +118,10 @@ class Cursor:
         return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
 
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
-        """Return a context that has `prefix` before the offset and a match of `rest` after it."""
+        """Return a context with the text `prefix`, which ends at the offset.
+
+        The span of the context also includes the match of the pattern `rest` after the offset.
+        """
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)
         return Context(kind, Span(self.given - len(prefix), end), prefix, subject)
@@ -134,7 +137,10 @@ class Cursor:
         return (match for match in pattern.finditer(self.lined) if match.start() != own)
 
     def lines(self, offsets: Iterable[int]) -> Iterator[int]:
-        """Yield the document's line number for each of the ascending offsets into `code`."""
+        """Yield the document's line number for each offset into `code`.
+
+        The offsets must be in ascending order.
+        """
         line, at = 1, 0
         for offset in offsets:
             if self.region is not None:

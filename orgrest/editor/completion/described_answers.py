@@ -70,7 +70,7 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
 def _steps(path: str) -> tuple[str | None, ...] | None:
     """Return the steps of a JSONPath, or None if any of them is not a field or a list item.
 
-    The step None leads from a list to its items.
+    The step for a field is its name, and the step for a list item is None.
     """
     rest = path.removeprefix("$")
     steps: list[str | None] = []

@@ -94,11 +94,11 @@ class Offer:
 
 @classes.frozen
 class Imported:
-    """The names that a request file can use from the files that it imports.
+    """The names that a request file can use from the files that it imports, and from responses.
 
     `variables` maps each name to (value, where defined), and `requests` maps each name to a
-    position. `answered` maps the names of requests to the paths into their last responses, with
-    descriptions.
+    position. `answered` maps the name of each request that received a response to the paths into
+    its last response. Each path is mapped to its description.
     """
 
     variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)

@@ -36,8 +36,7 @@ def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
     """Return the OpenAPI descriptions to use at the offset, and whether they were found by search.
 
     If the document names a description, only that description is used, and the second value is
-    False. Otherwise, the descriptions in the document's folder are used, and the second value is
-    True.
+    False. Otherwise, the descriptions near the document are used, and the second value is True.
     """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
@@ -78,12 +77,18 @@ def operation(cursor: Cursor) -> Operation | None:
 
 
 def _may_apply(description: Description, url: str) -> bool:
-    """Return whether a description beside the document may apply to a URL with unknown parts."""
+    """Return whether a description near the document may apply to `url`, a result of `_plain`.
+
+    An unknown server counts as a match.
+    """
     return url.startswith(f"{_UNKNOWN}/") or description.matches_server_or_localhost(url)
 
 
 def _plain(url: str) -> str:
-    """Return a URL with its variables replaced, so that it can be parsed."""
+    """Return a URL with its variables replaced, so that it can be parsed.
+
+    A server that is missing or contains a variable becomes `_UNKNOWN`. Other variables become `x`.
+    """
     base = _BASE.match(url)
     rest = url[base.end() :] if base else url
     text = base[0] if base else ""
@@ -103,7 +108,7 @@ def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fits(description: Description, typed: str) -> bool:
-    """Return whether a description beside the document may apply to a URL that is being typed."""
+    """Return whether a description near the document may apply to a URL that is being typed."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
         return bool(base and base[0]) or any(
@@ -217,8 +222,8 @@ def values_of(schema: Node) -> list[Any]:
 class _Place:
     """A place in a JSON body: the steps that lead to it, and the text typed there (`prefix`).
 
-    The step None leads from a list to its items. `key` is True if the name of a field is being
-    typed, and `quoted` is True if the typed text follows an opening quote.
+    A step is the name of a field, or None for an item of a list. `key` is True if the name of a
+    field is being typed, and `quoted` is True if the typed text follows an opening quote.
     """
 
     steps: tuple[str | None, ...]
@@ -286,7 +291,7 @@ def _typed(cursor: Cursor) -> _Place | None:
 
 
 def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Yield the fields of the object at the offset of a body."""
+    """Yield the described fields of the JSON object at the offset, required fields first."""
     described, place = operation(cursor), _typed(cursor)
     if described is None or place is None:
         return
@@ -310,7 +315,7 @@ def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
-    """Yield the values that are described for the field at the offset of a body."""
+    """Yield the described values of the field or list item at the offset in a JSON body."""
     described, place = operation(cursor), _typed(cursor)
     if described is None or place is None:
         return
@@ -325,7 +330,7 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
 
 
 def json_of(node: Node) -> list[Node]:
-    """Return the schema of a request's or response's JSON body in a list, or an empty list."""
+    """Return a list of at most one schema: that of a request's or response's JSON body."""
     content = node.child("content").children()
     return [media_type.child("schema") for name, media_type in content if "json" in name][:1]
 
@@ -333,7 +338,7 @@ def json_of(node: Node) -> list[Node]:
 def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
     """Return the schemas that may describe the value at a path in JSON.
 
-    Each of the `steps` is the name of a field. The step None leads from a list to its items.
+    Each of the `steps` is the name of a field, or None for an item of a list.
     """
     level = composed(schemas)
     for step in steps:

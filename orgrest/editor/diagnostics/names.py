@@ -59,7 +59,7 @@ def _may_be_wrong(analysis: Analysis) -> bool:
 
     This test is cheaper than the exact checks. A name refers to the closest request above that has
     the name, if any. Therefore requests that only refer to requests above them cannot form a cycle.
-    If the document imports files, the result is True unless no request has a name.
+    If the document imports files, the result is True if at least one request has a name.
     """
     named = analysis.named
     if not named or analysis.imports is not None:
@@ -103,8 +103,8 @@ class _Visit:
 def _circles(imports: Imports, text: str) -> Iterator[Problem]:
     """Yield a problem for each cycle of requests that depend on their own responses.
 
-    If a cycle is in imported files, the problem is at the document's own reference that leads into
-    it.
+    The problem is at a reference in the document itself. If the cycle is in imported files, this is
+    the reference that leads to the cycle.
     """
     own = imports.main.document
     done: set[int] = set()

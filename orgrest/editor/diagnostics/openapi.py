@@ -1,6 +1,6 @@
 """Checks a request against OpenAPI descriptions before it is sent.
 
-Bodies and patterns are only checked in runs, because this requires a separate process.
+Bodies and patterns are checked only in runs, because their checks need a separate process.
 """
 
 from __future__ import annotations

@@ -60,7 +60,10 @@ class Report:
         self._context = analysis.new_context()
         self._around = self._outside()
         self._sets: Hashable = None
-        """All names that the parts of a request file set, or None if OpenAPI is not checked."""
+        """For each part of a request file, the names in it that other parts can use.
+
+        It is None for an Org document, and if OpenAPI is not checked.
+        """
         if self._is_described and analysis.document is None:
             self._sets = tuple([part.reading.sets for part in analysis.parts])
         self._known: dict[Hashable, tuple[Problem, ...]] = {}
@@ -290,7 +293,10 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 
 
 def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether a file beside the document may be an OpenAPI description."""
+    """Return whether a file near the document may be an OpenAPI description.
+
+    If only descriptions that the document names are used, returns False.
+    """
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside

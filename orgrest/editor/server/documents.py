@@ -58,7 +58,7 @@ class OpenDocument:
         self.captured: dict[str, str] = {}
         self.globals = GlobalVariables()
         self.secrets: frozenset[str] = frozenset()
-        """The secrets of all runs so far, which captured values may contain."""
+        """The secrets of all runs so far. Captured values may contain these secrets."""
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.report: Report | None = None

@@ -29,8 +29,8 @@ class Choices:
 
     Each option in `orgrest.options` that has a `setting` corresponds to the setting of that name.
     `variables` corresponds to `--var`: it overrides all other variables, and can supply values when
-    the client cannot prompt for them. `openapi` is True if OpenAPI descriptions in the folders of
-    documents are used.
+    the client cannot prompt for them. `openapi` is True if OpenAPI descriptions near documents
+    are used.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,10 @@ class Choices:
         return value / 1000 if 0 < value < _LONGEST else None
 
     def configure(self, settings: Any) -> None:
-        """Apply the client's settings, which may be nested in `orgrest`. Ignore invalid values."""
+        """Apply the client's settings, which may be nested under the key `orgrest`.
+
+        Invalid values are ignored.
+        """
         if isinstance(settings, dict):
             settings = settings.get("orgrest", settings)
         for row in OPTIONS if isinstance(settings, dict) else ():

@@ -226,7 +226,7 @@ def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number
     """Return the code lenses of a document, with the outcomes and commands of requests.
 
     The client resolves the commands later, using the `number` of the document. If `outcomes` is
-    None, there are only commands.
+    None, the code lenses show only commands.
     """
     last = outcomes.summaries(analysis) if outcomes is not None else {}
     starts = outline.lenses(analysis)

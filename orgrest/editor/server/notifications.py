@@ -104,7 +104,10 @@ def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.
 def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body and that are not in reports."""
+    """Yield (name, value) for each field that an editor needs to show a body.
+
+    These fields are added to the body in the record. Reports do not contain them.
+    """
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
     yield "whole", rendered is not None and not rendered.is_cut

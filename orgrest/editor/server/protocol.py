@@ -58,7 +58,7 @@ class Protocol(LanguageServerProtocol):
         self._sending: set[asyncio.Future[None]] = set()
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message. Ignore it if it is out of order, or refuse it if it is malformed."""
+        """Handle a message. Ignore it if it is out of order. Send an error if it is malformed."""
         if message is _REFUSED:
             return
         if not hasattr(message, "jsonrpc"):

@@ -130,7 +130,7 @@ class _Sending:
         return Sent(analysis)
 
     def _notice(self, text: str) -> None:
-        """Show a message about the selection of requests."""
+        """Show a warning about the selection of requests, such as a block that is not sent."""
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
         self.server.show_message(shown, types.MessageType.Warning)
 
@@ -193,9 +193,9 @@ class _Sending:
         return result
 
     def _message(self, loop: asyncio.AbstractEventLoop, text: str) -> None:
-        """Send one message of a stream to a client that displays messages.
+        """Notify the client of a message in a streaming response, so that it can be displayed.
 
-        This is called in the thread of the run.
+        This is called in the thread of the run, for clients that display responses themselves.
         """
         about = {"token": self.token, "textDocument": {"uri": self.document.uri}, "text": text}
         _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,9})[ \t]*\r?\n?\Z", re.IGNORECASE)
 _FIELD = re.compile(rb"[!-9;-~]+[ \t]*:[^\r\n]*\r?\n?\Z")
 _LONG = 200
-"""The maximum length of a logged message, in characters."""
+"""The maximum length of each of the two texts in a log line, in characters."""
 
 
 def _favour_typing() -> None:
@@ -53,7 +53,11 @@ class _OneLine(logging.Formatter):
     """Formats log records as single lines without tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the message of a record, truncated to `_LONG` characters, and its error."""
+        """Return the first line of a record's message, and the exception.
+
+        Without an exception, the last line of the message is used instead. Each of these two texts
+        is truncated to `_LONG` characters.
+        """
         first, *more = record.getMessage().strip().splitlines() or [""]
         error = record.exc_info[1] if record.exc_info else None
         last = str(error) if error is not None else more[-1] if more else ""
@@ -82,7 +86,7 @@ def _clean_up_when_ended(server: Server) -> None:
 
 
 class _Frames:
-    """Passes the messages in `reader` to pygls, each with only a Content-Length header.
+    """Passes the messages from `reader` to pygls, each with only a Content-Length header.
 
     `broken` is called once for each sequence of bytes that are not part of a message.
     """

@@ -51,9 +51,10 @@ def equal(value: Any, expected: str) -> bool:
 
 
 def as_type_of(value: Any, expected: str) -> Any:
-    """Return an expected string converted to the type of `value`, or unchanged if impossible.
+    """Return an expected string converted to the type of `value`.
 
-    If `value` is a number and the string does not begin with a number, the result is None.
+    A string that cannot be converted is returned unchanged. But if `value` is a number and the
+    string does not begin with a number, the result is None.
     """
     if isinstance(value, bool):
         return {"true": True, "false": False}.get(expected.lower(), expected)
@@ -70,7 +71,10 @@ def as_type_of(value: Any, expected: str) -> Any:
 
 
 def is_status(value: Any, expected: str) -> bool:
-    """Return whether a status code matches the expected one. `2xx` matches all from 200 to 299."""
+    """Return whether a status code matches the expected status code.
+
+    `2xx` matches all status codes from 200 to 299.
+    """
     if _CODES.fullmatch(expected.strip()):
         return bool(value // 100 == int(expected.strip()[0]))
     return equal(value, expected)

@@ -33,8 +33,8 @@ class Tools:
     - `jq` runs a jq program on a string and returns the compact output.
     - `javascript` evaluates an expression.
     - `matches` returns whether a string matches a pattern.
-    - `wrong_by_schema` validates a value with the schema in a file and returns the errors, or "" if
-      the value is valid.
+    - `wrong_by_schema` validates a value against the schema in a file and returns the errors, or ""
+      if the value is valid.
 
     `prefixes` maps the namespace prefixes in XPaths to namespaces.
     """

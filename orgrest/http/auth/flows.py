@@ -56,7 +56,7 @@ class Token:
 
 @classes.frozen
 class Pause:
-    """A step of a flow: wait. The result is the clock's time after the wait, in seconds."""
+    """A step of a flow: wait. The result is the time on the clock after the wait, in seconds."""
 
     seconds: float
 
@@ -190,7 +190,7 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
 
 
 def _of_device(grant: Grant) -> Flow:
-    """Let the user confirm a code with a browser, and poll for the token (RFC 8628)."""
+    """Let the user confirm a code in a browser, and poll for the token (RFC 8628)."""
     began = yield Pause(0)
     response = yield _post(grant, grant.device_url, {"scope": grant.scope}, grant.more_to_sign_in)
     device = _read(response)

@@ -48,7 +48,7 @@ _WRITTEN = compiled(
 
 @classes.frozen
 class AwsCredentials(Credentials):
-    """The credentials that sign requests to Amazon Web Services.
+    """The credentials with which requests to Amazon Web Services are signed.
 
     `token` is the session token. An empty `region` or `service` is derived from the host name.
     """
@@ -109,12 +109,12 @@ def sign(
     headers: Headers,
     body: bytes,
 ) -> Headers:
-    """Return the headers that sign a request, to be sent in addition to `headers`.
+    """Return the headers to send in addition to `headers` so that the request is signed.
 
     `host` is the value of the Host header, and `target` is the percent-encoded request target.
     `headers` are the headers to sign. If they contain `X-Amz-Date`, that header sets the time
-    (`20150830T123600Z`). Raises `TransportError` if the region or the service is neither given nor
-    part of the host name.
+    (`20150830T123600Z`). Raises `TransportError` if this date is malformed, or if the region or the
+    service is neither given nor part of the host name.
     """
     region, service = region_and_service(credentials, host)
     added: list[tuple[str, str]] = []

@@ -22,9 +22,10 @@ _PART_FILE = compiled(r"<[ \t]++([^<>]++)")
 
 @classes.frozen
 class BodyReader:
-    """Parses bodies from `lines`, and the assertions on separate lines within them.
+    """Parses bodies from `lines`.
 
-    Errors are added to `problems`, warnings to `notices`.
+    A line that is an assertion is added to `assertions` and left out of the body, except in a
+    here-document. Errors are added to `problems`, and warnings to `notices`.
     """
 
     source: Source

@@ -46,7 +46,10 @@ def _too_many(source: Source) -> OrgrestError | None:
 
 @lru_cache(4)
 def is_restclient_around(document: str) -> bool:
-    """Return whether an Org document suggests restclient's language for ambiguous blocks."""
+    """Return whether the ambiguous blocks of an Org document are in restclient's language.
+
+    This is the case if its text contains restclient's syntax and no syntax of the other tools.
+    """
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     return bool(is_restclient(document))
@@ -59,8 +62,8 @@ def read(
 
     `language` is the language of the block. `names` are the variables that the document defines
     outside of the text (`:var`). If the text uses one of them as `:name`, it is in restclient's
-    language. `around` is the text of the Org document that contains the block. It decides the
-    language of an ambiguous block.
+    language. `around` is the text of the Org document that contains the block. It determines
+    the language of an ambiguous block.
     """
     if language == VERB:
         from orgrest.http.parsing import verb

@@ -110,8 +110,8 @@ def one_line(text: str, offset: int) -> Template:
 def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
     """Return the assertion in a stripped line, or None if the line is not an assertion.
 
-    Returns the reason as a string if the line looks like an assertion but is invalid. `start` and
-    `end` are the line's offsets.
+    If the line looks like an assertion but is invalid, returns an error message. `start` and `end`
+    are the line's offsets.
     """
     match = ASSERTION.fullmatch(text)
     if match is None:
@@ -156,7 +156,7 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Join the lines of a URL. Return the URL, and its HTTP version or None.
+    """Join the lines of a URL. Return the URL without the HTTP version, and the version or None.
 
     The version may follow the last or the first line of the URL. The pattern `version` matches a
     version at the end of a line, including the whitespace before it.

@@ -392,12 +392,12 @@ def make_server() -> Server:
 
 
 async def _answer(server: Server, handler: Any, params: Any) -> Any:
-    """Await a handler that may be slow. Return None if the server does not have the document."""
+    """Await a handler that may be slow. Return None if the document is not open."""
     document = server.document(params.text_document.uri)
     return None if document is None else await handler(server, document, params)
 
 
 def _at_once(server: Server, handler: Any, params: Any) -> Any:
-    """Call a handler in the event loop. Return None if the server does not have the document."""
+    """Call a handler in the event loop. Return None if the document is not open."""
     document = server.document(params.text_document.uri)
     return None if document is None else handler(server, document, params)

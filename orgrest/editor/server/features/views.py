@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 50
 _MOST_REQUESTS = 1000
-"""The number of listed requests above which no further runs from the history are listed."""
+"""Once more than this number of requests are listed, no more runs of the history are added."""
 
 
 async def history(server: Server, params: Any) -> dict[str, Any]:
