@@ -359,10 +359,11 @@ class Request:
 class Timing:
     """The durations of the phases of an exchange, in seconds.
 
-    `resolve` is the DNS lookup, `connect` opens the TCP connection (including the handshake of a
-    SOCKS proxy), and `tls` is the TLS handshake. A phase that did not take place, for example on a
-    reused connection, is None. `wait` is the time from the first byte of the request to the first
-    byte of the response, and `download` is the time from then to the end.
+    `resolve` is the time for the DNS lookup, `connect` the time for opening the TCP connection
+    (including the handshake of a SOCKS proxy), and `tls` the time for the TLS handshake. Each of
+    them is None if the phase did not take place, for example on a reused connection. `wait` is the
+    time from the first byte of the request to the first byte of the response, and `download` is the
+    time from then to the end.
     """
 
     resolve: float | None = None

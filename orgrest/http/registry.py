@@ -2,9 +2,9 @@
 
 The data is in `registry.json`, one entry per line, and is loaded on first use. Methods, status
 codes and permanent fields are those in IANA's registries as of June 2026 (without the reserved
-`*`). Of the other fields in use, the media types, and the values, only a selection is included. If
-more text must follow the name of a value, the name includes the delimiter: `max-age=`, or `Bearer `
-with its space.
+`*`). The other fields, the media types and the values are only a selection of those in use. If more
+text must follow the name of a value, the name includes the delimiter: `max-age=`, or `Bearer ` with
+its space.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
 def found(text: str, path: str) -> Any:
     """Return the first value at a path in a body.
 
-    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError, with
-    the code `nothing-there` if the path matches nothing.
+    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError if the
+    path is malformed, does not fit the body's format, or matches nothing (code `nothing-there`).
     """
     matches = all_found(text, path)
     if not matches:

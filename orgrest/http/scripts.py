@@ -174,9 +174,9 @@ class Engine:
     ) -> dict[str, Any]:
         """Send a job to the sandbox, and return the final answer.
 
-        If the job's script sleeps or sends a request, `wait` or `send` carries this out. Raises
-        ScriptError if QuickJS is not installed, if the script cannot sleep or send, or if it
-        exceeds a limit.
+        `wait` is called when the script sleeps, and `send` when it sends a request. Raises
+        ScriptError if QuickJS is not installed, if the script needs one of these callbacks and it
+        is missing, or if the script exceeds a limit.
         """
         if find_spec("quickjs") is None:
             raise ScriptError(
@@ -320,7 +320,10 @@ def _response(response: Response, *, raw: bool) -> dict[str, Any]:
 
 
 def media_type(value: str) -> tuple[str, str]:
-    """Return the media type in a Content-Type, in lower case, and its charset (default UTF-8)."""
+    """Return the media type and the charset in the value of a `Content-Type` header.
+
+    The media type is in lower case, and defaults to text/plain. The charset defaults to utf-8.
+    """
     from email.message import Message
 
     message = Message()

@@ -285,8 +285,8 @@ class ParsedRequest:
         """Return the definition of a variable that applies to this request, or None.
 
         In restclient's language, it is the last definition above the request. In a request file, it
-        is the last definition above the end of the request, otherwise the first definition below
-        it.
+        is the last definition above the end of the request or, failing that, the first definition
+        below.
         """
         if self.region is None:
             return self.known.before(name, self.span.start)

@@ -68,7 +68,7 @@ class Arguments:
 
 @lru_cache(maxsize=256)
 def merge(sources: tuple[Pairs, ...]) -> Arguments:
-    """Return header arguments merged from `sources`, which start with the weakest.
+    """Merge `sources`, from weakest to strongest, and return the resulting header arguments.
 
     Raises ArgumentError if the value of ``:results`` is Emacs Lisp.
     """
@@ -178,7 +178,7 @@ def arguments_of(document: OrgDocument, inherited: Inherited, block: Block) -> A
 def target_of(document: OrgDocument, block: Block) -> Block:
     """Return the block that a call evaluates. A block that is not a call is returned unchanged.
 
-    Raises ArgumentError if there is no block with the called name.
+    Raises ArgumentError if no block has the name in the call.
     """
     target = document.block_named(block.call.name) if block.call else block
     if target is None:

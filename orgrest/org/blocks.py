@@ -81,11 +81,11 @@ class Block:
     is the text below.
 
     `start` and `end` are the offsets of the element, without its affiliated keywords and the
-    trailing newline. `line` is the index of its first line. The lines of a block's body have the
-    indexes from `first` up to but excluding `last`. `arguments` are the header arguments written in
-    the element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in order.
-    `result` is the index of the results keyword directly above the block, or None. A block below
-    such a keyword may itself be a result.
+    trailing newline. `line` is the index of its first line. A block's body consists of the lines
+    from index `first` up to, but not including, `last`. `arguments` are the header arguments
+    written in the element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in
+    order. `result` is the index of the results keyword directly above the block, or None. A block
+    below such a keyword may itself be a result.
     """
 
     kind: str

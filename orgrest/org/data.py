@@ -61,7 +61,7 @@ def _cells(line: str) -> list[Data]:
 
 
 def _unmarked(text: str) -> str:
-    """Return a cell or item without verbatim markers, if they enclose its whole text."""
+    """Return the text of a cell or item. Verbatim markers are removed if they enclose all of it."""
     return text[1:-1] if _VERBATIM.fullmatch(text) else text
 
 

@@ -28,9 +28,11 @@ _FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 
 @classes.frozen
 class Landmarks:
-    """The indexes of the lines that end elements: `headings`, and `closings` by kind of element.
+    """The indexes of the lines that end elements, and the TODO keywords of a text.
 
-    `todo` contains the TODO keywords that the text defines (`#+TODO:`) in addition to Org's own.
+    `headings` contains the indexes of the headings. `closings` maps each kind of element to the
+    indexes of the lines that close it. `todo` contains the TODO keywords that the text defines
+    (`#+TODO:`) in addition to Org's own.
     """
 
     headings: list[int] = classes.field(factory=list)
@@ -66,7 +68,10 @@ class Elements:
         return self.landmarks.headings
 
     def offset(self, line: int) -> int:
-        """Return the offset at which a line starts, or the end of the text after the last line."""
+        """Return the offset at which a line starts.
+
+        For a line after the last line, this is the length of the text.
+        """
         return min(self._starts[min(line, len(self.lines))], len(self.text))
 
     def line_of(self, offset: int) -> int:
@@ -81,7 +86,10 @@ class Elements:
         return closing(self.landmarks, kind, line, limit)
 
     def section_end(self, line: int) -> int:
-        """Return the line of the first heading after `line`, or the number of lines."""
+        """Return the line of the first heading after `line`.
+
+        Without such a heading, return the number of lines.
+        """
         at = bisect_right(self.headings, line)
         return self.headings[at] if at < len(self.headings) else len(self.lines)
 

@@ -1,8 +1,8 @@
 """Reads the subset of Emacs Lisp found in header arguments, without running it.
 
-Numbers, strings and quoted lists are read and written. The only code whose value is computed is
-code that joins strings (``concat``, ``identity``). `forms` parses code for callers that interpret a
-few known functions.
+Numbers, strings and quoted lists are read and written. `understand` computes the value of code that
+only joins strings (``concat``, ``identity``), and refuses any other code. `forms` parses code for
+callers that interpret a few known functions.
 """
 
 from __future__ import annotations

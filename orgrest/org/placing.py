@@ -84,7 +84,11 @@ def _element_end(document: OrgDocument, result: Result) -> int:
 
 
 def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Return the offset at which the old result ends. In Org, it would end at `end`."""
+    """Return the offset at which the old result ends.
+
+    By Org's rules, it ends at `end`. It may extend further if its text begins with the new result
+    `new`, if `prose` is set (see `place`), or if both results are blocks of the same kind.
+    """
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -93,10 +97,9 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of the old result if it and the new result `new` are blocks of the same kind.
+    """Return the end of the old result if it and `new` are blocks of the same kind, or its start.
 
-    Org would not remove the old block in this case. Otherwise, the start of the old result is
-    returned.
+    Org itself would not remove an old block of that kind.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
@@ -162,9 +165,10 @@ def _renew(
 
 
 def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:
-    """Return the line at which plain text ends, which is blank or starts another element.
+    """Return the first line at or after `line` that is not part of plain text, or `limit`.
 
-    If `mixed` is true, the text may include lists, tables and the like.
+    This line is blank or starts another element. If `mixed` is true, lists, tables and the like are
+    part of the text.
     """
     while line < limit:
         stripped = document.lines[line].lstrip(" \t")

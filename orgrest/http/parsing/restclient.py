@@ -4,7 +4,7 @@ The language is that of restclient.el (https://github.com/pashky/restclient.el).
 line:
 
     # comment                          ends the request above it
-    # ?? status == 200                 also makes an assertion about the response; the # can be
+    # ?? status == 200                 is also an assertion about the response; the # can be
                                        omitted below the request (Emacs would send that line)
     ### name                           also names the request below it
     :name = value                      a variable
@@ -28,11 +28,12 @@ be a here-document:
     END
 
 Rules: `parse` never raises and reads each line at most twice. A request's errors are in its
-`problems`, so that an editor can show all of them and an evaluation refuses only that request. A
-request may be indented. The same indentation is removed from all of its lines. Trailing whitespace
-and blank lines at the end of a body are dropped, as in restclient's Org support. A comment among
-the headers is skipped, but ends the request if the next non-blank line begins another item (a
-request line, a definition, `###`), or if there is no such line.
+`problems`. An editor can therefore show all of them, and a run rejects only that request. A request
+may be indented. The same indentation is removed from all of its lines. Trailing whitespace and
+blank lines at the end of a body are dropped, as in restclient's Org support. Comments among the
+headers are skipped if the request continues below them. They end the request if the next non-blank
+line is a request line, a definition, an assertion, `###`, or another comment after a blank line, or
+if there is no such line.
 """
 
 from __future__ import annotations
@@ -232,7 +233,7 @@ class _DocumentReader:
 
 
 class _RequestReader:
-    """Reads one request: the request line, more lines of the URL, headers and body."""
+    """Reads one request: the request line, lines that continue the URL, headers and body."""
 
     def __init__(self, source: Source, lines: Lines, first: re.Match[str]) -> None:
         self.source = source

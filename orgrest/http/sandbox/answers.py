@@ -1,8 +1,8 @@
 """The expected shapes of the sandbox's answers. Each answer is checked before it is read.
 
-A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so an answer may be any
-JSON. After the check, its shape is certain: strings have no lone surrogates, numbers are finite,
-and values are not nested too deeply to be encoded again.
+A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so an answer may be
+arbitrary JSON. The check guarantees its shape: for example, strings have no lone surrogates,
+numbers are finite, and values are not nested too deeply to be encoded again.
 """
 
 from __future__ import annotations

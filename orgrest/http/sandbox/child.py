@@ -39,9 +39,9 @@ class _Pipe:
             self.read, self._write = (read,), (write,)
 
     def watch(self, process: int) -> None:
-        """Have the kernel send a signal to `process` when the parent process ends.
+        """Have the kernel send SIGIO to `process` when the parent process ends.
 
-        If `process` is negative, its absolute value is the number of a process group.
+        `process` is a process ID. If it is negative, its absolute value is a process group ID.
         """
         if sys.platform == "linux":
             for end in self.read:
@@ -66,8 +66,8 @@ class Child(subprocess.Popen[bytes]):
     def __init__(self, command: Sequence[str], *, group: bool = False, **options: Any) -> None:
         """Start a process, which leads a new process group if `group` is set.
 
-        Raises OrgrestError if the run is over, or one of the errors of `Popen` if the process
-        cannot be started.
+        Raises OrgrestError if the run is over. If the process cannot be started, the exception of
+        `Popen` is raised.
         """
         check()
         self.works_for = threading.current_thread()

@@ -1,9 +1,9 @@
 """Runs JavaScript with QuickJS in the sandbox's process.
 
-Each script of JetBrains or Postman gets a new context. All scripts of httpyac and all expressions
-share one context, since the scripts may export functions. Scripts cannot call any Python code
-except the functions in this module (for digests, conversions, paths and random bytes), and can load
-the files in the folder `javascript`.
+Each JetBrains or Postman script gets a new context. All httpyac scripts and all expressions share
+one context, since httpyac scripts may export functions. Scripts cannot call any Python code except
+the functions in this module (for digests, conversions, paths and random bytes). They can load the
+files in the folder `javascript`.
 """
 
 from __future__ import annotations

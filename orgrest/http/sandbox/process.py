@@ -59,9 +59,9 @@ class Sandbox:
         """Return the answer to a job (a line of JSON), after checking that it has the given shape.
 
         `what` names the job in error messages. Raises an error if the job takes more than `timeout`
-        seconds of CPU time, uses too much memory, returns too much, or returns an answer of another
-        shape. The process is killed if an error occurs, or if the wait for the answer is
-        interrupted.
+        seconds of CPU time, if it exceeds the memory limit, if the answer is larger than
+        `MAX_OUTPUT` or does not have the given shape, or if the run ends. The process is killed if
+        an error occurs, or if the wait for the answer is interrupted.
         """
         with self._lock:
             try:

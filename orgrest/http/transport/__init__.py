@@ -1,16 +1,17 @@
 """Sends requests over the network. No other folder connects to servers.
 
-urllib3 handles connections, pools, TLS, proxies and content codings. This package adds control over
-the exact bytes, and limits. Header lines and the request target are sent exactly as `wire_headers`
-and `wire_url` return them, in the user's order, spelling and bytes, and the header lines of a
-response are kept as the server sent them. There are limits on the time (for connecting, for pauses
-between bytes, and for the whole exchange) and on the bytes received and decoded. A hostile server
-can make a request fail, but cannot make it hang or exhaust the memory.
+urllib3 handles connections, pools, TLS, proxies and content codings. This package adds limits, and
+exact control over the bytes that are sent. Header lines and the request target are sent exactly as
+`wire_headers` and `wire_url` return them, in the user's order, spelling and bytes. The header lines
+of a response are kept as the server sent them. There are limits on the time (for connecting, for
+pauses between bytes, and for the whole exchange) and on the bytes received and decoded. A hostile
+server can make a request fail, but cannot make it hang or exhaust the memory.
 
 Redirects are followed here instead of by urllib3. The status codes 307 and 308 repeat the request.
-303 turns it into a GET. 301 and 302 turn a POST into a GET. Only a short list of the request's
-headers (such as `Accept`) is sent to another origin. Cookies and headers with a secret never are. A
-body with a secret is not sent to another origin at all. A redirect loop is an error.
+303 turns any method except HEAD into a GET, and 301 and 302 turn a POST into a GET. Only a short
+list of the request's headers (such as `Accept`) is sent to another origin. `Cookie` headers and
+headers that contain a secret are never sent there. If the method, the new URL or the body to send
+contains a secret, a redirect to another origin is an error. A redirect loop is also an error.
 
 Every failure is a `TransportError` that explains the failure in plain words and has the request's
 position.

@@ -101,14 +101,15 @@ class Client:
     """A pooled HTTP client for one run, used as a context manager. Threads may share it.
 
     - `ca` is a file or folder of PEM certificates to use instead of the system's (or certifi's, if
-      the system has none). Raises `OrgrestError` if it cannot be read.
+      the system has none).
     - `insecure` disables the verification of certificates.
     - `limit` is the number of bytes of a decoded body that are kept.
-    - `budget` limits all requests together.
+    - `budget` limits the number of requests, the received bytes and the time of the whole run.
     - `allow_private` allows redirects from public servers to private addresses.
     - `proxy` is the URL of the proxy to use, by default the environment's proxy.
 
-    The attribute `warnings` contains messages that must be shown to the user.
+    The attribute `warnings` contains messages that must be shown to the user. The constructor
+    raises `OrgrestError` if `ca` cannot be read.
     """
 
     def __init__(

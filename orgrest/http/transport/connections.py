@@ -180,11 +180,11 @@ class Sockets:
 
     @contextlib.contextmanager
     def connecting(self) -> Iterator[Opening]:
-        """Return a context in which `abort` also shuts down sockets that this thread connects.
+        """Return a context in which `abort` also shuts down sockets that are still connecting.
 
-        Within the context, the thread keeps handles to these sockets. A handle shares the
-        connection, and stays valid when TLS replaces the socket. The context's value records how
-        long connecting took.
+        Within the context, the current thread keeps handles to the sockets that it connects. A
+        handle shares the connection, and stays valid when TLS replaces the socket. The context's
+        value records how long connecting took.
         """
         with contextlib.ExitStack() as stack:
             self.thread.handles = stack

@@ -53,7 +53,7 @@ class Listener:
         return self.count >= self.most or len(self.body) > self.limits.body
 
     def why(self) -> str | None:
-        """Return a note if reading stopped because of the number of messages, or else None."""
+        """Return a note if the maximum number of messages was reached, otherwise None."""
         if self.count < self.most:
             return None
         return f"stopped reading after {self.most} messages (to read more, use # @messages N)"

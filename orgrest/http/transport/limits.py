@@ -43,11 +43,12 @@ class Limits:
     def within(
         self, timeout: float | None, connect: float | None = None, left: float | None = None
     ) -> Limits:
-        """Return these limits, changed for an exchange that may take `timeout` seconds in all.
+        """Return these limits, changed for an exchange that may take `timeout` seconds in total.
 
         `timeout` replaces `total` and `silence`, unless it is None. `connect` replaces the limit
-        for connecting, unless it is None. No time exceeds `left`, the number of seconds that the
-        run has left. Raises `TransportError` for an invalid time.
+        for connecting, unless it is None. None of these limits exceeds `left`, the number of
+        seconds that remain in the run, and the limit for connecting does not exceed `silence`.
+        Raises `TransportError` if a limit is not a valid time.
         """
         total, silence = (self.total, self.silence) if timeout is None else (timeout, timeout)
         connect = self.connect if connect is None else connect
@@ -96,10 +97,11 @@ class Budget:
         *,
         after: Budget | None = None,
     ) -> None:
-        """Allow `requests` requests, `size` received bytes, and `seconds` (None for no time limit).
+        """Create a budget of `requests` requests, `size` received bytes and `seconds` seconds.
 
-        `after` is the budget of the run if this is the budget of its teardowns. The two budgets
-        share the remaining requests and bytes. The time of the new budget starts when the earlier
+        If `seconds` is None, the time is not limited. `after` is the budget of the run if this is
+        the budget of its teardowns. The two budgets then share the remaining requests and bytes,
+        and `requests` and `size` are not used. The time of the new budget starts when the earlier
         budget runs out of time or is stopped.
         """
         self._after = after

@@ -122,9 +122,10 @@ class Loopback:
         return None
 
     def called(self, target: str, host: str | None) -> _Reply:
-        """Return the page to show for a request to this address.
+        """Return the reply to a GET request with this target and `Host` header.
 
-        If the request contains the first response to the login, the reply has its parameters.
+        If the request contains the first response to the login, the `answer` of the reply contains
+        the parameters of this response.
         """
         called = urlsplit(target)
         if called.path != self._path or called.netloc or host != self._host:

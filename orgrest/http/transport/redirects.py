@@ -101,7 +101,7 @@ def _may_go(request: Request, url: Url) -> bool:
 
 
 def _is_in(url: str, secrets: Iterable[str]) -> bool:
-    """Return whether a URL contains a secret: as it is, percent-encoded, in hex or in Base64."""
+    """Return whether a URL contains a secret: verbatim, percent-encoded, in hex or in Base64."""
     plain = unquote(url)
     low, words = plain.lower(), plain.replace("-", "+").replace("_", "/")
     for secret in secrets:

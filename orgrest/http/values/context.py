@@ -210,8 +210,8 @@ class Context:
     ) -> None:
         """Create the context of a document.
 
-        `inputs` include the captures of earlier runs. If `computes` is set, JavaScript may run.
-        Call `close` to end its engine.
+        `inputs` include the captures of earlier runs. If `computes` is set, JavaScript may run, and
+        `close` must be called to stop the JavaScript engine.
         """
         self.inputs = inputs = inputs or Inputs()
         self.names = names or RequestNames()
@@ -283,7 +283,10 @@ class Context:
 
     @property
     def engine(self) -> Engine:
-        """The engine for JavaScript, started on first use. Raises `OrgrestError`."""
+        """The JavaScript engine, created on first use.
+
+        Raises `OrgrestError` if the context was created without `computes`.
+        """
         if self._started.engine is None:
             if not self._computes:
                 raise OrgrestError("JavaScript is only evaluated when requests are sent or shown")

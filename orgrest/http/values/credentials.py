@@ -140,7 +140,10 @@ class Credentials:
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
     ) -> ClientCertificate:
-        """Return a certificate with its paths, which are relative to `base`, made absolute."""
+        """Return a copy of a certificate with absolute paths. Its passphrase becomes a secret.
+
+        The paths of `certificate` are relative to `base`, or to the document's folder by default.
+        """
         if certificate.passphrase is not None:
             self._context.secrets.add(certificate.passphrase)
         key = certificate.key

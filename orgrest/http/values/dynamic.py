@@ -72,9 +72,11 @@ class DynamicContext:
 
 @classes.frozen
 class Dynamic:
-    """A dynamic value: its usage, its description, and the pattern and function that compute it.
+    """A dynamic value, with its usage and a description.
 
-    If `secret` is set, the value is never shown.
+    `pattern` matches the name and arguments in a placeholder. `compute` returns the value for such
+    a match, or None if the value is known only in a run. If `secret` is set, the value is never
+    shown.
     """
 
     usage: str

@@ -97,9 +97,9 @@ class Environment:
     def value(self, name: str) -> str | None:
         """Return the value of a variable in the selected environments, or None.
 
-        The value of an object is its JSON, so that its members can be looked up. Raises
-        `OrgrestError` if an environment is unknown, if the value is null, if a broken file might
-        define another value, or if a provider does not return the secret.
+        A value that is not a string is returned as JSON, so that the members of an object can be
+        looked up. Raises `OrgrestError` if an environment is unknown, if the value is null, if a
+        broken file might define another value, or if a provider does not return the secret.
         """
         setting = self.setting(name)
         if setting is None:

@@ -75,8 +75,9 @@ _DOTENV = compiled(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 class Setting:
     """The value of a variable in an environment, and the file that defines it.
 
-    If `kind` is "object", the value is its JSON. If it is "provider", the value is the object that
-    names the provider. `error` is set if the value is null.
+    `kind` is "text" for a string, "object" for an object, "provider" for an object that names a
+    provider, and "other" for any other value. Unless it is "text", `value` is JSON. `error` is set
+    if the value is null.
     """
 
     value: str
@@ -87,7 +88,7 @@ class Setting:
 
     @property
     def data(self) -> Any:
-        """The value with its JSON type."""
+        """The value: a string if `kind` is "text", otherwise the parsed JSON."""
         return self.value if self.kind == "text" else json.loads(self.value)
 
 

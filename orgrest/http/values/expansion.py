@@ -48,10 +48,12 @@ _MOST_CHECKED = 2**20  # characters; a check only displays values
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
     """Return the request to send, with its variables replaced and its files read.
 
-    `values` are the request's values in `context`, passed by callers that need their `origins`.
+    `values` defaults to `Values(parsed, context)`. Callers can pass these values to reuse what was
+    computed in an earlier attempt, or to read their `origins` afterwards.
+
     Raises `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an
     undefined `{{name}}`, circular variables, an invalid expression, an unreadable file, or a value
-    that is not allowed at its position. The errors have a file, line and column.
+    that is not allowed where it is used. The errors have a file, line and column.
     """
     if parsed.problems:
         raise parsed.problems[0]

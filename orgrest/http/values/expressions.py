@@ -166,7 +166,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether this is only a check, where values that only a run provides are `UNKNOWN`."""
+        """Whether the request is only checked. Values known only in a run are then `UNKNOWN`."""
 
     def text(self, template: Template) -> str:
         """Return a template's text with its variables replaced."""

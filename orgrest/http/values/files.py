@@ -47,11 +47,11 @@ def look_up(path: Path | None, host: str, field: str) -> str:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    r"""Return the variables of an env file, which has lines `NAME=value`.
+    r"""Return the variables of an env file, which consists of lines of the form `NAME=value`.
 
     A line may start with `export`, lines that start with `#` are comments, and values may be in
     quotes. In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the
-    file cannot be read or a line is malformed. The error for a malformed line has its line number.
+    file cannot be read, or if a line is malformed (the error includes the line number).
     """
     try:
         text = path.read_text("utf-8-sig")

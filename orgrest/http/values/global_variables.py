@@ -69,10 +69,10 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace all variables with `values`, as a script has left them.
+        """Replace all variables with `values`, the variables at the end of a script.
 
-        A changed value that contains one of `secrets` is secret. If `keep` is False, changed values
-        are kept only for this run.
+        A new or changed value that contains one of `secrets` is secret. If `keep` is False, new and
+        changed values are kept only for this run.
         """
         hidden = [secret for secret in secrets if secret.strip()]
         for name, value in values.items():

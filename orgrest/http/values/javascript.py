@@ -41,7 +41,7 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether this is only a check, where values that only a run provides are `UNKNOWN`."""
+        """Whether the request is only checked. Values known only in a run are then `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None."""
@@ -68,7 +68,7 @@ class Variables(Protocol):
 class Expressions:
     """Evaluates the expressions of one request.
 
-    An object is created for each use, to avoid reference cycles.
+    `Values` creates a new instance for each expression, to avoid reference cycles.
     """
 
     def __init__(self, values: Variables, results: dict[str, Any]) -> None:
@@ -286,5 +286,5 @@ def parsed_or(text: str) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    """Raise ValueError for `NaN` or `Infinity`, which Python's parser accepts but are not JSON."""
+    """Raise ValueError for `NaN` or `Infinity`, which Python accepts although they are not JSON."""
     raise ValueError(f"{constant} is not JSON")

@@ -1,11 +1,11 @@
 """The secrets of a document: strings to mask, and the user's secrets that the document names.
 
 A value records the secrets that it was computed from (`model.Text`), and values computed from it
-record the same secrets. Therefore, the secrets in each part of a request are known, however they
-are encoded (`Request.held`). Everything that a script returns may contain the secrets that it has
-read.
+record the same secrets. Therefore, the secrets in each part of a request are known (`Request.held`)
+even if the text of a secret was encoded. Everything that a script returns may contain the secrets
+that it has read.
 
-A document refers to a secret of the user by its name: `{{$secret github}}`, `secret("github")`.
+A document refers to one of the user's secrets by name: `{{$secret github}}`, `secret("github")`.
 
 The user lists these secrets in a file, each with the hosts that it may be sent to and the place
 where it is stored. A document can neither change the list nor use a secret that is not listed:

@@ -22,7 +22,7 @@ _NOT_IN_FORM = compiled(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![0-
 _NOT_IN_PLACEHOLDER = compiled(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
 _WEBSOCKET = ("WEBSOCKET", "WS", "WSS")
 EVENTS = ("SSE", "EVENTSOURCE")
-"""The methods that request server-sent events only."""
+"""The pseudo-methods that request server-sent events. They are sent as GET."""
 _TLS_PORTS = ("443", "8443")
 
 
@@ -120,8 +120,8 @@ def graphql(text: str, operation: str = "") -> str:
     """Return the JSON request body for a GraphQL document.
 
     In `text`, the document may be followed by an empty line and the variables. `operation` is the
-    name of the operation to request. By default, it is the name of the operation with which the
-    document starts, if that has a name.
+    name of the operation to execute. By default, it is the name of the operation at the start of
+    the document, if that operation has a name.
 
     Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are not a JSON
     object.

@@ -113,7 +113,10 @@ class JavaScript:
 
 @classes.frozen
 class AuthToken:
-    """An OAuth 2.0 token for a grant of the environment. `kind` is `token` or `idToken`."""
+    """An OAuth 2.0 token. `kind` is `token` or `idToken`.
+
+    `grant` is the name of the grant in the environment (`Security.Auth`).
+    """
 
     kind: str
     grant: str
@@ -226,8 +229,8 @@ def _global(use: Use) -> Found | None:
 def _element(use: Use) -> Found | None:
     """Return a source for JetBrains' placeholder `{{$.list..name}}`, or None for other names.
 
-    In an iteration over the list, `_header_argument` returns the element first. Elsewhere, for
-    example in a check, the placeholder has no value.
+    In an iteration over the list, `_header_argument` takes precedence and returns the element.
+    Elsewhere, for example in a check, the placeholder has no value.
     """
     if not use.name.startswith("$."):
         return None

@@ -100,7 +100,7 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether this is only a check, where values that only a run provides are `UNKNOWN`."""
+        """Whether the request is only checked. Values known only in a run are then `UNKNOWN`."""
         return self._problems is not None
 
     @property

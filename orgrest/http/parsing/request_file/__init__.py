@@ -19,15 +19,15 @@ the same meaning in all three:
     GET {{host}}/a                     a line with a method begins a request even without ###
     https://example.org/b              below ###, a URL begins a request with the method GET
 
-`{{` alone on a line begins a script of httpyac (also `{{@response`, `{{+`), and `}}` ends it. The
+`{{` alone on a line begins an httpyac script (also `{{@response`, `{{+`), and `}}` ends it. The
 line `<> file` names a stored response. A response pasted below its request (`HTTP/1.1 200 OK`) is
-skipped with a warning. `import file`, `run file` and `run #name` are JetBrains' syntax; `# @import
-file` is httpyac's.
+skipped with a warning. `import file`, `run file` and `run #name` are JetBrains' syntax, and
+`# @import file` is httpyac's.
 
 Rules: like `restclient.parse`, `parse` never raises and reads each line at most twice. Syntax that
-one of the tools supports but orgrest does not is reported as a problem of its request, which is
-then not sent. A line that has no meaning at its position is also a problem, and never becomes part
-of the body.
+one of the tools supports but orgrest does not is recorded in the `problems` of its request, which
+is then not sent. A line that is not allowed where it appears is also recorded as a problem, and is
+never sent as part of the body.
 
 Sources: the tools' documentation, and httpyac's parser where the documentation is unclear.
 
@@ -98,7 +98,7 @@ def parts(text: str) -> list[int]:
 def parse(
     source: Source | str, part: Span | None = None, known: Definitions | None = None
 ) -> Document:
-    """Parse a request file in the tools' common language, or only an independent `part` of it.
+    """Parse a request file, or only an independent `part` of it (see `parts`).
 
     `known` contains the definitions in the whole file. Never raises: errors are in the `problems`
     of the document and its requests.

@@ -90,7 +90,7 @@ RUN_VALUE = compiled(r"@(?P<name>[^\s=:{}\"']+)[ \t]*=[ \t]*(?P<value>.*?)[ \t]*
 MULTIPART = compiled(r"(?i:multipart/(?!form-data)|message/|application/http\b)")
 MARKDOWN = compiled(r"(?i:text/(?:x-)?markdown)")
 
-# RESTCLIENT matches syntax that only restclient has, COMMON syntax that only the other tools have.
+# RESTCLIENT matches restclient-only syntax, and COMMON matches syntax of the other tools only.
 RESTCLIENT = compiled(
     r"\n[ \t]*(?::[^\s:=/{}]+[ \t]*:?=|:[A-Za-z_][\w-]*[ \t]*$|->[ \t]|<<[A-Za-z_]\w*[ \t]*$|"
     r"[A-Z]{3,}[ \t]+:[^\s:=/\d])",
@@ -102,7 +102,7 @@ COMMON = compiled(
     re.MULTILINE,
 )
 DYNAMIC = compiled(r"\{\{[ \t]*\$")
-# Patterns for syntax that only JetBrains' HTTP Client has, and for syntax that only httpyac has.
+# Patterns for syntax that only JetBrains' HTTP Client supports, and for httpyac-only syntax.
 _JETBRAINS = compiled(
     r"^[ \t]*(?:[<>][ \t]*\{%|(?:import|run)[ \t]+\S|"
     r"(?:#|//)+[ \t]*@(?:connection-timeout|no-auto-encoding)\b)",
@@ -116,12 +116,12 @@ _HTTPYAC = compiled(
 
 
 def is_jetbrains(text: str) -> bool:
-    """Return whether a file has syntax that only JetBrains has, and no httpyac-only syntax."""
+    """Return whether a file uses JetBrains-only syntax and no httpyac-only syntax."""
     return _JETBRAINS.search(text) is not None and _HTTPYAC.search(text) is None
 
 
 def is_httpyac(text: str) -> bool:
-    """Return whether a file has syntax that only httpyac has, and no JetBrains-only syntax."""
+    """Return whether a file uses httpyac-only syntax and no JetBrains-only syntax."""
     return _HTTPYAC.search(text) is not None and _JETBRAINS.search(text) is None
 
 

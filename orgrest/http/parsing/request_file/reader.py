@@ -62,7 +62,10 @@ class Reader:
         self.quoted = False  # whether the last comment or script is never closed
 
     def read(self, steps: Sequence[Step]) -> None:
-        """Read all lines with the given steps. A line that no step consumes is a problem."""
+        """Read all lines with the given steps.
+
+        A line that no step consumes is recorded as a problem.
+        """
         while self.at < len(self.lines):
             line = self.lines[self.at]
             self.at += 1

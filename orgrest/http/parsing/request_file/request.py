@@ -39,7 +39,10 @@ _STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Consume an empty line, or a line below a pasted response that does not begin a request."""
+    """Consume an empty line.
+
+    After a pasted response, consume every line that does not begin a request.
+    """
     region = reader.region
     if region.closed:
         return begins_request(text) is False

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     _Moment: TypeAlias = Literal["before", "request", "response", "after", "end"]
 
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
-"""Maps the events that httpyac's scripts can name to the moments when the scripts run."""
+"""Maps the event that an httpyac script names to the moment when it runs (`Script.when`)."""
 
 
 def handler(reader: Reader, line: Line, text: str) -> bool:
-    """Read a script of JetBrains' HTTP Client, in the document or in a file.
+    """Read a JetBrains HTTP Client script, either inline or in a separate file.
 
-    `> {% %}` and `> file.js` are scripts for the response. The same forms with `<` are written
-    above the request line and run before the request is sent.
+    `> {% %}` and `> file.js` run after the response has arrived. The same forms with `<` must be
+    above the request line, and run before the request is sent.
     """
     region = reader.region
     if match := SCRIPT_LINE.fullmatch(text):
@@ -83,11 +83,11 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
 
 
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
-    """Read a script of httpyac, which begins with `{{` alone on a line and ends with `}}`.
+    """Read an httpyac script, which begins with `{{` alone on a line and ends with `}}`.
 
-    A script that does not name an event runs before the request if it is above the request line,
-    and after the response if it is below. A script that begins with `{{+` runs before every request
-    of the file.
+    The first line may also name an event, such as `{{@response`. A script that names no event runs
+    before the request if it is above the request line, and after the response if it is below. A
+    script that begins with `{{+` runs for every request in the file, by default before the request.
     """
     match = HTTPYAC.fullmatch(text)
     if match is None:
