@@ -28,7 +28,7 @@ from scriptschema.messages import Expr, Stat, Type
 MessageT = TypeVar("MessageT", bound=Message)
 
 _LARGEST: Final = 20
-"""Larger hints than this do not increase probabilities any further."""
+"""A hint larger than this gives the same probabilities as this hint."""
 
 _NARROW: Final = 16
 """The number of trees out of 256 that are narrow (see `Sampler`)."""
@@ -114,7 +114,10 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Like `build`, for an optional field or an alternative, which could have been left out."""
+        """Like `build`, for an optional field or an alternative that can hold a tree of any size.
+
+        With Hypothesis, this method is overridden to draw such a part as a separate unit.
+        """
         return self.build(cls, hint, depth)
 
     def items(self, step: Step, hint: int, depth: int) -> list[Any]:
@@ -140,7 +143,10 @@ class Sampler:
         return self.choices.below(256)
 
     def threshold(self, step: Step, hint: int) -> int:
-        """Return the threshold to decide if a list has items, a field is set or a tree grows."""
+        """Return the threshold at which a list has items, a field is set or a tree grows.
+
+        The threshold is passed to `decides`.
+        """
         key = max(0, min(hint, _LARGEST))
         limit: int | None = step.tables.get(key)
         if limit is None:

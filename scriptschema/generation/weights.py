@@ -137,7 +137,8 @@ _AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
 SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
 """The simplest alternatives that hold other messages. Shrinking tries to replace others with these.
 
-Both lists have a call in second place, so that a call in one place can become a call in another.
+`call` is second in both lists, so the same choice selects a call in a Stat and in an Expr. A call
+therefore remains a call if shrinking moves its choices to another place.
 """
 
 # Lists that a realistic program needs: if the generator aims at a size, they are seldom empty.

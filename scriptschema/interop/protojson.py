@@ -51,7 +51,7 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Convert `value` to an object that the module `json` can write."""
+    """Return `value` as an object that the `json` module can write."""
     if isinstance(value, Message):
         result = {}
         for name, field in value.ALL_FIELDS.items():
@@ -84,7 +84,8 @@ def from_json(
 
     Raises FormatError unless `text` describes a complete message that is nested at most 100 levels
     deep. The error gives the line and column if the text is not JSON, the byte if it is not
-    UTF-8, and otherwise the path. For a bare `NaN` or `Infinity`, it gives no place.
+    UTF-8, and otherwise the path. For a bare `NaN` or `Infinity`, and for JSON that is nested too
+    deeply for the `json` module, the error does not include a location.
     """
     too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep")
     try:
@@ -136,7 +137,7 @@ def _names(schema: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
 
 
 class _Reader:
-    """Converts the values that the module `json` returns to messages.
+    """Converts values that the `json` module has read to messages.
 
     If `drop` is true, unknown fields are skipped.
     """

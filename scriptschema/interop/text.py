@@ -1,9 +1,10 @@
 """Reads and writes text format with protobuf's Python runtime and descriptors created here.
 
 Strings of this schema need not be UTF-8 (many in a fuzzer's corpus are not), but protobuf's Python
-text parser rejects such strings. Text format and binary encode string and bytes fields alike, so
-the descriptors for the parser declare strings as bytes. String literals are parsed here, in the
-same way as in the C++ parser: the Python parser treats raw bytes and some escapes differently.
+text parser rejects such strings. Neither text format nor binary distinguishes string fields from
+bytes fields, so the descriptors for the parser declare strings as bytes. String literals are parsed
+here, in the same way as in the C++ parser: the Python parser treats raw bytes and some escapes
+differently.
 
 Source: the Protocol Buffers manual, "Text Format Language Specification".
 """
@@ -102,7 +103,7 @@ _ESCAPE: Final = re.compile(
     rb"|u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})|U(00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{4})|([abfnrtv\\?'\"])|(.?))"
 )
 _NOT_PLAIN: Final = re.compile(rb"[^ -~]|[\"\\]")
-"""The bytes that need an escape in a string literal in double quotes."""
+"""The bytes that must be escaped in a double-quoted string literal."""
 
 _PIECE: Final = 4096
 """The maximum number of bytes in a string literal that is passed to protobuf's parser. The parser

@@ -1,7 +1,8 @@
 """Upstream's schema, Luau's own `luau.proto` as of release 0.735, derived from ours.
 
-Both schemas use mostly the same names. The tables here list what upstream represents differently
-and what exists only in upstream's schema. The module `upstream` converts trees.
+Most names are the same in both schemas. The tables here list the fields and enums that upstream
+declares differently, and those that exist only in upstream's schema. The `upstream` module converts
+trees.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """

@@ -66,21 +66,21 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
 only for arguments, and then the kinds only for results."""
 
 Limits = Callable[[int, int], tuple[int, ...]]
-"""A function that returns the limits of a number argument: the values at which the behaviour of the
-called function changes. Its arguments are the length of the call's first argument, and the
-preceding number argument, such as `at` for `end`, or `bit` for `width`."""
+"""A function that returns the limits of a numeric argument: the values at which the behaviour of
+the called function changes. It takes the length of the call's first argument, and the value of the
+preceding numeric argument. For the role `end`, for example, this is the value of `at`."""
 
 
 @attrs.frozen
 class Role:
-    """The meaning of a number argument: a description, and the limits at which behaviour changes.
+    """The meaning of a numeric argument: a description, and the limits at which behaviour changes.
 
-    Values next to a limit matter, too. `is_float` is true if the called function stores the bits of
-    the number. NaN is then avoided, because its bits vary. `is_looped` is true if the function
-    visits every number up to this one, so the number must not be huge. `is_added` is true if Luau
-    adds the number to another one as a C `int`. Such a number must not be huge either: the addition
-    would overflow, which is undefined in C, and the result would depend on whether Luau calls the
-    function in the ordinary way or directly, as a builtin.
+    Values next to a limit are boundary values, too. `is_float` is true if the called function
+    stores the bits of the number. NaN is then avoided, because its bits vary. `is_looped` is true
+    if the function visits every number up to this one, so the number must not be huge. `is_added`
+    is true if Luau adds the number to another number as a C `int`. Such a number must not be huge
+    either: the addition would overflow, which is undefined in C, and the result would depend on
+    whether Luau calls the function in the ordinary way or directly, as a builtin.
     """
 
     what: str

@@ -10,17 +10,18 @@ range, `0..8i` a 64-bit integer in that range, `"!*t"` exactly that string, `vec
 that field, and `function(number) -> boolean` a function with that signature.
 
 Marks follow `!`: `varies` (the result differs between runs, or in its last digit between engines),
-`fails` (the call may not return), `yields` (the call may yield), `untyped` (the call runs, but
-Luau's type checker rejects it). If a member is newer than the schema, its mark is the version that
-introduced it, such as `0.701`. If the member was later removed, the mark has both versions, such as
-`0.701..0.720`.
+`fails` (the call may raise an error even with valid arguments), `yields` (the call may yield),
+`untyped` (the call runs, but Luau's type checker rejects it). If a member is newer than the schema,
+its mark is the version that introduced it, such as `0.701`. If the member was later removed, the
+mark has both versions, such as `0.701..0.720`.
 
 The role of a number follows `@`, and determines the values at which the behaviour may change: `at`
 is an index, and `end` is the last index of a range that begins at `at`. See `library.ROLES`.
 
-The kinds are narrow enough that every call with valid arguments returns. The order of globals and
-members in `_TABLE` is the order of their indexes in trees, and must not change. New members go to
-the end of `_NEWER`, whose names have separate indexes (`names.NEWER`).
+The kinds are narrow enough that every call with valid arguments returns, unless it is marked
+`fails`. The order of globals and members in `_TABLE` is the order of their indexes in trees, and
+must not change. New members go to the end of `_NEWER`, whose names have separate indexes
+(`names.NEWER`).
 
 Source: https://luau.org/library, https://github.com/luau-lang/luau/releases, and the real Luau,
 against which the tests check this table.
@@ -346,7 +347,7 @@ MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def span_of(line: str) -> Span | None:
-    """Return the versions that have the member of a signature line, or None for every version."""
+    """Return the Luau versions that have the member on a signature line, or None if all have it."""
     match = _SPAN.search(line)
     return Span(*map(Version.parse, filter(None, match.groups()))) if match else None
 

@@ -6,8 +6,8 @@ call's `(` on a new line), on names that are keywords only in certain places (`t
 grammar, tree-sitter-luau, lacks generic functions, attributes, type functions and `typeof` types.
 It accepts an if-expression without `else`, and cannot report what it expected.
 
-The parser is implemented in `luau.parsing`. The module `reader` there describes the method. The
-other modules read types, functions, expressions and statements.
+The parser is implemented in `luau.parsing`. Its `reader` module describes how the parser works. The
+other modules there read types, functions, expressions and statements.
 
 Syntax that the schema cannot represent is rewritten if other syntax has the same meaning at run
 time (`x //= y`, fractional numbers). Otherwise it is left out (comments, attributes, parts that

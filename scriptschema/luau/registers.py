@@ -1,6 +1,7 @@
-"""Limits of Luau's compiler for each function, such as its registers, and counts of what it uses.
+"""The limits of Luau's compiler for one function, such as the maximum number of registers.
 
-The limits are those of Luau's compiler (Compiler.cpp, BytecodeBuilder.h), or a little lower.
+`Usage` counts what a function uses. The limits are those of Luau's compiler (Compiler.cpp,
+BytecodeBuilder.h), or lower.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ MAX_SIZE: Final = 2_000_000  # far below the limits of the longest jump and of c
 class Usage:
     """Counts what a function uses, to compare it with the limits.
 
-    `locals` and `registers` are the numbers in use at the current position. `upvalues` has the
-    upvalues, `closures` is the number of closures that the function creates, and `size` is the
-    number of messages that it consists of.
+    `locals` and `registers` are the numbers in use at the current position. `upvalues` contains the
+    locals of outer functions that the function captures. `closures` is the number of closures that
+    the function creates, and `size` is the number of messages that it consists of.
     """
 
     __slots__ = ("closures", "locals", "registers", "size", "upvalues")

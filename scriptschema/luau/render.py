@@ -76,7 +76,7 @@ def render(
     indent: str = "  ",
     style: Style | None = None,
 ) -> str:
-    """Return the Luau source of a tree of any message.
+    """Return the Luau source of a tree. The root can be any message.
 
     If `types` is false, type annotations and type aliases are left out. For a ModuleSet, the result
     is one string with both sources, for people to read. `render_module_set` returns them

@@ -70,7 +70,7 @@ def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
 
 
 def arguments(maker: Maker, signature: Signature, size: int, room: int) -> list[Expr]:
-    """Return arguments for a call. Occasionally one is invalid, missing or superfluous."""
+    """Return arguments for a call. Occasionally one is invalid, missing or extra."""
     parameters = signature.parameters or ()
     values: list[Expr] = []
     risky = maker.grammar.wrong > 0

@@ -382,9 +382,9 @@ LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
     "value": (1, number),
     "scalar": (1, number),
 }
-"""The weight and generator of literals, for each kind with literals.
+"""For each kind that has literals, their weight and the function that generates them.
 
-Literals do not need variables or additional levels.
+A literal uses no variables, and needs no more levels than the simplest expression (`maker.LEAF`).
 """
 
 VARIABLES: Final[Mapping[str, float]] = {

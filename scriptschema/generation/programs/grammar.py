@@ -164,8 +164,8 @@ class Grammar(Tables):
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar with about half of the idioms and libraries left out.
 
-        The idiom that makes combinations of operations and operands is rarely left out, because
-        rare combinations can only be preferred in programs that have the idiom.
+        The idioms in `_LEFT_OUT` are left out less often. One of them makes combinations of
+        operations and operands: without this idiom, a program cannot use rare combinations.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:
@@ -214,10 +214,10 @@ def _needs(
     results: Sequence[str],
     libraries: Mapping[str, str] = LIBRARY_OF_KIND,
 ) -> set[str]:
-    """Return the name of a member or operation, and the names of the libraries that its use needs.
+    """Return the names that must not be in `without`, so that a member or operation can be used.
 
-    These are its own library and the libraries of its parameters and results. `libraries` maps
-    kinds to the libraries that create their values.
+    These are its own name, its library, and the libraries of its parameters and results.
+    `libraries` maps kinds to the libraries that create their values.
     """
     kinds = (*(parameter.kind for parameter in parameters), *results)
     return {name, name.partition(".")[0], *(libraries[kind] for kind in kinds if kind in libraries)}

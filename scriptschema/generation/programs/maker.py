@@ -1,10 +1,10 @@
-"""The maker, which generates expressions and statements for all parts of the generator.
+"""The maker, which generates expressions and statements for the other modules of this package.
 
-The classes before `Maker` are its parts: types (`Annotations`), templates, and tables of templates.
-`templates/` compiles the templates, and `grammar.py` fills the tables.
+The classes before `Maker` are what it uses: types (`Annotations`), templates, and tables of
+templates. `templates/` compiles the templates, and `grammar.py` fills the tables.
 
-Each request has a target number of nodes (`size`) and the number of available levels (`room`). A
-result may have another size, but never needs more levels.
+Requests have a target number of nodes (`size`) and the number of available levels (`room`). The
+result may be larger or smaller than `size`, but never needs more levels than `room`.
 
 Programs terminate. The cost of a statement is the maximum number of times that it runs
 (`Function.times`), and a call costs as much as its function. When `limit` is used up, no loops or
@@ -46,16 +46,20 @@ _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 25
 
 _LARGE_IDIOM: Final = 80
 _LARGE_IDIOM_FACTOR: Final = 3
-"""Idioms of over `_LARGE_IDIOM` nodes are this many times as likely where they only just fit."""
+"""The factor for the weight of an idiom that needs more than `_LARGE_IDIOM` nodes, and more than
+half of the available nodes. Such an idiom fits in few places."""
 
 _CANDIDATES: Final = 8
-"""The number of idioms to draw if uses are counted. The rarest of them is used."""
+"""If uses are counted, this number of idioms is drawn at random. The rarest of them is used (see
+`Counts.rarest_idiom`)."""
 
 _CONSTANTS: Final = 48
-"""How many of 256 unassigned local variables are constants, if the Luau version has constants."""
+"""Out of 256 locals that are never reassigned, the number that are declared as constants. This
+applies only if the Luau version has constants."""
 
 _NATIVE: Final = 20
-"""How many of 256 functions get an attribute, usually `@native`, if the Luau version has them."""
+"""Out of 256 functions, the number that get an attribute, usually `@native`. This applies only if
+the Luau version has attributes."""
 
 _WIDE: Final = 400
 """The size above which most statements contain blocks."""
@@ -143,11 +147,11 @@ class Template:
     """A template, which is compiled when it is first used.
 
     `fixed` is the number of nodes that the template always has. `weight` is the total weight of its
-    holes, which share the other nodes. `heavy` is the number of further nodes to expect: the
-    average number in repeated parts and in parts that are chosen from several, and the minimum
-    number in certain holes, such as COMBINATION(). `levels` is the depth of the deepest hole.
+    holes, which share the other nodes. `heavy` is the number of additional nodes to expect:
+    the average for repeated parts and for alternatives, and the minimum for certain holes, such as
+    COMBINATION(). `levels` is the depth of the deepest hole.
 
-    `needs` has the kinds of variables that must be in scope, and `declares` is the number of
+    `needs` contains the kinds of variables that must be in scope, and `declares` is the number of
     variables that the template declares. `vararg`, `loop` and `returns` are true if the template
     must be in a function with `...`, in a loop, or in a function with results of known kinds,
     respectively. `repeats` is true if the template loops or defines a function.
@@ -179,7 +183,7 @@ class Template:
         return all(map(maker.scope.by_kind.get, self.needs)) and self.suits(maker.scope.function)
 
     def suits(self, function: Function) -> bool:
-        """Return whether the template is allowed in `function`, if the needed variables exist."""
+        """Return whether the template is allowed in `function`, ignoring the variables it needs."""
         return (
             (not self.vararg or function.vararg)
             and (not self.loop or function.loops > 0)
@@ -226,20 +230,22 @@ class Tables:
     `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
     are true if the Luau version has these features. Exports also require the idiom that uses them.
     `modules` is true if a program may have a module. `combines` is true if a share of each program
-    is reserved for combinations. `without` has the names of libraries, members and globals that
-    programs do not use.
+    is reserved for combinations. `without` contains the names of libraries, members and globals
+    that programs do not use.
 
-    `expressions` has producers of expressions, by kind and for each size up to `LARGEST`.
-    `simplest` has a producer of each kind's simplest expression, which works in any scope.
-    `callbacks` has producers of functions that library members call, by result and number of
-    parameters. `calls` has the library members that return a kind, and all members for "".
+    `expressions` maps each kind to tables of producers, one for each size up to `LARGEST`.
+    `simplest` maps each kind to a producer of its simplest expression, which works in any scope.
+    `callbacks` maps the result and the number of parameters of a function that library members call
+    to producers of such functions. `calls` maps a kind to the library members that return it, and
+    "" to all members.
 
-    `operations` has the operations to combine with operands in `places`. `fragile` has the
-    operations that may fail with some of their values. Both include the cumulative numbers of
-    uses that the operations need.
+    `operations` contains the operations to combine with operands, and their cumulative weights: the
+    numbers of uses that they need (`Operation.need`). `fragile` contains the same operations, but
+    weighted by the numbers of uses that may fail (`Operation.fragile`). `places` contains the
+    possible surroundings of operations.
 
-    `large` has large idioms, with which a program may begin. `declarations` has, for each kind, an
-    idiom that declares a variable of this kind. `simplest_idiom` fits in any scope.
+    `large` contains large idioms, with which a program may begin. `declarations` maps kinds to
+    idioms that declare a variable of the kind. `simplest_idiom` fits in any scope.
     """
 
     wrong: int
@@ -309,7 +315,10 @@ class Tables:
         return able, list(accumulate(weights))
 
     def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
-        """Return an idiom that declares the variable that `idiom` lacks, or the simplest idiom."""
+        """Return the idiom to use if `idiom` does not fit.
+
+        It declares a variable that `idiom` needs, if possible. Otherwise, it is the simplest idiom.
+        """
         missing = [kind for kind in idiom.template.needs if not scope.by_kind.get(kind)]
         declaring = self.declarations.get(min(missing)) if missing and not scope.crowded else None
         return declaring or self.simplest_idiom
@@ -364,7 +373,7 @@ class Maker:
     def wrong(self) -> bool:
         """Return whether the next operand or argument should be wrong on purpose.
 
-        It is then of another kind, out of range, missing or superfluous.
+        It then has another kind, is out of range, is missing or is an extra one.
         """
         grammar = self.grammar
         limit = grammar.wrong if self.scope.function.guarded else grammar.wrong_unguarded
@@ -376,7 +385,7 @@ class Maker:
         return kinds[self.below(len(kinds))]
 
     def constant_here(self) -> bool | None:
-        """Return True if a local that is never assigned should be a constant, else None."""
+        """Return True if a local that is never reassigned should be a constant, else None."""
         # With more variables than names, an assignment to another variable might hit the constant.
         if not self.grammar.constants or self.scope.repeats_names:
             return None
@@ -467,7 +476,7 @@ class Maker:
     def large(self, size: int, room: int) -> list[Stat]:
         """Return the statements of a large idiom, or an empty list.
 
-        Large idioms have more constants, lines or the like than a byte can count.
+        A large idiom has, for example, more constants or more lines than a byte can count.
         """
         idioms, cumulative = self.grammar.large
         if not idioms:
@@ -481,8 +490,8 @@ class Maker:
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         """Return the next statements of a block, or None if the block ends.
 
-        Before each statement, a choice decides whether the block ends. Leaving a statement out is
-        therefore a small change.
+        Before each statement, a separate choice decides whether the block ends. So a statement can
+        be removed by removing only its choices.
         """
         return self.statement(size, room) if self.below(256) >= self.grammar.ends else None
 

@@ -68,7 +68,8 @@ WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
 """The messages that consist only of a oneof."""
 
 MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
-"""The functions by name: `make_ExprCall` creates an ExprCall, `make_Expr_call` an Expr with it."""
+"""The functions by name. For example, `make_ExprCall` creates an ExprCall, and `make_Expr_call`
+creates an Expr that contains an ExprCall."""
 
 MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = {
     cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()
@@ -102,13 +103,13 @@ nil: Final[Callable[[], m.Expr]] = MAKERS["make_Expr_nil"]
 """Returns the constant `nil`."""
 
 expr: Final[Callable[[str, Message], m.Expr]] = MAKE[m.Expr]
-"""Returns an Expr with this alternative, given by its name and its node."""
+"""Returns an Expr. The arguments are the name and the node of its alternative."""
 
 prefix: Final[Callable[[str, Message], m.ExprPrefix]] = MAKE[m.ExprPrefix]
-"""Returns an ExprPrefix with this alternative, given by its name and its node."""
+"""Returns an ExprPrefix. The arguments are the name and the node of its alternative."""
 
 stat: Final[Callable[[str, Message], m.Stat]] = MAKE[m.Stat]
-"""Returns a Stat with this alternative, given by its name and its node."""
+"""Returns a Stat. The arguments are the name and the node of its alternative."""
 
 block: Final[Callable[[list[m.Stat]], m.StatBlock]] = MAKE[m.StatBlock]
 """Returns a block of statements."""
@@ -216,7 +217,7 @@ def function(
     types: Sequence[m.Type] = (),
     native: bool = False,
 ) -> m.ExprFunction:
-    """Return a function. `types` has the types of its first parameters."""
+    """Return a function. Its first parameters have the types in `types`, and the others none."""
     attributes = [MAKE[m.ExprAttr](m.ExprAttr.Kind.Native, None)] if native else None
     node: m.ExprFunction = MAKE[m.ExprFunction](
         [], [], [*map(_local, parameters)], vararg, block(body), [*types], [], attributes
@@ -262,7 +263,7 @@ def custom(index: int) -> m.Name:
 
 
 def method(name: str) -> m.Name:
-    """Return the name of a library member that is called as a method of a value."""
+    """Return the Name of the library member `name`, for a method call such as `text:upper()`."""
     node: m.Name = MAKE[m.Name]("builtin", _METHODS[name])
     return node
 

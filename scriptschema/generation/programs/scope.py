@@ -71,7 +71,7 @@ class Alias:
 
 
 class Scope:
-    """The variables and types in scope. Blocks are opened and closed like brackets."""
+    """The variables and types in scope. Blocks are nested: `close` ends the innermost block."""
 
     def __init__(self, *, vararg: bool = True, first: int = 0) -> None:
         self.main = self.function = Function(vararg)
@@ -126,7 +126,10 @@ class Scope:
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type name that is not in scope, or of any if all are in scope."""
+        """Return the index of a type name that is not in scope.
+
+        If all type names are in scope, return the index of one of them.
+        """
         names = len(DEFAULT.types)
         used = {alias.name for alias in self.types}.union(self.packs)
         for _ in range(names):

@@ -50,12 +50,12 @@ _ATTRIBUTES: Final = {
 
 
 def as_expr(node: Any) -> m.Expr:
-    """Return the Expr that has `node` as its alternative."""
+    """Return `node` wrapped in an Expr."""
     return m.Expr(**{_EXPR[type(node)]: node})
 
 
 def as_prefix(node: Any) -> m.ExprPrefix:
-    """Return the ExprPrefix that has `node` as its alternative."""
+    """Return `node` wrapped in an ExprPrefix."""
     return m.ExprPrefix(**{_PREFIX[type(node)]: node})
 
 

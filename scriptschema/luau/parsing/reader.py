@@ -126,10 +126,10 @@ class Reader:
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.undecided: dict[str, list[tuple[int, Type]]] = {}
-        """Maps names that the source declares as types somewhere to the uses of each name: the
-        index of the name's token, and the type. The declaration may be in another scope, or follow
-        the use. So such a type remains unset until the end of a scope that declares the name, or of
-        the source."""
+        """Maps each name that the source declares as a type anywhere to the uses that are still
+        undecided: the index of the name's token, and the type. The declaration may follow the use,
+        or be in a scope that does not include it. So the type is set at the end of the scope that
+        declares the name. If there is no such scope, it is set at the end of the source."""
         self.aliases = {
             self.texts[number + 1 + (self.kinds[number + 1] == "function")]
             for number, word in enumerate(self.texts[:-2])
@@ -256,7 +256,10 @@ class Reader:
         return Local(name=self.names.local(name))
 
     def declare_type(self, name: str) -> None:
-        """Bring a type alias or a type function into scope, even before its declaration."""
+        """Declare a type alias or a type function.
+
+        Uses in the same scope also refer to it if they come before the declaration.
+        """
         self.scopes[-1][1].add(name)
 
     def variable(self, name: str) -> ExprLocal | ExprGlobal:

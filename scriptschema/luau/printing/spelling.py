@@ -44,7 +44,7 @@ class Near:
 def string(choices: Near, value: str) -> str:
     """Return a string constant in single or double quotes, with escapes, or in long brackets.
 
-    Long brackets are preceded by a space, so that they do not join with a bracket before them.
+    Long brackets are preceded by a space, so that they are not merged with a `[` before them.
     """
     kind = choices.below(4)
     if kind == 1:
@@ -58,7 +58,7 @@ def string(choices: Near, value: str) -> str:
 
 
 def text_in_interpolation(choices: Near, value: str) -> str:
-    """Return a string spelled as text between expressions of an interpolated string."""
+    """Return a spelling of `value` as text between the expressions of an interpolated string."""
     if choices.below(2):
         return "".join(_characters(choices, value, "`{"))
     return quote_in_interpolation(value)

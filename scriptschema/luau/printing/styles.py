@@ -115,7 +115,8 @@ class StyledWriter(Writer):
     def differs(self, share: Share, near: str | None = None) -> bool:
         """Return whether the next part should differ from the plain spelling.
 
-        This choice and the next ones depend on `near`, by default the text that was printed last.
+        The choice depends on `near`, and so do the choices that follow it. By default, `near` is
+        the text that was printed last.
         """
         if not share:
             return False

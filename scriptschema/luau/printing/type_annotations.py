@@ -125,8 +125,8 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
 def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
     """Print an operand of a union or an intersection, in parentheses if necessary.
 
-    Luau requires parentheses where unions and intersections are mixed. `chained` is `union` or
-    `intersection` if this kind of operation needs no parentheses as this operand, or None if both
+    Luau requires parentheses where unions and intersections are mixed. `chained` is the kind of
+    operation (`union` or `intersection`) that is printed here without parentheses, or None if both
     kinds need them. For a left operand, it is the kind of the enclosing operation.
     """
     if node.which in _OPERATIONS and node.which != chained:

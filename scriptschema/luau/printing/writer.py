@@ -36,10 +36,11 @@ Write: TypeAlias = Callable[[Any, Any], None]
 
 
 class Writer:
-    """Prints one tree, each message with its function in the table `write`.
+    """Prints one tree. `write` maps each kind of message to the function that prints it.
 
     `level` is the indentation. `limit` and `after` describe the operators around the operand that
-    is printed next (see `needs_parentheses`). They are 0 once anything has been printed.
+    is printed next (see `needs_parentheses`). Printing the operand resets them to 0, so that they
+    do not affect anything else.
     """
 
     def __init__(

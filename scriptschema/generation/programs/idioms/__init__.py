@@ -51,7 +51,10 @@ SPANS: Final[Mapping[str, Span]] = MappingProxyType(
 """For each idiom that the original schema cannot represent, the Luau versions that support it."""
 
 UNTYPED: Final = frozenset(name for name, _, _, is_untyped, _ in _ALL if is_untyped)
-"""The idioms that a type checker rejects as a whole."""
+"""The idioms that programs with sound types do not use, because a type checker rejects them.
+
+If a type checker rejects only parts of an idiom, the template marks these parts with UNTYPED.
+"""
 
 LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
 """The idioms with hundreds of nodes. Some programs begin with one of these."""

@@ -12,7 +12,7 @@ with these names are holes:
     FRESH                   an integer constant that occurs nowhere else in the program
     REPEAT(2, 9, a)         2 to 9 items of a list, each built separately from `a`
     RESULT                  an expression for the enclosing function to return
-    BLOCK()                 any number of statements, even none
+    BLOCK()                 zero or more statements
     ALIAS()                 a type alias, if types are requested
     TYPE                    any type, in place of a type
     TYPE_FUNCTION()         a type function
@@ -43,9 +43,9 @@ In programs for a given Luau version, functions occasionally get attributes, and
 become constants where possible.
 
 If a field or a global is not one of Luau's, its name is replaced with one of the program's own
-names: `x0`, `x1` and so on. Templates seldom get the same names. Only `value`, `update` and `text`,
-which every object has, become `x0`, `x1` and `x2` in all templates. A string that refers to one of
-these fields must therefore be "x0", "x1" or "x2".
+names: `x0`, `x1` and so on. Different templates rarely get the same names. Only `value`, `update`
+and `text`, which every object has, become `x0`, `x1` and `x2` in all templates. A string that
+refers to one of these fields must therefore be "x0", "x1" or "x2".
 """
 
 from __future__ import annotations

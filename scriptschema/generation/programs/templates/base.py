@@ -34,8 +34,8 @@ _LARGE: Final = 8
 """An alternative with at least this many nodes is compiled only when it is first chosen."""
 
 Part: TypeAlias = tuple[Build, int, int, int]
-"""An optional part: the function that builds it, its fixed number of nodes, its holes' weight, and
-the usual number of further nodes in its own optional parts."""
+"""An optional part, as (build, fixed, weight, heavy): the function that builds it, and numbers that
+mean the same as in `Template`, but for this part only."""
 
 
 @attrs.frozen
@@ -50,9 +50,9 @@ class Compiler:
     """Compiles one template, and stores its sizes and requirements in `template`.
 
     `typed` means that a type checker must accept the program. `loops` is the number of enclosing
-    loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of the
-    variables that statements in a REPEAT declare. Variables of these kinds need not be in scope
-    before the template. `assigned` has the variables that are assigned.
+    loops. `guarded` contains the ids of functions whose errors are caught. `given` contains the
+    kinds of the variables that statements in a REPEAT declare. Variables of these kinds need not be
+    in scope before the template. `assigned` contains the variables that are assigned.
     """
 
     def __init__(self, template: Template, source: str, typed: bool, newer: bool) -> None:
@@ -77,9 +77,10 @@ class Compiler:
         self.template.levels = max(self.template.levels, level)
 
     def part(self, compiled: Callable[[], Build]) -> Part:
-        """Compile an optional part by calling `compiled`, and return it.
+        """Call `compiled` to compile an optional part, and return the part.
 
-        Its nodes are counted in the part instead of in `fixed` and `heavy` of the template.
+        Its nodes are counted in the part itself, not in the template's `fixed` and `heavy`. The
+        weight of its holes is counted in both.
         """
         template = self.template
         fixed, weight, heavy = template.fixed, template.weight, template.heavy

@@ -73,9 +73,10 @@ class Writer:
         return repr(value) if type(value) in (int, bool, str, type(None)) else self.name(value)
 
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
-        """Return an expression for each built part, in order. A string is already an expression.
+        """Return the expressions of parts, in order.
 
-        Lines that must run before these expressions are added to `lines`.
+        A string in `builds` is the expression of its part. Lines that must run before the
+        expressions are added to `lines`.
         """
         results: list[str] = []
         for build in builds:

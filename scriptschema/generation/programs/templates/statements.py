@@ -265,7 +265,7 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
 
 
 def head(compiler: Compiler, value: Any, level: int) -> Build | str:
-    """Compile a field in the head of a loop: one expression, a list of expressions, or None."""
+    """Compile a field in the header of a loop: one expression, a list of expressions, or None."""
     if value is None:
         return "None"
     return (

@@ -1,7 +1,8 @@
-"""Compiles types in templates, other than kinds. Programs get these types as written.
+"""Compiles the types in templates that are not kinds. Only some names in these types are replaced.
 
-A kind inside such a type, as in `{value: integer}`, is replaced with the type of the kind's values.
-Types that the template declares, and generics, get names that are not in scope yet.
+A kind inside such a type, as in `{value: integer}`, is replaced with the type of the kind's values,
+and TYPE is replaced with any type. Types that the template declares, and generics, get names that
+are not in scope yet.
 """
 
 from __future__ import annotations

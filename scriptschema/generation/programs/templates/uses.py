@@ -1,6 +1,6 @@
 """Finds the libraries, members, globals and syntax that a template uses.
 
-If a program must not use some of them, the templates that do are left out.
+Templates that use something that a program must avoid are left out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LIBRARY_OF_KIND: Final = {
 def uses(source: str) -> frozenset[str]:
     """Return what a template uses: globals, libraries, members such as `math.pi`, and syntax.
 
-    `source` is the template as statements. The names of syntax are those in the schema, such as
-    `ExprIfElse` and `ExprBinary.Op.FloorDiv`. A hole or a type counts as a use of the library that
-    creates values of its kind.
+    `source` is the text of the template, written as statements. Syntax is identified by its name in
+    the schema, such as `ExprIfElse` or `ExprBinary.Op.FloorDiv`. A hole or a type counts as a use
+    of the library that creates values of its kind.
     """
     result = parse(source, luau=TODAY)
     names = result.names
