@@ -171,9 +171,9 @@ class Index(Generic[MessageT]):
         return depth
 
     def size(self, number: int) -> int:
-        """Return the number of messages in a message, including itself.
+        """Return the size of a message: the number of its descendants, plus 1 for itself.
 
-        For a few messages, this is faster than `sizes`.
+        If only a few sizes are needed, this is faster than `sizes`.
         """
         parents = self.parents
         end = number + 1
@@ -183,7 +183,7 @@ class Index(Generic[MessageT]):
 
     @cached_property
     def sizes(self) -> list[int]:
-        """The number of messages in each message, including itself, by message number."""
+        """The size of each message (see `size`), by message number."""
         sizes = [1] * len(self.nodes)
         parents = self.parents
         for number in range(len(sizes) - 1, 0, -1):

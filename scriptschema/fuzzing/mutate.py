@@ -35,9 +35,9 @@ from scriptschema.messages import (
 from scriptschema.versions import Version
 
 _FEW: Final = 185
-"""If a tree needs at most this many locals and registers in total, parts can be inserted without
-counting again. Luau allows 200 locals and 245 registers in a function, and inserted parts need at
-most the difference."""
+"""If a tree needs at most this many locals and registers in total, a safe mutation cannot exceed
+Luau's limits for a function: 200 locals and 245 registers. An inserted part needs at most the
+remaining 15 locals and 60 registers."""
 
 _LARGE: Final = MAX_CLOSURES - 200
 """Trees with fewer messages cannot reach the limits that require a repair of the whole tree."""
@@ -96,12 +96,13 @@ def mutate(
     `donors` are trees whose parts may be used. `size` is the number of messages that mutants tend
     to have, by default the number in `tree`. No message is more than `max_depth` levels deep.
 
-    If `programs` is true, `check` finds no problem in the mutant, and inserted parts fit the kinds
-    and the scope at their position, so that a program that ran to its end usually still does. If
-    `programs` is false, the mutant is only guaranteed to conform to the schema. By default,
-    `programs` is true if `check` finds no problem in `tree`. Generated parts are for the Luau
-    version `luau`, as explained in `program`. If no operator can change a tree, which is very rare,
-    it is returned unchanged or, if `programs` is true, repaired.
+    If `programs` is true, `check` finds no problem in the mutant. Most inserted parts then have the
+    kind that their place requires and use only variables in scope, so that a program that ran to
+    completion usually still does. If `programs` is false, the mutant is only guaranteed to conform
+    to the schema. By default, `programs` is true if `check` finds no problem in `tree`.
+
+    Generated parts are for the Luau version `luau`, as explained in `program`. If no operator can
+    change a tree, which is very rare, it is returned unchanged or, if `programs` is true, repaired.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -222,10 +223,10 @@ class Mutator:
         return cumulative
 
     def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
-        """Return the mutant as a program, and the number of the changed message.
+        """Return the mutant, repaired if necessary, and the number of the changed message.
 
-        Both are as in `repaired`. The result is None if the repaired mutant equals the original
-        tree.
+        The number is None if the whole tree was repaired. The result is None if the repaired mutant
+        equals the original tree.
         """
         index = mutation.index
         if index.is_program:

@@ -96,7 +96,7 @@ def is_movable(stat: m.Stat) -> bool:
 
 
 def _own_nodes(node: Any) -> Iterator[Any]:
-    """Yield the messages of a part, without those inside its functions."""
+    """Yield the messages of a tree, except those inside functions."""
     stack = [node]
     while stack:
         node = stack.pop()

@@ -1,11 +1,12 @@
 """Mutates Luau sources, for engines whose inputs are sources.
 
 Such engines (AFL++, Atheris) store inputs in the form that the target reads, so replaying a find or
-sharing a corpus needs no conversion. The price is that each input must be parsed before it is
-mutated, but only once for all of its mutants.
+sharing a corpus needs no conversion. However, each input must be parsed before it is mutated. Its
+tree is cached and used for all of its mutants.
 
-Sources are parsed as the newest Luau. Generated code uses only the original schema, unless the
-environment variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for example, or `today`.
+Sources are parsed with the syntax of the newest Luau version. Generated code uses only the original
+schema, unless the environment variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for
+example, or `today`.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ _GROWTH: Final = 15
 full size in one mutation, few other changes would be tried."""
 
 _MORE: Final = 3
-"""After one in this many edits, the mutant is edited again."""
+"""After each edit, the mutant is edited again with a probability of 1 / `_MORE`."""
 
 _STYLED: Final = 4
-"""One in this many mutants is written in a style, if styles are on."""
+"""If styles are on, a mutant has a random style with a probability of 1 / `_STYLED`."""
 
 _MOST: Final = 6
 _ATTEMPTS: Final = 8
@@ -60,9 +61,10 @@ class SourceMutator:
     The same source, donor and choices give the same mutant. `mutator` holds the weights and
     statistics of the operators. `parsed` is the number of sources read, `unreadable` the number of
     these that were too long or could not be parsed, and `generated` the number of new programs
-    generated instead of mutants. If `styles`, some mutants are written in a style (see
-    `luau.render.render`), whose seed number is `style`. `luau` is the Luau version that must
-    support the mutants: newer features are left out.
+    generated instead of mutants.
+
+    If `styles` is true, some mutants are rendered with a random style (see `luau.render.render`).
+    `luau` is the Luau version that must support the mutants: newer features are left out.
     """
 
     def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
@@ -70,7 +72,7 @@ class SourceMutator:
         self.luau = luau
         self.styles = styles
         self.style: int | None = None
-        """The style of the last mutant."""
+        """The seed number of the last mutant's style, or None for the plain style."""
         self.parsed = self.unreadable = self.generated = 0
         self.operators: list[str] = []
         """The operators that made the last mutant. The list is empty for a new program."""
@@ -171,7 +173,11 @@ def version_asked() -> Version | None:
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:
-    """Consistently rename identifiers that are not in Luau's name tables to names that are."""
+    """Rename the identifiers in `tree` that are not in Luau's name tables, and return `tree`.
+
+    Each of these identifiers gets an unused name from the tables, the same everywhere in the tree.
+    It keeps its own name if no unused name is left.
+    """
     nodes: list[Any] = [*Index(tree).nodes]
     for cls, slot, table in _TABLES:
         named = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]

@@ -113,12 +113,13 @@ Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
 class Step:
     """A step in generating a message: one of its fields, or its oneof (`alternatives`).
 
-    `growing` has the alternatives that can contain a tree of any size, and `ends` has the others.
-    One of the two may be empty. `draw` returns the value of a field, or is None if the field
-    contains a message.
+    `growing` contains the alternatives that can contain a tree of any size, and `ends` contains the
+    others. One of the two may be empty. `draw` returns the value of a field, or is None if the
+    field contains a message.
 
-    `lengths` has the cumulative weights of list lengths. `longer` has the corresponding weights if
-    the odds that an item is followed by another are doubled.
+    `lengths` contains the cumulative weights of list lengths. `longer` contains cumulative
+    probabilities that favour longer lists: compared with `lengths`, the odds that a list continues
+    are doubled at every length.
 
     `tables` is a cache that the builders fill on demand. It is not filled in advance because, with
     `swarm`, each tree has its own grammar and needs few of the tables.
@@ -254,7 +255,7 @@ def _least(
 
     Each item of `ways` lists the ways to build a message of a class, each as a list of the classes
     of the parts that it needs. `combine` computes the message's cost or height from those of its
-    parts. The result is infinite for a class whose messages cannot be finite.
+    parts. The value is `inf` for a class that has no finite tree.
     """
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True

@@ -117,7 +117,7 @@ class Workers(Protocol):
 class Processes:
     """Creates workers that are processes on this machine.
 
-    If `full_limits` is true, runs have the full time limits of the targets.
+    If `full_limits` is true, all runs use the targets' full time limits.
     """
 
     slice_seconds = 1.0

@@ -69,7 +69,11 @@ class CommandCoverage:
         return mask
 
     def _remember(self, line: bytes) -> None:
-        """Read a result of an earlier run, unless it comes from another command."""
+        """Read the result of an earlier run from a line of the journal.
+
+        The line is ignored if it is invalid, if it comes from another command, or if its feature
+        numbers do not continue those of the lines before it.
+        """
         try:
             words, name, before, new, text = json.loads(line)
             if words != self.command.words or before != len(self._bits):

@@ -65,7 +65,10 @@ class _Candidates:
         reader: Reader,
         report: Callable[[FileError], None],
     ) -> Counts:
-        """Read the trees of the files. Files that cannot be read are reported and skipped."""
+        """Read the trees in the files, keep the smallest of each shape, and return the counts.
+
+        Files and trees that cannot be read are passed to `report` and skipped.
+        """
         counts = Counts()
         for item in items:
             for tree in [item] if isinstance(item, FileError) else reader.read(item):

@@ -54,9 +54,9 @@ class CorpusFolder:
 class Journal:
     """A hidden file in a corpus, with a line for each completed item.
 
-    Lines may get lost in a crash, which does no harm. Each line is a JSON value, and invalid lines
-    are ignored. The journal is a context manager. Raises FileError if the file cannot be read or
-    written.
+    Each line is a JSON value, and invalid lines are ignored. A crash may lose lines, which is
+    harmless: their items are only processed again. The journal is a context manager. Raises
+    FileError if the file cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,9 +1,9 @@
 """Reads the trees of a corpus: selects files, detects their format, reports errors.
 
-A corpus is not trusted: it may contain links, pipes, broken files and huge files. Reading never
-blocks on a file in a folder, never follows links to folders, and never reads more than `LIMIT`
-bytes into memory. For a file or tree that cannot be read, an error is yielded, and reading
-continues with the next tree or file.
+A corpus is not trusted: it may contain links, pipes, broken files and huge files. If the user names
+a folder, only regular files in it are read, because reading a pipe could block. Links to folders
+are never followed, and at most `LIMIT` bytes of a file or tree are read into memory. For a file or
+tree that cannot be read, an error is yielded, and reading continues with the next tree or file.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ class Reader:
 def corpus_files(paths: Iterable[Path]) -> Iterator[Input | FileError]:
     """Yield the named files. A folder is replaced with all files below it, in sorted order.
 
-    In folders, hidden files, modules beside their program, and AFL++ files that are not inputs are
-    skipped.
+    In folders, hidden files and AFL++ files that are not inputs are skipped. A `module0.luau` is
+    also skipped if the same folder contains a `program.luau`, because it is read with the program.
     """
     for path in paths:
         if path != files.STANDARD and path.is_dir():
@@ -192,9 +192,9 @@ def _holds_inputs_of_afl(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(item: Input) -> Iterator[IO[bytes]]:
-    """Open a file for reading. A file in a folder must be a regular file.
+    """Open a file for reading. If `item.in_folder` is true, the file must be a regular file.
 
-    Raises FileError if it is not, and OSError if it cannot be opened.
+    Raises FileError if the file must be regular but is not, and OSError if it cannot be opened.
     """
     if item.path == files.STANDARD:
         yield sys.stdin.buffer
@@ -245,9 +245,9 @@ class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
     They are added to the corpus even if they show nothing new, and run before other programs.
-    `incomplete` is the number of sources that the schema cannot represent completely. `without` has
-    the names of the programs whose module was left out. `repaired` has the names of the other
-    programs that had to be repaired.
+    `incomplete` is the number of sources that the schema cannot represent completely. `without`
+    lists the names of the programs from which a module was left out. `repaired` lists the names of
+    the other programs that had to be repaired.
     """
 
     programs: list[bytes]

@@ -195,5 +195,8 @@ def _known(schema: Schema) -> _Known:
 
 @cache
 def _node_counts(schema: Schema) -> list[int]:
-    """Return the number of messages in each part of a scan, by the part's number."""
+    """Return the number of messages that each part of a scan represents, by the part's number.
+
+    A part represents two messages, one, or none. See `codec.scanning`.
+    """
     return [len(part.messages) for part in parts(schema)]

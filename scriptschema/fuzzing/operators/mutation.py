@@ -28,7 +28,7 @@ LARGEST = 60
 """The maximum number of messages to generate for one replacement."""
 
 _BLIND = 16
-"""When a program is mutated, one in this many edits ignores kinds and scope."""
+"""When a program is mutated, an edit ignores kinds and scope with a probability of 1 / `_BLIND`."""
 
 
 class Mutation:
@@ -199,9 +199,9 @@ class Mutation:
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
         """Replace a message with `node`, and return whether the tree has changed.
 
-        The caller sets `safe` if the new tree needs no repair. Whether `node` needs parentheses or
-        another spelling in its new place is irrelevant: if it may need them, the tree is repaired
-        even if `safe` is true.
+        The caller sets `safe` if the new tree needs no repair. The caller does not have to check
+        whether `node` must be written differently in its new place, for example with other
+        parentheses. If this is possible, the tree is repaired even if `safe` is true.
         """
         index = self.index
         if number == 0 or node == index.nodes[number]:
@@ -227,7 +227,8 @@ class Mutation:
         """Return whether a message can be replaced with any operation or constant.
 
         In parentheses, after a unary operator and in an interpolated string, some operations and
-        constants would need a different spelling.
+        constants must be written differently: `-` and the constant 1 become the constant -1, for
+        example.
         """
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)

@@ -24,7 +24,8 @@ from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""One in this many of the inserted numbers is a boundary value."""
+"""A generated number has the kind `edge`, a possible boundary value, with a probability of 1 /
+`_EDGES`."""
 
 
 def replace(mut: Mutation, number: int) -> bool:

@@ -44,10 +44,10 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 
 
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
-    """Return the kind of expression that can replace an expression, or None if it must stay.
+    """Return the kind of expression that can replace an expression, or None if none can.
 
-    For an integer, the kind is `number` if the integer is an argument of a library member that
-    accepts any number there.
+    For an integer argument, the kind is `number` if the called library member accepts any number
+    in that position.
     """
     if context.condition or context.repeats or is_delicate(mut, number):
         return None

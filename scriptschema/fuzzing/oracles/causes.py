@@ -1,10 +1,10 @@
-"""Recognises finds that have different signatures but are caused by the same wrong operation.
+"""Recognises finds that have different signatures but are caused by the same faulty operation.
 
-For example, a wrong `<` in native code makes results differ, loops hang and branches fail, which
+For example, a faulty `<` in native code makes results differ, loops hang and branches fail, which
 gives finds with several signatures and constructs. Two completely reduced programs have the same
 cause if they share an operation, and if their runs fail in the same variant or in variants that
-share an option. A new program must share these with all programs of a find. Otherwise, a chain of
-pairwise similar programs could become one cause.
+share an option. A new program must share these with all programs of a find. If one program were
+enough, a chain of similar programs could give quite different programs the same cause.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
 _KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, outcome.CRASH])
-"""The kinds of signatures that may have a common cause. Crashes are compared if their signatures
-have no stack frames. The signal then has the role of the variant."""
+"""The kinds of signatures that may have a common cause. Only crashes without stack frames are
+compared. For these, the signal is compared instead of the variant."""
 
 
 @attrs.define

@@ -76,13 +76,17 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def operations_of(tree: ModuleSet) -> frozenset[str]:
-    """Return the operators and library members of a program that may be wrong.
+    """Return the operations in a program that may be faulty: operators and library members.
 
-    Operations that only provide or pass on values are left out unless there are no others. These
-    are functions such as `unpack`, operators of constants as in `0 / 0`, and, least likely to be
-    wrong, unary minus, constants such as `vector.zero`, and functions such as `pcall`. Operations
-    that are usually implemented together share a name: `+` and `+=`, `<` and `>`, shifts and
-    rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
+    Operations that only provide or pass on values are left out unless there are no others. In that
+    case, the first of these groups that the program uses is returned:
+
+    - functions such as `unpack`;
+    - operators that are applied only to constants, as in `0 / 0`;
+    - unary minus, constants such as `vector.zero`, and functions such as `pcall`.
+
+    Operations that are usually implemented together share a name: `+` and `+=`, `<` and `>`, shifts
+    and rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
     """
     used = {name for name in construct_of(tree) if ".Op." in name or name[0].islower()}
     used -= _LIBRARIES
@@ -160,4 +164,4 @@ _CARRIERS: Final = frozenset(
         *(f"{field.library}.{field.name}" for field in SIGNATURES if field.parameters is None),
     ]
 )
-"""Operations that remain in reduced programs although they are rarely wrong."""
+"""Operations that remain in reduced programs although they are rarely faulty."""

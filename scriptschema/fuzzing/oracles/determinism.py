@@ -149,7 +149,7 @@ def _calls(call: ExprCall) -> Iterator[tuple[Message, list[Expr]]]:
 def _has_hole(table: ExprTable) -> bool:
     """Return whether a nil in a table constructor may leave a hole.
 
-    A nil with a name (`a = nil`) does not leave a hole, and neither do positional nils at the end.
+    A nil in a named field (`a = nil`) does not, and neither do positional nils at the end.
     """
     items = [item for item in table.items if item.which != "key_name"]
     while items and items[-1].which is None and items[-1].value.nil is not None:

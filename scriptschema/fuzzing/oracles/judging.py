@@ -45,10 +45,12 @@ class JudgeError(Exception):
 class Judge:
     """Judges programs by the given `oracles`, which are names from `config.ORACLES`.
 
-    `targets` has the target number of each run. `checker` and `printer` are commands that contain
-    `{file}` or read standard input. `function` (`module:function`) is called with the source and
-    the runs. It returns None, a string that identifies a bug, or a Verdict. `compare` and `ulps`
-    are passed to `differential.difference`. `seconds` is the time limit of the commands.
+    `targets` are the target numbers of the runs. `checker` and `printer` are commands that contain
+    `{file}` or read standard input. `seconds` is their time limit. `compare` and `ulps` are passed
+    to `differential.difference`.
+
+    `function` names the user's judge function, as `module:function`. It is called with the source
+    and the runs. It returns None, a string that identifies a bug, or a Verdict.
 
     Raises JudgeError if the function cannot be loaded.
     """
@@ -79,8 +81,9 @@ class Judge:
     ) -> Verdict | None:
         """Return the most severe verdict on a program's runs, or None if they do not show a bug.
 
-        `sources` are the sources that were run. If they are in a style, `plain` are the sources
-        without the style. Raises JudgeError, and TargetError if the checker cannot be run.
+        `sources` are the sources that were run. If they were rendered with a style, `plain` are the
+        same sources in the plain style. Raises JudgeError, and TargetError if the checker cannot be
+        run.
         """
         kinds = {run.outcome.kind for run in runs}
         verdict: Verdict | None = None
@@ -125,7 +128,7 @@ class Judge:
     ) -> Verdict | None:
         """Return the verdict on a program and its rewritten version (see `rewriting`).
 
-        `name` is the name of the rewriting. `sources` are the program's sources without a style.
+        `name` is the name of the rewriting. `sources` are the program's sources in the plain style.
         `runs` are the runs of the program, and `rewritten` are the runs of the rewritten version.
         The result is None if both behave the same, if the output is not deterministic, or if the
         metamorphic oracle is off.
@@ -136,9 +139,9 @@ class Judge:
         return verdict if verdict is not None and is_determined(sources) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
-        """Return the round-trip oracles' verdict or None, without running a target.
+        """Return the verdict of the round-trip oracles, which run no target, or None.
 
-        If `sources` were written in a style, `plain` are the same sources without a style.
+        If `sources` were rendered with a style, `plain` are the same sources in the plain style.
         """
         if "round-trip" not in self.oracles:
             return None
@@ -166,10 +169,9 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some but not all runs hang or run out of memory.
+        """Return a verdict if some but not all runs (or the only run) hang or run out of memory.
 
-        If there is only one run, it is enough that this run does so. Hangs are ignored if the
-        program is just slow.
+        Hangs are ignored if the program is just slow.
         """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:

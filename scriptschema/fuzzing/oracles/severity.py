@@ -35,8 +35,8 @@ _BY_KIND: Final[Mapping[str, str]] = {
 def severity_of(signature: Signature) -> str:
     """Return the severity of a bug.
 
-    A bug that could not be reproduced ("seen once") has the severity of what was seen, such as a
-    crash.
+    For a bug that could not be reproduced ("seen once"), this is the severity of the outcome that
+    was seen, such as a crash.
     """
     kind = signature.kind
     if kind == outcome.ONCE:

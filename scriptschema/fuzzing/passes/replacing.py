@@ -250,8 +250,8 @@ parts."""
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an expression with a constant, such as one found in the tree.
 
-    Some constants show a difference where the simplest value does not. `#{}` is included because
-    its value is 0, but compilers do not know that.
+    Some bugs need a particular constant and disappear with the simplest one. `#{}` is included
+    because its value is 0, but compilers do not know that.
     """
     if len(index) > _SMALL:
         return

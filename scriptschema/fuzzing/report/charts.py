@@ -66,7 +66,10 @@ class Axis:
         return round(self.start + part * (self.end - self.start), 1)
 
     def ticks(self) -> list[float]:
-        """Return up to about six round integers from `least` to `most` as labels for the axis."""
+        """Return at most seven round numbers from `least` to `most` as labels for the axis.
+
+        On a logarithmic axis, they are powers of 10. Otherwise, they are integers.
+        """
         if self.logarithmic:
             powers = range(ceil(log10(self.least)), floor(log10(self.most)) + 1)
             return [10.0**power for power in powers][:: 1 + len(powers) // 7]
@@ -99,7 +102,7 @@ def text(x: float, y: float, content: str, anchor: str = "start", kind: str = ""
 
 
 def placed(x: float, y: float, shapes: str) -> str:
-    """Return the shapes as a group that is moved to a position."""
+    """Return the shapes as an SVG group whose origin is at (`x`, `y`)."""
     return f'<g transform="translate({x:g} {y:g})">{shapes}</g>'
 
 
@@ -126,8 +129,8 @@ def histogram(
 ) -> str:
     """Return a histogram of one or two distributions, side by side.
 
-    `what` is the property that is counted. `counts` has the name and the values of each
-    distribution. The chart shows the names and the medians.
+    `what` is the name of the measured property. `counts` contains, for each distribution, its name
+    and the number of trees with each value. The chart shows the names and the medians.
     """
     edges, logarithmic = _bins([values for _, values in counts])
     across = Axis(edges[0], edges[-1], _LEFT, width - 10, logarithmic)

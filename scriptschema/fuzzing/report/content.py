@@ -108,7 +108,10 @@ class Content:
 
     @property
     def features(self) -> Members:
-        """How often programs used each part of the grammar: nestings, alternatives, operators."""
+        """How often programs used each feature that is part of the grammar.
+
+        These are the features in `corpora.features`, except globals and library members.
+        """
         counts = self.total.features
         members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
         members |= {f"{owner}.{n}" if owner else n for owner, n in NEWER_MEMBERS}

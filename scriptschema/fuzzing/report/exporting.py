@@ -74,7 +74,10 @@ def _issue(folder: Path, find: Find) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a string as a single line. A user's judge function may return several lines."""
+    """Return a string as a single line, in which each run of white space is one space.
+
+    Strings from a user's judge function may contain several lines.
+    """
     return " ".join(visible(text).split())
 
 
@@ -132,9 +135,10 @@ def _regression_test(folder: Path, find: Find) -> str:
 def _quoted(text: str) -> str:
     """Return a line of output as a Luau string literal.
 
-    An escape sequence that the target wrote for a byte (see `_BYTE`) is kept, so that the literal
-    contains the byte. The output of a program that prints the sequence's four characters looks the
-    same, but that is rare. The program itself printed any other backslashes, so they are escaped.
+    Targets write some bytes as escape sequences (see `_BYTE`). These are kept, so that the literal
+    contains the bytes. All other backslashes were printed by the program, and are escaped. If the
+    program itself printed the four characters of such a sequence, the literal is wrong, but this is
+    rare.
     """
     parts = _BYTE.split(text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])

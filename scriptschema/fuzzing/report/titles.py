@@ -1,4 +1,4 @@
-"""Creates readable titles of finds, which say how runs differ but omit the targets' paths."""
+"""Creates readable titles for finds. A title says how runs differ, but omits the targets' paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The interface of all targets, which run programs and return outcomes, even if a process crashes.
 
-A program is a tree, which is written with or without a style. A source that is not Luau has no
-tree, so it is passed as an empty tree with the source as its `Spelling`.
+A program is a tree, which is rendered in the plain style or in another style. A source that is not
+Luau has no tree, so it is passed as an empty tree with the source as its `Spelling`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""How to write a tree: without a style (None), in a style (its seed number), or as the given
-source."""
+"""The way to render a tree: in the plain style (None), or in the style with a seed number (an
+integer). A string is used as the source instead of the tree."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:

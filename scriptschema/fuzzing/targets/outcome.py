@@ -21,13 +21,13 @@ SANITIZER: Final = "sanitizer"
 ASSERTION: Final = "assertion"
 INTERNAL: Final = "internal error"
 UNDEFINED: Final = "undefined behaviour"
-"""A report of UndefinedBehaviorSanitizer."""
+"""A report from UndefinedBehaviorSanitizer."""
 
 ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 """Outcomes that a correct implementation can have."""
 
 FAILED: Final = frozenset([ERROR, REJECTED])
-"""The outcomes by which a target reports that a program is wrong."""
+"""The outcomes by which a target reports an error in the program."""
 
 SILENT: Final = "nothing on standard error"
 """The message of an `INTERNAL` error if the process did not write one."""

@@ -80,9 +80,9 @@ failed."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
 _ERRORS: Final = 1 << 20
-"""The number of bytes of standard error that are kept. The report of an endless recursion has 250
-frames, which take 200 kB if the names are long, and only the beginning of the report says what
-happened."""
+"""The number of bytes that are kept from the end of standard error. They must include the beginning
+of a report, which says what happened. The report of an infinite recursion has 250 frames, which
+take 200 kB if the names are long."""
 
 
 class PersistentTarget:

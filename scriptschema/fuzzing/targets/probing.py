@@ -47,7 +47,8 @@ NEWER: Final = (
 """Programs with newer syntax, each with the Luau version that introduced the syntax."""
 
 SPELLINGS: Final = "spellings"
-"""The name in `Probed.missing` for the spellings that only programs written in a style use."""
+"""The name in `Probed.missing` for alternative notations, such as `0B1_0`, that `render` uses only
+if it is given a style."""
 
 _PROBES: Final = {
     **SYNTAX,
@@ -171,7 +172,10 @@ def names() -> Iterator[str]:
 
 
 def program() -> str:
-    """Return a program for any Luau version that prints the indexes of existing `names`."""
+    """Return a program that prints the index in `names()` of each name that exists.
+
+    The program is valid in every Luau version.
+    """
     lines = ["local print = print", 'print("probe " .. 1 + 1)']
     for number, name in enumerate(names()):
         library, dot, _ = name.partition(".")

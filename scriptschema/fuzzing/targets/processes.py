@@ -54,11 +54,13 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session with a memory limit. Raises TargetError.
 
-    The limit is RLIMIT_DATA, which does not count memory that is only reserved: Node and
-    WebAssembly reserve a lot of memory. For a program with AddressSanitizer, the sanitizer's own
-    limit is used, because RLIMIT_DATA would count its shadow memory. If `halts`, a sanitizer's
-    report always ends the process instead of letting it continue. RLIMIT_DATA is set just after the
-    start, so a fast process may exceed the limit before then.
+    The limit is RLIMIT_DATA, because it does not count memory that is only reserved, and Node and
+    WebAssembly reserve a lot of memory. It is set just after the start, so a fast process may
+    exceed the limit before then. For a program with AddressSanitizer, the sanitizer's own limit is
+    used, because RLIMIT_DATA would count its shadow memory.
+
+    If `halts` is true, a sanitizer ends the process after its first report, unless the user's own
+    sanitizer options (see `SANITIZERS`) say otherwise.
     """
     sanitized = any(map(_is_sanitized, words))  # `env` or a script may start it
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}

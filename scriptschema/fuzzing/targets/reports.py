@@ -111,7 +111,7 @@ def outcome_of(
     """Return the outcome of a process from its output and exit status.
 
     The status is negative for a signal. `seconds` is the time that the process took. `normal`
-    describes how the target normally reports wrong programs, if that is known.
+    describes how the target normally reports errors in programs, if that is known.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:

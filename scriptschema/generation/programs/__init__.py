@@ -101,7 +101,7 @@ def program(
     counts: Counts | None = None,
     runs: bool = True,
 ) -> m.ModuleSet:
-    """Return a random program, which compiles and usually runs to its end.
+    """Return a random program, which compiles and usually runs to completion.
 
     `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`. A program of
     fewer than 10 nodes or levels may be empty.
@@ -130,9 +130,9 @@ def program(
     have been rare so far are preferred, and more than half of a program of 100 or more nodes is
     devoted to rare combinations.
 
-    If `runs` is false, the program is only for compilers and must not be executed. It then also has
-    endless loops, dead code, tables with duplicate keys, constants out of range, and wrong calls to
-    builtins stored in locals. The default for `wrong` is then 0.3.
+    If `runs` is false, the program is only for compilers and must not be executed. It may then also
+    contain infinite loops, dead code, tables with duplicate keys, constants out of range, and
+    incorrect calls to builtins stored in locals. The default for `wrong` is then 0.3.
 
     Raises WeightsError for invalid weights. For other invalid options, raises ValueError with a
     message that gives the valid values.

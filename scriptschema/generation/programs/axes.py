@@ -1,6 +1,6 @@
 """The axes whose values generated programs combine, and the pairs of values on two axes.
 
-Many bugs only show in a certain combination of an operation, the source of an operand, the
+Many bugs appear only with a particular combination of an operation, the source of an operand, the
 surroundings, and a boundary value. `operations` returns operators, metamethods and library members
 with their parameters. `SOURCES` lists the places that an operand can come from, and `SURROUNDINGS`
 lists the places where an operation can appear. `Position.values` lists the classes of values that a
@@ -72,9 +72,9 @@ class Surroundings:
     """A place where an operation can appear.
 
     `is_function` is true if the place is in a function, so that errors can be caught. `may_loop` is
-    true if a loop may enclose the operation. `may_vary` is true if that function may be a vararg
-    function, and `may_hold` if it may contain other functions. `attribute` is true if the place
-    requires a Luau version with attributes.
+    true if a loop may enclose the operation. `may_vary` is true if the enclosing function may be a
+    vararg function. `may_hold` is true if the place may contain functions. `attribute` is true if
+    the place requires a Luau version with attributes.
     """
 
     name: str
@@ -119,7 +119,8 @@ NUMBERS: Final[Mapping[str, Sequence[str]]] = {
     "infinity": ("1 / 0",),
     "-infinity": ("-1 / 0",),
 }
-"""Expressions for the boundary values of any operation on numbers, by class."""
+"""Expressions for boundary values of numeric operands, by class. They are not specific to any
+operation."""
 
 _HUGE: Final = frozenset(["int32", "int53", "int64", "infinity", "-infinity"])
 _SIZES: Final = ("empty", "single", "limit", "long")

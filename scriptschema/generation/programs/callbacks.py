@@ -13,10 +13,10 @@ from scriptschema.generation.programs.nodes import MAKE
 
 
 def grow() -> m.Stat:
-    """Return a statement that needs much space on the stack, so that Luau reallocates the stack.
+    """Return a statement that needs so much stack space that Luau reallocates the stack.
 
-    Pointers into the old stack are then invalid, also those of the C++ code that has called the
-    function with this statement.
+    This invalidates all pointers into the old stack, including those in the C++ code that called
+    the function with this statement.
     """
     return nodes.call_statement(border_values.of_text("table.pack(table.unpack({}, 1, 250))"))
 
@@ -52,7 +52,7 @@ USED_TO_GROW: Final = frozenset(["table", "table.pack", "table.unpack"])
 """The library and the members that `grow` uses."""
 
 GROW_NODES: Final = 20
-"""The number of nodes to count for `grow`."""
+"""The approximate number of nodes in the statement that `grow` returns."""
 
 CALLBACKS: Final = (
     (_error_handler, frozenset(["xpcall", "error"])),

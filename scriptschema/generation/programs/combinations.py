@@ -66,7 +66,7 @@ _ITEMS: Final = ((True,), (True, False), (True, True, False), (True, False, Fals
 of a table with holes varies."""
 
 _ITEM_NODES: Final = 9
-"""The number of nodes to count for reading an item of a table and printing its type."""
+"""The approximate number of nodes for reading an item of a table and printing its type."""
 
 _LOOPS: Final = 3
 """The maximum number of loops, in one statement, whose variables are used as operands."""
@@ -272,7 +272,10 @@ class _Frame:
         return [nodes.print_([callback(body)])]
 
     def growing(self, value: m.Expr) -> m.Expr:
-        """Make some of the functions that Luau's C++ code calls grow the stack, and return them."""
+        """Return `value`, a callback, after making it grow the stack in one of four cases.
+
+        Only a function expression is changed, not a library member such as `rawequal`.
+        """
         if value.function is not None and self.may_grow and self.maker.below(4) == 3:
             self.maker.made += callbacks.GROW_NODES
             value.function.body.body.insert(0, callbacks.grow())
@@ -363,7 +366,10 @@ class _Frame:
             self.shown += _content(subject)
 
     def alias(self, operation: Operation) -> m.ExprPrefix | None:
-        """Return another way to call a library member: usually None, otherwise a variable."""
+        """Return an expression, such as a variable, through which to call a library member.
+
+        In most cases, the result is None, and the member is called by its name.
+        """
         maker = self.maker
         if not operation.library or maker.grammar.typed or maker.below(32) < 31:
             return None
@@ -374,7 +380,7 @@ class _Frame:
         return nodes.as_prefix(self.put(source, "callable", function)())
 
     def assigned(self, call: m.Expr) -> list[m.Expr]:
-        """Add a statement that assigns a call's results to two or three variables; return these."""
+        """Assign a call's results to two or three new locals, and return expressions for these."""
         maker = self.maker
         variables = [maker.scope.declare() for _ in range(2 + maker.below(2))]
         maker.made += 3 * len(variables)
@@ -543,8 +549,9 @@ class _Frame:
         """Add the code that makes an object with the operation's metamethod available.
 
         Return a function that returns an expression for the object. Some objects are used before
-        they get their metatable, or before the operation. If `shared` is true, all objects have the
-        same metamethod, but not always the same metatable. Otherwise, they usually have.
+        they get their metatable, or before the operation. The object usually has the metatable of
+        the operation's previous object, if there is one. If it has a new metatable and `shared` is
+        true, it still has the same metamethod. If `shared` is false, it may have another.
         """
         maker, name = self.maker, operation.name
         maker.made += 13
