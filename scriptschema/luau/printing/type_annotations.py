@@ -130,6 +130,7 @@ def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> N
     kinds need them. For a left operand, it is the kind of the enclosing operation.
     """
     if node.which in _OPERATIONS and node.which != chained:
+        w.after = 0
         w.print("(", node, ")")
     else:
         w.after = after

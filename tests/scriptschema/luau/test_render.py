@@ -48,6 +48,7 @@ return `a{x1}b{ {}}{ {} .. x1}{({})}{`c{x2}`}\\`\\{\\\\"`, ``, `{function() end}
 return function(v1: number, v2: any, ...: string): (any, nil) end, function<T1, T2...>(): T1 end
 local v1: number | string | nil, v2: number?, v3: (number & string) | any, v4: (() -> any) | any
 local v1: any | () -> any, v2: ((any) -> ())?, v3: any & (any?), v4: any | (any | any)
+local v1: (any | (any) -> any) & any & any, v2: (any & () -> any) | any | any, v3: (() -> any) & any
 local v1: {x1: any, [string]: number}, v2: {any}, v3: {{any}}, v4: {x1: any, [number]: any}
 local v1: <T1, T2...>(T1) -> (T1, any), v2: typeof(x1 + 1), v3: "a\\"b", v4: true, v5: Part
 export type T1<T2, T3...> = T4<T2, any, T3...> | T1<T3...>
