@@ -50,7 +50,7 @@ from scriptschema.versions import Version
 
 @message
 class Expr(Message):
-    """An expression: exactly one of its alternatives, or none in an incomplete tree.
+    """An expression. Exactly one of its alternatives is set, or none in an incomplete tree.
 
     Source: specification 2.1.
     """
@@ -441,7 +441,7 @@ class LValue(Message):
 
 @message
 class Stat(Message):
-    """A statement: exactly one of its alternatives, or none in an incomplete tree.
+    """A statement. Exactly one of its alternatives is set, or none in an incomplete tree.
 
     Source: specification 2.2.
     """
@@ -638,7 +638,9 @@ class StatAssign(Message):
 
 @message
 class StatCompoundAssign(Message):
-    """`var op= value`; with the operator Div and `floor`, `var //= value`.
+    """`var op= value`, or `var //= value` if `floor` is true.
+
+    If `floor` is true, `op` is ignored when the statement is printed. The parser sets it to Div.
 
     Source: specification 2.2.
     """
@@ -710,7 +712,8 @@ class StatTypeAlias(Message):
 class StatRequireIntoLocalHelper(Message):
     """`local var = require(module)`.
 
-    `modulenum` selects the module, which can only be the one in the ModuleSet.
+    `modulenum` is the index of the module. Only 0 is valid, because a ModuleSet has at most one
+    module.
 
     Source: specification 2.2.
     """
@@ -724,7 +727,7 @@ class StatRequireIntoLocalHelper(Message):
 
 @message
 class Type(Message):
-    """A type: exactly one of its alternatives, or none in an incomplete tree.
+    """A type. Exactly one of its alternatives is set, or none in an incomplete tree.
 
     Source: specification 2.3.
     """
@@ -832,10 +835,11 @@ class TypeTable(Message):
 class TypeFunction(Message):
     """A function type: `<generics, genericpacks...>(args) -> rets`.
 
-    The original schema has no field for a variadic marker, which is an open item of the
-    specification. `argtail` and `rettail` are the packs that end the parameters and the results.
-    `argnames` are the names of `args` by position. An unset Name means that the parameter has no
-    name.
+    `argtail` and `rettail` are the packs that end the parameters and the results. `argnames` are
+    the names of `args` by position. An unset Name means that the parameter has no name.
+
+    The original schema has no field that marks a function type as variadic. The specification lists
+    this as an open item.
 
     Source: specification 2.3.
     """
@@ -893,9 +897,10 @@ class TypeClass(Message):
 
 @message
 class TypeRef(Message):
-    """A type exported by the module in a local variable: `prefix.index<arguments>`.
+    """A type that a required module exports: `prefix.index<arguments>`.
 
-    If there is no such local, `prefix_global` is used instead of `prefix`.
+    `prefix` is the local variable that holds the module. If there is no such local variable,
+    `prefix_global` is used instead.
 
     Source: specification 2.3.
     """
@@ -980,12 +985,11 @@ class ExprInstantiate(Message):
 
 @message
 class ExprAttr(Message):
-    """An attribute of a function: `@native`, or `@[deprecated(args)]` if `braced`.
+    """An attribute of a function: `@native` or, if `braced` is true, `@[deprecated(args)]`.
 
     `name` is the name of the attribute if its kind is Unknown. `joined` is true if the attribute
-    shares the brackets of the previous attribute. `parenthesised` is true if the arguments have
-    parentheses that could be omitted: those around a single string or table, or around no argument
-    at all.
+    shares the brackets of the previous attribute. `parenthesised` is true if the source has
+    optional parentheses: around a single string or table, or an empty pair.
 
     Source: https://luau.org/grammar
     """
@@ -1120,7 +1124,7 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """A placeholder for the type of a name that has none, if a later name in the list has a type.
+    """A placeholder for a missing type annotation, if a later name in the same list has one.
 
     Source: https://luau.org/grammar
     """
@@ -1130,8 +1134,8 @@ class TypeOmitted(Message):
 class TypePack(Message):
     """Any number of types: `...variadic`, `generic...` or, in parentheses, a list of types.
 
-    If a function has no results, an empty list in `rettail` means that the source says so
-    explicitly, as in `(): ()`.
+    If an ExprFunction has no results, an empty list in its `rettail` means that the source contains
+    the empty return type, as in `(): ()`.
 
     Source: https://luau.org/grammar
     """

@@ -40,8 +40,8 @@ class _PlainPrinter:
 class _Writer:
     """Writes a message as the expression that creates it, up to limits of size and depth.
 
-    Parts beyond the limits are shown as `...`. The limits leave room for the small examples that
-    tests report.
+    Parts beyond the limits are shown as `...`. The limits are large enough for the small examples
+    that tests report.
     """
 
     depth: Final = 40

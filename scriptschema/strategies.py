@@ -6,8 +6,8 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-Hypothesis is a source of choices, like a seed number or a fuzzer's bytes: generators ask for
-integers, and `drawing.choices` draws them.
+A generator asks a source of choices for integers. Elsewhere, the source is a seed number or a
+fuzzer's bytes. Here, it is Hypothesis: `drawing.choices` draws the integers.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
 Only this module and `drawing` import hypothesis; the program generator is imported on first use.
@@ -45,7 +45,8 @@ DEFAULT_SIZE: Final = 200
 """The default maximum number of nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
-"""The maximum number of nodes of a tree, so that it fits into one of Hypothesis's examples."""
+"""The largest `size` of a tree. A larger tree could need more data than Hypothesis allows for one
+example."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
@@ -110,10 +111,11 @@ def messages(
     swarm: bool = False,
     luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
-    """Return a strategy for trees of class `cls` with at most about `size` (≤ `MAX_SIZE`) nodes.
+    """Return a strategy for trees of class `cls`.
 
-    The other options are those of `generation.trees.generate`. Trees shrink to the smallest tree.
-    Raises ValueError for options that do not allow any tree.
+    `size`, from 1 to `MAX_SIZE`, is the maximum number of nodes. Only required nodes may exceed it.
+    The other options are those of `generation.trees.generate`. Failing examples shrink towards the
+    smallest tree. Raises ValueError for options that do not allow any tree.
     """
     _check_size(size)
     grammar = grammar_of(weights, luau)
@@ -159,12 +161,12 @@ def programs(
     with_module: bool = True,
     luau: str | Version | None = None,
 ) -> SearchStrategy[ModuleSet]:
-    """Return a strategy for programs that run, with at most about `size` (≤ `MAX_SIZE`) nodes.
+    """Return a strategy for programs that run.
 
-    If `with_module` is true, programs may have a module. The other options are those of
-    `generation.programs.program`. Programs shrink to a few statements that still run. For programs
-    that compile but need not run, use `module_sets().map(repair)`. Raises ValueError for invalid
-    options.
+    `size`, from 1 to `MAX_SIZE`, is the approximate maximum number of nodes. If `with_module` is
+    true, programs may have a module. The other options are those of `generation.programs.program`.
+    Failing examples shrink to a few statements that still run. For programs that compile but need
+    not run, use `module_sets().map(repair)`. Raises ValueError for invalid options.
     """
     from scriptschema.drawing.programs import drawn_programs
     from scriptschema.generation.programs import check_options, grammar_of

@@ -13,9 +13,9 @@ Measured on 1 kB to 1 MB: programs take 0.5 microseconds and 25 bytes of memory 
 The worst case (empty statements of two bytes each, and an error at the end) takes 12 microseconds
 and 190 bytes.
 
-The methods that messages share with those of pure-protobuf (`bytes(m)`, `m.dumps()`,
-`m.write_to(io)`, `M.loads(b)`, `M.read_from(io)`) use this module too: its last lines assign
-`encode` and `decode` to `Message`.
+The methods that our messages have in common with pure-protobuf's messages (`bytes(m)`,
+`m.dumps()`, `m.write_to(io)`, `M.loads(b)`, `M.read_from(io)`) use this module, too: its last lines
+install `encode` and `decode` as `Message._encode` and `Message._decode`.
 
 Source: the Protocol Buffers manual, "Encoding"; this project's specification, sections 2, 8
 and 9.
@@ -59,8 +59,8 @@ def encode(
     """Return the canonical encoding of a message.
 
     Protobuf's runtimes produce it with deterministic serialization. Fields come in tag order,
-    varints are minimal, a negative int32 takes ten bytes, and a string's lone surrogates (from
-    bytes that were not UTF-8) become those bytes again.
+    varints are minimal, and a negative int32 takes ten bytes. A lone surrogate in a string
+    represents a byte that was not UTF-8, and is written as that byte.
 
     If `luau` is a version such as `0.711` or `today`, the extension fields for that version are
     written too. Otherwise only the fields of the original schema are written.

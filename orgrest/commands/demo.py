@@ -1,7 +1,7 @@
-"""The command ``orgrest demo``, which evaluates a tour against a local server.
+"""The command ``orgrest demo``, which evaluates a sample document against a local server.
 
-The tour is an ordinary document, `tour.org` in this folder, except that a marker replaces the
-server's port.
+This document is the tour, `tour.org` in this folder. It is an ordinary document, except that a
+marker replaces the server's port.
 """
 
 from __future__ import annotations

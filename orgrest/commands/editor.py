@@ -38,7 +38,7 @@ def emacs() -> None:
 
 
 def _lisp(text: str) -> str:
-    """Return a string as a one-line Emacs Lisp string."""
+    """Return `text` as an Emacs Lisp string literal on one line."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r") + '"'
 
@@ -61,9 +61,9 @@ def _lisp(text: str) -> str:
 def lsp(tcp: str | None) -> None:
     """Run a language server for an editor.
 
-    The editor communicates through standard input and output. With --tcp, the first client that
-    connects is the editor. Any program that is able to connect can read files beside the documents
-    and send requests.
+    The editor communicates through standard input and output. With --tcp, the server listens on a
+    TCP port instead, and serves the first client that connects. Any program that is able to connect
+    can read files beside the documents and send requests.
 
     \b
     orgrest lsp

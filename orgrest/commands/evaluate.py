@@ -106,17 +106,17 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
 
         try:
             cookies = globals_ = None
-            kept: list[Callable[[], None]] = []
+            savers: list[Callable[[], None]] = []
             if options.cookies is not None:
                 from orgrest.http.transport.cookies import Cookies
 
                 cookies = stored_in(options.cookies, Cookies)
-                kept.append(partial(store, options.cookies, cookies))
+                savers.append(partial(store, options.cookies, cookies))
             if options.globals is not None:
                 from orgrest.http.values.global_variables import GlobalVariables
 
                 globals_ = stored_in(options.globals, GlobalVariables)
-                kept.append(partial(store, options.globals, globals_))
+                savers.append(partial(store, options.globals, globals_))
             secrets = cookies.secrets if cookies is not None else ()
             inputs = inputs_of(RUN, given, Path(), secrets=secrets)
             folders = [_folder(path, options.stdin_name) for path in paths]
@@ -160,7 +160,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             stdin_name=options.stdin_name,
             watched=watched,
         )
-        return _run(paths, settings, services, output, kept)
+        return _run(paths, settings, services, output, savers)
 
     if options.watch:
         from orgrest.commands import watch as watching
@@ -179,11 +179,11 @@ def _run(
     settings: Settings,
     services: Services,
     output: RunOutput,
-    kept: Iterable[Callable[[], None]],
+    savers: Iterable[Callable[[], None]],
 ) -> int:
     """Evaluate the files, and return the exit status.
 
-    `kept` are the functions that store the cookies and global variables for the next run.
+    Each function in `savers` stores the cookies or the global variables for the next run.
     """
     from orgrest.commands import run
     from orgrest.files import FileError
@@ -199,8 +199,8 @@ def _run(
             with children.of_run(deadline):
                 status = max([run.evaluate(path, settings, services, output) for path in paths])
         finally:
-            for keep in kept if services.client is not None else ():
-                keep()
+            for save in savers if services.client is not None else ():
+                save()
     except FileError as error:
         complain(str(error))
         status = 1

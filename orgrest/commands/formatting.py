@@ -68,7 +68,10 @@ def _formatted(text: str, path: Path) -> str:
 
 
 def _report(name: str, text: str, new: str, *, diff: bool) -> bool:
-    """Return whether formatting changes a file. If it does, print a message, or a `diff`."""
+    """Return whether formatting changes a file.
+
+    If it does, print the differences if `diff` is true, and otherwise a message.
+    """
     if text == new:
         return False
     if diff:

@@ -75,7 +75,8 @@ def list_(count: int, everywhere: bool, as_json: bool) -> None:
 def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
     """Show the requests of a run and their responses.
 
-    RUN is an id, the beginning of an id, or a number in `orgrest history`: 1 is the last run.
+    RUN is an id, the beginning of an id, or a number from the list that `orgrest history` prints: 1
+    is the most recent run.
 
     \b
     orgrest history show
@@ -257,9 +258,10 @@ def _is_called(record: Record, name: str) -> bool:
 
 
 def _stored_and_new(name: str, path: Path, record: Record) -> tuple[ShownResponse, ShownResponse]:
-    """Return two results of a block: the stored one, and one created from a record.
+    """Return a block's result in a document, and the response in a record, in the same form.
 
-    Raises OrgrestError if they cannot be compared.
+    `name` is the name of the block, and `path` is the document. Raises OrgrestError if they cannot
+    be compared.
     """
     from orgrest.files import File, is_request_file
     from orgrest.model import OrgrestError

@@ -134,10 +134,10 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    """Return a collection's environments, preceded by one for its own variables if needed.
+    """Return a collection's environments, preceded by a shared environment if it is needed.
 
-    `elsewhere` contains the names of all variables in the environments. If the collection itself
-    also has values for some of them, these values are in the first environment, so that the other
+    `elsewhere` contains the names of all variables in the environments. If the collection has its
+    own values for some of these variables, they are in the shared environment, so that the other
     environments can override them.
     """
     from orgrest.convert.environments import shared

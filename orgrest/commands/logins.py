@@ -1,4 +1,4 @@
-"""``orgrest logins``: lists and forgets the logins that are kept for later runs."""
+"""The command ``orgrest logins``, which lists or forgets saved logins."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 )
 @click.option("--forget", metavar="ID", help="Forget the login whose id starts with ID.")
 def logins(*, clear: bool, forget: str | None) -> None:
-    """List or forget the logins that are kept for later runs.
+    """List or forget saved logins.
 
-    Each login is listed with the documents that may use it. A login is kept when you sign in for a
-    request. Its tokens are stored in the system's keychain by keyring. Set the environment variable
-    ORGREST_LOGINS to a folder to store them in files there, or to `off` to keep no logins. A server
-    may accept a forgotten token until it expires.
+    Each login is listed with the documents that may use it. When you sign in for a request, the
+    login is saved for later runs. Its tokens are stored in the system's keychain by keyring. Set
+    the environment variable ORGREST_LOGINS to a folder to store them in files there, or to `off` to
+    save no logins. Forgetting a login does not revoke its token: a server may accept the token
+    until it expires.
 
     \b
     orgrest logins

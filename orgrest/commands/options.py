@@ -40,7 +40,10 @@ class _Converted(_Type):
         self._convert = convert
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the converted value. A value that is not a string is already converted."""
+        """Return the converted value.
+
+        A value that is not a string has already been converted, and is returned unchanged.
+        """
         from orgrest.model import OrgrestError
 
         try:

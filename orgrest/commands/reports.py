@@ -34,7 +34,7 @@ _REPORTS = {
 
 
 def chosen(options: dict[str, Any]) -> dict[str, Path]:
-    """Remove the report options from `options`, and return a dict from report to output file."""
+    """Remove the report options from `options`. Return the output file of each requested report."""
     return {name: path for name in _REPORTS if (path := options.pop(name.replace("-", "_")))}
 
 

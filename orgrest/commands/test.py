@@ -248,10 +248,10 @@ def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
     """Return a context manager in which the first Ctrl-C, SIGTERM or SIGHUP ends the run.
 
-    A second signal, or a run that exceeds `--max-time` by `_GRACE` seconds, abandons requests in
-    progress. The context manager yields a function to call before reports are written. After the
-    call, signals are ignored until the context ends or, if the run was interrupted, until the
-    process ends.
+    Requests in progress are abandoned after a second signal, or when the run exceeds `--max-time`
+    by `_GRACE` seconds. The context manager yields a function to call before reports are written.
+    After the call, signals are ignored until the context ends. If the run was interrupted, they are
+    ignored until the process ends.
     """
     import signal
 

@@ -292,9 +292,10 @@ class _Reader(Reader):
         return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return the request in a file, after the number and the file name to sort it by.
+        """Return (sequence number, file name, request) for a file.
 
-        An error is recorded as a note.
+        The first two are the sort key. If the file is invalid, the request is empty and has a note
+        with the error.
         """
         try:
             fields = self._blocks(path)

@@ -1,11 +1,12 @@
 """curl commands: a single command, or a file with several commands.
 
-Commands are quoted for a POSIX shell, with bash's ``$'...'``, or for cmd on Windows, in the form
-that browsers copy. `$NAME` becomes a variable. Its value comes from an assignment above the
-command, or else from the environment. Everything else that a shell would do is reported, and
-nothing runs. curl follows redirects and keeps cookies only if an option says so. A written command
-sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell Command Language"; the Bash
-manual; curl's manual.
+Commands may be quoted for a POSIX shell, including bash's ``$'...'``. They may also be quoted for
+cmd on Windows, in the form that browsers copy ("Copy as cURL (cmd)"). In a POSIX shell, `$NAME`
+becomes a variable. Its value comes from an assignment in the source, or else from the environment
+variable of that name. Everything else that a shell would do is reported, and nothing runs. curl
+follows redirects and keeps cookies only if an option says so. An exported command sends exactly
+what orgrest would send. Sources: POSIX.1-2024, "Shell Command Language"; the Bash manual; curl's
+manual.
 """
 
 from __future__ import annotations

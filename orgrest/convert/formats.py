@@ -40,9 +40,10 @@ def _never(_: Source) -> bool:
 
 @classes.frozen
 class Format:
-    """A format. `title` describes a file in this format.
+    """A format that can be imported, exported or both.
 
-    `recognizes` and `read` are the functions of its importer, and `write` is its exporter.
+    `title` describes a source or file in messages, as in "a HAR 1.2 file". `recognizes` and `read`
+    are the functions of its importer, and `write` is its exporter.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Hurl files: requests, with assertions on their responses and captures from them.
 
-Each line is either parsed as one of the kinds allowed at its position, or reported with its line
-number. Source: hurl's documentation, "Request", "Response", "Asserting response", "Grammar".
+The position of a line determines what it can be. A line that cannot be translated is reported with
+a line number. Source: hurl's documentation, "Request", "Response", "Asserting response", "Grammar".
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _SUBJECTS: Final = {
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
 _COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
-"""The subject that replaces a query with a `count` after it, by query. For any other query, `count`
-is kept after the subject."""
+"""Maps a query to the subject that replaces both the query and a `count` after it. For any other
+query, the subject is followed by `count`."""
 _PREDICATES: Final = (
     "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",
@@ -425,7 +425,7 @@ def _trimmed(lines: list[str]) -> str:
 def _without_comment(line: str) -> str:
     """Return a line without the comment at its end.
 
-    A comment begins with a `#` after a blank, outside of quotes and patterns.
+    A comment begins with a `#` after whitespace, outside of quotes and patterns.
     """
     for match in re.finditer(rf"{_QUOTED}|/(?:[^/\\\s]|\\.)+/|(?P<comment>\s#.*$)|\\.", line):
         if match["comment"] is not None:

@@ -1,7 +1,7 @@
 """Postman collections 2.0 and 2.1, and environments.
 
-Sources: the published schemas of collections (schema.postman.com). Tests compare the requests that
-are sent with those that newman sends.
+Sources: the published schemas of collections (schema.postman.com). The requests that the tests
+expect are those that newman sends for the same collection.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ AUTO = "auto"
 The document's folder and its parents up to the root of the project, if any, are searched.
 """
 NONE = "no"
-"""The special file name that means that no description is used."""
+"""The special file name that turns off the use of a description."""
 _STEMS = ("openapi", "swagger", "api")
 _ENDS = (".yaml", ".yml", ".json")
 

@@ -54,7 +54,7 @@ class Part:
 
 @classes.define
 class Findings:
-    """The problems found so far, the values to validate, and reasons why others are not checked."""
+    """The problems so far, the values to validate, and reasons why other values are unchecked."""
 
     problems: list[str] = classes.field(factory=list)
     parts: list[Part] = classes.field(factory=list)

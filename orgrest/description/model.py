@@ -96,7 +96,7 @@ class Operation:
         return self.node.first_line("summary", "description")
 
     def parameters(self) -> list[Parameter]:
-        """Return the parameters of the operation, which override the parameters of its path."""
+        """Return the operation's parameters, and those of its path that it does not override."""
         parameters: dict[tuple[str, str], Parameter] = {}
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for _, node in listed.children() if listed.is_list else ():
@@ -107,7 +107,7 @@ class Operation:
         return list(parameters.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield the reasons why a parameter, or all parameters, cannot be read."""
+        """Yield a reason for each parameter, and each list of parameters, that cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(child for _, child in listed.children())):
                 if node.why:

@@ -32,7 +32,11 @@ _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "
 
 @classes.frozen
 class _Definition:
-    """A translated schema, its number of parts, and the names of definitions that it refers to."""
+    """A translated schema, its size, and the names of the definitions that it refers to.
+
+    `size` is the number of its parts, such as subschemas. It exceeds `_MOST_PARTS` if the schema is
+    too large or nested too deeply.
+    """
 
     schema: Any
     size: int
@@ -84,7 +88,10 @@ class Schemas:
         return name
 
     def _closure(self, name: str) -> dict[str, Any] | None:
-        """Return a definition and all that it refers to, by name, or None if that is too large."""
+        """Return a definition and those that it refers to, directly or indirectly, by name.
+
+        Returns None if they are too large together.
+        """
         closure: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:

@@ -104,10 +104,10 @@ class _Definitions(syntax.Definitions):
 
 
 class Checked:
-    """The requests of a document, together with all variables that they can use, for the checks.
+    """The requests of a document, parsed together with all variables that they can use.
 
-    Although the `parts` of a request file are parsed separately, the offsets of the requests refer
-    to the whole file.
+    The diagnostics check these requests. Although the `parts` of a request file are parsed
+    separately, the offsets of the requests refer to the whole file.
     """
 
     def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
@@ -134,10 +134,11 @@ class Checked:
         return document
 
     def text(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return a start offset, and the text that the offsets in a part's parse result refer to.
+        """Return (start, text) for a part.
 
-        For a separately parsed part of a request file, these are the offset of the part and the
-        text of the whole file. Otherwise, they are 0 and the part's own text.
+        The offsets in the part's parse result refer to `text`, and `start` is the offset of the
+        part in `text`. For a separately parsed part of a request file, `text` is the whole file.
+        Otherwise, it is the part's own text, and `start` is 0.
         """
         if part.region.restclients is None:
             return 0, part.region.text

@@ -66,7 +66,7 @@ def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Spa
 
 
 def line_span(document: org.OrgDocument, line: int) -> Span:
-    """Return the span of a line without the blanks around it. Lines are counted from 0."""
+    """Return the span of a line without the whitespace at its ends. Lines are counted from 0."""
     text = document.lines[line]
     start = document.offset(line)
     return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
@@ -101,7 +101,7 @@ def names_in(text: str) -> Iterator[tuple[str, int]]:
     at = 0
     for number, piece in enumerate(argument_syntax.split(text, " \t", ":")):
         if number:
-            at += 1  # the blank; the colon belongs to the name
+            at += 1  # the space or tab; the colon belongs to the name
             piece = ":" + piece
         stripped = piece.lstrip()
         name = stripped.split(None, 1)[0] if stripped else ""

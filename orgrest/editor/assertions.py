@@ -1,4 +1,4 @@
-"""Assertions in an editor: their descriptions, and the last outcomes of requests."""
+"""Describes assertions in an editor, and keeps the last outcomes of requests to show them there."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class _Last:
 
 
 class Sent:
-    """The requests of a document as they were when they were sent, by line.
+    """A snapshot, by line, of a document's requests at the time of a run.
 
     `requests` maps the line of each request to the request's identity. `starts` maps the line of
-    each block, or of each request outside of blocks, to the identities of its requests. The
-    outcome of a block or request has this line, too.
+    each block, or of each request outside of blocks, to the identities of its requests. An Outcome
+    refers to its block or request by the same line.
     """
 
     def __init__(self, analysis: Analysis) -> None:

@@ -17,8 +17,8 @@ class Authorization:
     """The credentials of a request: a header, or a parameter of the URL if `query` is true.
 
     An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login,
-    with names that lack a prefix. The caller must choose a prefix, rename each variable `NAME` to
-    `PREFIX_NAME`, and append a space and the prefix to `value`, which then refers to them.
+    under names without a prefix. The caller must choose a prefix, rename each variable `NAME` to
+    `PREFIX_NAME`, and append a space and the prefix to `value`, so that it refers to the variables.
     """
 
     name: str = ""
@@ -44,9 +44,10 @@ class Authorization:
 
 
 def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials of the kind `kind`, and a note about untranslated parts (or "").
+    """Return credentials of type `kind`, and a note about parts that were not translated (or "").
 
-    The keys of `parameters` are Postman's names. The values may contain references to variables.
+    `kind` and the keys of `parameters` are names that Postman uses. The values may contain
+    references to variables.
     """
     if kind == "basic":
         return _pair("Basic", parameters)

@@ -59,8 +59,8 @@ class _Document:
 
         A request's key consists of its place and its index among the requests at that place. If
         `complete` is false, each value that is only known during a run is replaced with a name in
-        angle brackets. The error messages say why parts of the document, such as blocks, have no
-        request. Raises EvaluationError if a selected name or line does not exist.
+        angle brackets. Each error message says why a part of the document, such as a block, yields
+        no request. Raises EvaluationError if a selected name or line does not exist.
         """
         inputs = self.settings.inputs
         inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
@@ -108,7 +108,7 @@ class _Document:
 
 
 def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
-    """Return the requests of a document that the settings select.
+    """Return an export of the requests that `settings` selects in a document.
 
     `file` is the document's name. If `plain` is true, the document is a request file. References to
     variables are kept where the exported format can insert values later. Raises OrgrestError if a
@@ -221,7 +221,8 @@ def _own(item: _Item) -> dict[str, str | None]:
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
     """Return the variables that exported requests may refer to, each with its first known value.
 
-    References to expressions are kept only if their value is secret or unknown.
+    An expression is included only if its value is secret or unknown. Otherwise the exported request
+    contains its value.
     """
     values: dict[str, str | None] = {}
     for item in items:

@@ -103,7 +103,7 @@ _REQ: Final = {
 """JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"
 _OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
-"""Matches a script's own declaration of `res`, often as a parameter. It shadows Bruno's `res`."""
+"""Matches a script's own declaration of `res`, such as a parameter, which shadows Bruno's `res`."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -170,7 +170,8 @@ def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[No
     """Return notes about functions that a request's scripts use but orgrest does not provide.
 
     `before` and `after` are the scripts that run before and after the request at `place`. A note
-    about a script in `before` blocks the request, because the request would be sent differently.
+    about scripts in `before` has `blocks` set, because without these functions, a different request
+    would be sent.
     """
     notes = []
     for scripts, blocks in ((before, True), (after, False)):

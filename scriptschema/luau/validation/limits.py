@@ -1,6 +1,7 @@
-"""Applies the limits of Luau's compiler for functions: parts that exceed them are removed.
+"""Removes the parts of a function that exceed the limits of Luau's compiler.
 
-`Function` counts what a function uses: see `registers.Usage`.
+Some of the limits are lower than Luau's own: see RULES. `Function` counts what a function uses: see
+`registers.Usage`.
 """
 
 from __future__ import annotations

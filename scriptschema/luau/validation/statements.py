@@ -347,7 +347,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Set `node` to the alternative of `other`, or unset `node` if it cannot have that one."""
+    """Set `node` to the alternative of `other`, or unset it if `node` has no such alternative."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

@@ -6,8 +6,8 @@ modules are functions that take the traversal `v`, a message, its path and its d
 pushes the messages to visit next. Messages to visit are kept on a stack. So nesting costs only
 memory and never causes a RecursionError, and time is linear.
 
-The rule `depth` is applied here: a part that is nested too deeply is replaced by the simplest part
-that is not, or removed.
+The rule `depth` is applied here: a part that is nested too deeply is removed, or replaced by the
+simplest part that fits.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ A method has at most two arguments."""
 HANDLERS: Final[dict[type[Message], Visit]] = {}
 """The handler for each kind of message. The modules that define handlers register them here.
 
-A message of another kind is checked by the handler of a message around it, or cannot break a rule.
+A message of any other kind is checked by the handler of an enclosing message, or cannot break a
+rule.
 """
 
 _NOT_EMPTY: Final = {

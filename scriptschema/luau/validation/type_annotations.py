@@ -54,8 +54,8 @@ def join_lists(
 ) -> None:
     """Merge a list of types with the list in its tail, because both forms print the same.
 
-    `types` and `tail` are the names of the fields. If `may_be_empty` is true, an empty list in the
-    tail of an empty list is kept, as for the results in `(): ()`.
+    `types` and `tail` are the names of the fields. If `may_be_empty` is true and both lists are
+    empty, the tail is kept, because it represents the return type in `(): ()`.
     """
     while (pack := getattr(node, tail)) is not None and pack.which == "list":
         end: m.TypeList = pack.alternative
