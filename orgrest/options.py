@@ -163,7 +163,7 @@ OPTIONS: Final = (
         _SENDING,
         (
             "Check requests and responses against this OpenAPI description, or, with auto, against "
-            "one beside the document."
+            "one in the document's folder or its parents."
         ),
         "description",
         metavar="FILE|auto",

@@ -144,7 +144,10 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
         if name not in available and not any(
             environments_here.broken for environments_here in per_folder
         ):
-            listed = ", ".join(available) or "none (no environment file beside the document)"
+            listed = (
+                ", ".join(available)
+                or "none (no environment file in the document's folder or its parents)"
+            )
             raise OrgrestError(f"unknown environment {name}; available: {listed}")
 
 

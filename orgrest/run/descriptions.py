@@ -154,7 +154,8 @@ class Descriptions:
         if context.directory not in self._reported:
             self._reported.add(context.directory)
             missing = "describes this request" if any_beside else "was found"
-            notes.append(f"openapi: not checked, as no description beside the document {missing}")
+            where = "in the document's folder or its parents"
+            notes.append(f"openapi: not checked, as no description {where} {missing}")
         return None, notes
 
     def _get(self, path: Path, name: str, locate: Locate) -> _Entry:

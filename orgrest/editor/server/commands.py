@@ -153,7 +153,9 @@ async def _choose_environment(
     folder = server.folder(document)
     names = _environment_names(server, document)
     if not names:
-        reason = "no environments: there is no environment file beside the document"
+        reason = (
+            "no environments: there is no environment file in the document's folder or its parents"
+        )
         raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
     now = ", ".join(server.choices.of(folder)) or _NO_ENVIRONMENT
     question = f"Select the environment for documents in {folder.name} (currently {now})"

@@ -140,7 +140,7 @@ class Environments:
                 self.check()
                 available = (
                     ", ".join(self.names)
-                    or "none: there is no environment file beside the document"
+                    or "none: there is no environment file in the document's folder or its parents"
                 )
                 raise OrgrestError(f"no environment named {name}; available: {available}")
             variables.update(self.by_name[name])

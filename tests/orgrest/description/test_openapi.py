@@ -480,10 +480,15 @@ def test_a_description_beside_is_about_requests_that_it_may_describe(
     _, out, err = orgrest("test", "a.http", "--openapi", "auto", "--report-json", "-")
     assert [len(item["assertions"]) for item in json.loads(out)["requests"]] == [0, 1, 1]
     assert "OpenAPI 9 is not supported; supported" in err
-    assert "no description beside the document describes this request" in err
+    assert "no description in the document's folder or its parents describes this request" in err
     assert "does not describe this operation" in err
     (folder / "api.yaml").unlink()
     (folder / "openapi.json").unlink()
     status, _, err = orgrest("test", "a.http", "--openapi", "auto")
     assert status == 0
-    assert err.count("not checked, as no description beside the document was found") == 1
+    assert (
+        err.count(
+            "not checked, as no description in the document's folder or its parents was found"
+        )
+        == 1
+    )
