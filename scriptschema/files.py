@@ -165,7 +165,7 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
                 break
             byte = file.read(1)
         else:
-            what = "the length of a tree is truncated" if not byte else "invalid length of a tree"
+            what = "the length of a tree is truncated" if not byte else "invalid tree length"
             raise FileError(f"byte {position}: {what}")
         position += shift // 7
         pieces = []

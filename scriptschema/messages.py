@@ -239,7 +239,7 @@ class ExprLocal(Message):
 
 @message
 class ExprGlobal(Message):
-    """A global's value: `name`.
+    """The value of the global variable `name`.
 
     Source: specification 2.1.
     """

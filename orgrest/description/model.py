@@ -107,7 +107,7 @@ class Operation:
         return list(parameters.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield a reason for each parameter, and each list of parameters, that cannot be read."""
+        """Yield the reason for each parameter, or list of parameters, that cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(child for _, child in listed.children())):
                 if node.why:

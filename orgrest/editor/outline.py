@@ -78,7 +78,7 @@ class Token:
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """Return the symbols of requests and variables. In Org, block symbols contain them."""
+    """Return the symbols of requests and variables. In Org documents, they are in block symbols."""
     symbols = [symbol for part in analysis.parts for symbol in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
         return symbols

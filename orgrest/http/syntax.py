@@ -354,10 +354,10 @@ Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
 class Document:
     """A parsed block or request file.
 
-    `problems` are errors that do not belong to a request, such as a `<<` that is never closed, or a
-    text without requests. `notices` are warnings about skipped lines that were probably not
-    meant as comments. `scripts` are the scripts outside of requests, including `{{+`. They run for
-    each request, or once.
+    `problems` are errors that do not belong to a request, such as a `<<` that is never closed, or
+    that the text contains no requests. `notices` are warnings about skipped lines that were
+    probably not meant as comments. `scripts` are the scripts outside of requests, including `{{+`.
+    Their `runs` tells whether they run once or for every request.
     """
 
     source: Source = classes.field(eq=False, repr=False)

@@ -149,9 +149,9 @@ class Run:
             self.close()
 
     def problems(self, *, tests: bool = False) -> Iterator[Outcome]:
-        """Yield an outcome for each failure of the whole document.
+        """Yield an outcome for each failure that concerns the whole document.
 
-        If `tests` is true, suspects are failures, too.
+        If `tests` is true, the plan's suspects count as failures, too.
         """
         for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
             yield self.completed(Outcome(error.line or 1, None, "failed", reason=error))

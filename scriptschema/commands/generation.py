@@ -81,7 +81,9 @@ _written = section("Output")
     help="A TOML file with the frequencies of alternatives, idioms and libraries.",
 )
 @_programs(
-    "--programs", is_flag=True, help="Generate programs that run, nearly all without an error."
+    "--programs",
+    is_flag=True,
+    help="Generate programs that can be run. Nearly all end without an error.",
 )
 @_programs("--repaired", is_flag=True, help="Repair random trees into programs that Luau compiles.")
 @_programs(

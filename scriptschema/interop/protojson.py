@@ -1,4 +1,4 @@
-"""Reads and writes JSON in protobuf's mapping. The reader is strict.
+"""Reads and writes ProtoJSON, protobuf's mapping to JSON. The reader is strict.
 
 A message becomes an object, a repeated field an array, an enum value its name, and an int64 a
 string. Unset fields are left out. The reader also accepts the other forms that the mapping allows:

@@ -21,7 +21,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "value": "any value but nil",
         "number": "a number of any size, including infinity and NaN",
         "integer": "a whole number with few digits",
-        "int64": "a 64-bit integer, Luau's type `integer`: not a number, and no operator takes it",
+        "int64": "a 64-bit integer of type `integer`: not a number, and not accepted by operators",
         "string": "a string",
         "boolean": "true or false",
         "array": "a table of numbers, without holes",
@@ -195,11 +195,11 @@ class Parameter:
 
 @attrs.frozen
 class Signature:
-    """One way to call a global or a member of a library.
+    """One way to use a global or a member of a library.
 
-    `library` is empty for a global. `parameters` is None for a field, which is not called. `marks`
-    are the marks in `members.py`, except versions. `span` is the range of versions that have the
-    member, or None if every version has it.
+    `library` is empty for a global. `parameters` is None for a field, since fields are not called.
+    `marks` are the member's marks in `members.py`, without the versions. `span` is the range of
+    versions that have the member, or None if every version has it.
     """
 
     library: str

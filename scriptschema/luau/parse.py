@@ -2,7 +2,7 @@
 
 The parser is written by hand and follows the real one. Luau's grammar depends on line breaks (a
 call's `(` on a new line), on names that are keywords only in certain places (`type`, `export`,
-`continue`, `const`), and on priorities that differ on the two sides of an operator. The existing
+`continue`, `const`), and on operators whose left and right priorities differ. The existing
 grammar, tree-sitter-luau, lacks generic functions, attributes, type functions and `typeof` types.
 It accepts an if-expression without `else`, and cannot report what it expected.
 

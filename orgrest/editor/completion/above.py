@@ -51,10 +51,10 @@ class ContextAbove:
     """The context of a line, as determined by the lines above it."""
 
     def __init__(self, text: str, *, is_common: bool) -> None:
-        """Store the lines above.
+        """Store the lines above the cursor.
 
-        If `is_common` is true, they are in the common language of request files, otherwise in
-        restclient's language.
+        If `is_common` is true, they are in the common language of request files. Otherwise, they
+        are in restclient's language.
         """
         self._text = text.removesuffix("\n")
         self._is_common = is_common

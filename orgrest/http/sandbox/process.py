@@ -40,7 +40,7 @@ class Sandbox:
     """A process that runs jobs, one at a time. `error` is the exception raised for failed jobs."""
 
     def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
-        """Prepare the process, which is started for the first job."""
+        """Prepare the process. It is started when it gets its first job."""
         self._error = error
         self._process: Child | None = None
         self._lock = threading.Lock()

@@ -72,7 +72,7 @@ class Expressions:
     """
 
     def __init__(self, values: Variables, results: dict[str, Any]) -> None:
-        """Evaluate expressions with the variables of the request in `values`.
+        """Prepare for expressions that use the variables of a request: those in `values`.
 
         `results` maps each earlier result, as a string, to its JSON value. New results are added.
         """

@@ -97,7 +97,7 @@ def _row(table: Any, label: str, count: int, whole: int, colour: str) -> None:
 
 
 def plot(stats: CorpusStats) -> bytes:
-    """Return an SVG file with distributions of sizes and depths, and the shares of alternatives."""
+    """Return an SVG file of the distributions of sizes and depths, and of the alternatives used."""
     counts, messages = stats.alternatives, stats.messages
     rows: list[tuple[str, float | None]] = []
     for name in schema(stats.luau).messages:

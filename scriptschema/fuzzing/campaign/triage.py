@@ -245,7 +245,10 @@ class Triage:
             self._unreduced.append(job)
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Make a suspect a find, count it, or queue it in `folder` (by default, a new folder)."""
+        """Store a suspect as a find, count it as a find's, or queue it in `folder`.
+
+        By default, `folder` is a new folder.
+        """
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())
         if not group.finds and group.first is None:

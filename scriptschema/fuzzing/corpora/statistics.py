@@ -195,7 +195,7 @@ def _known(schema: Schema) -> _Known:
 
 @cache
 def _node_counts(schema: Schema) -> list[int]:
-    """Return the number of messages that each part of a scan represents, by the part's number.
+    """Return how many messages each part of a scan represents. The index is the part's number.
 
     A part represents two messages, one, or none. See `codec.scanning`.
     """

@@ -71,7 +71,10 @@ def contains(construct: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether two programs may show the same bug: one construct contains the other."""
+    """Return whether programs with these constructs may show the same bug.
+
+    They may if one construct contains the other.
+    """
     return contains(first, second) or contains(second, first)
 
 

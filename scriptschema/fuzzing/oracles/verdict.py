@@ -55,7 +55,7 @@ class Difference:
 
 @attrs.frozen
 class Verdict:
-    """A bug that a program's runs show: its signature, and a readable description."""
+    """A bug that the runs of a program reveal: its signature, and a readable description."""
 
     signature: Signature
     message: str

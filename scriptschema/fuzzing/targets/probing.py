@@ -243,7 +243,7 @@ _IF: Final = "an if statement"
 
 
 def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
-    """Yield the first Luau version whose new syntax the target lacks, if there is one."""
+    """Yield the first Luau version with new syntax that the target does not support, if any."""
     for version, source in NEWER:
         if not _reads(target, description, source):
             yield version

@@ -470,7 +470,7 @@ class _Frame:
     def put(self, source: Source, kind: str, value: m.Expr) -> Callable[[], m.Expr]:
         """Add the code that makes `value` available from `source`.
 
-        Return a function that returns an expression for the value at each call.
+        Return a function that makes a new expression for the value whenever it is called.
         """
         maker, name = self.maker, source.name
         maker.made += source.nodes

@@ -267,7 +267,7 @@ def test_a_stream_s_broken_tree_is_reported_with_its_place_and_the_others_are_co
     ("end", "error"),
     [
         (b"\x80", "byte 3: the length of a tree is truncated"),
-        (b"\xff" * 9 + b"\x01", "byte 3: invalid length of a tree"),
+        (b"\xff" * 9 + b"\x01", "byte 3: invalid tree length"),
         (b"\x05abc", "byte 4: a tree of 5 bytes is truncated (2 bytes are missing)"),
         (
             b"\xff\xff\xff\xff\x7f" + b"a" * 9,
