@@ -410,8 +410,34 @@ class Triage:
                 if each is not find or not is_same_bug(known, reduced.construct)
             }
             group.first = None
+            self._causes.drop(find.name)
             self._learn(group, find, bare, reduced)
+            self._compare_members(find, reduced)
         self.store.put_reduced(find, reduced)
+
+    def _compare_members(self, find: Find, reduced: Reduced) -> None:
+        """Compare the members of a find with its new, smaller program.
+
+        Members that have no operation in common with it shared something that was not part of the
+        bug. They become suspects again.
+        """
+        for path, member in [*members.load_all(self.store.folder(find))]:
+            tree = finds.tree_of(path, finds.REDUCED)
+            construct = construct_of(tree)
+            shared = reduced.operations & operations_of(tree)
+            if shared or is_same_bug(construct, reduced.construct):
+                self._recall(member, path, find)
+                continue
+            suspect = finds.suspect_of(member, path)
+            group = self._groups[suspect.verdict.signature]
+            group.finds = {
+                known: each
+                for known, each in group.finds.items()
+                if known != construct or each is not find
+            }
+            self.store.count(find, -1)
+            finds.remove(path)
+            self._take(suspect)
 
     def _drop(self, group: _Group, find: Find) -> None:
         """Remove a find that is a known bug, or not a bug."""

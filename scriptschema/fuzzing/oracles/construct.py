@@ -88,8 +88,8 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
     - operators that are applied only to constants, as in `0 / 0`;
     - unary minus, constants such as `vector.zero`, and functions such as `pcall`.
 
-    Operations that are usually implemented together share a name: `+` and `+=`, `<` and `>`, shifts
-    and rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
+    Operations that are usually implemented together share a name: `+` and `+=`, `<` and `>`, `and`
+    and `or`, shifts and rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
     """
     used = {name for name in construct_of(tree) if ".Op." in name or name[0].islower()}
     used -= _LIBRARIES
@@ -138,6 +138,7 @@ _FAMILIES: Final = (
     "ExprBinary.Op.CompareLt ExprBinary.Op.CompareGt",
     "ExprBinary.Op.CompareLe ExprBinary.Op.CompareGe",
     "ExprBinary.Op.CompareEq ExprBinary.Op.CompareNe",
+    "ExprBinary.Op.And ExprBinary.Op.Or",
     "unpack table.unpack",
     *(
         " ".join(f"{library}.{name}" for name in names.split())

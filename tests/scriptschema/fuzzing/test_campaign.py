@@ -588,12 +588,14 @@ class Reported:
         self.triage.suspect(suspect)
         return suspect
 
-    def reduce(self, suspect: Suspect, source: str, is_smallest: bool = True) -> None:
+    def reduce(
+        self, suspect: Suspect, source: str, is_smallest: bool = True, nodes: int = 9
+    ) -> None:
         tree = parse(source).tree
         construct = construct_of(tree)
         verdict, runs = suspect.verdict, suspect.runs
         used = construct, operations_of(tree)
-        reduced = Reduced(wire.encode(tree), 9, verdict, runs, *used, 5, is_smallest)
+        reduced = Reduced(wire.encode(tree), nodes, verdict, runs, *used, 5, is_smallest)
         self.triage.reduced(suspect, reduced)
 
 
@@ -676,6 +678,33 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
         assert it.triage.next() is again
         it.reduce(again, "while d > 5 do end")
         assert len(it.finds.by_name) == 3
+
+
+def test_a_bug_is_not_hidden_by_what_a_find_used_before_its_reduction(tmp_path: Path) -> None:
+    """A smaller program shows that the bug needs no `*`: the other program has another bug."""
+    folder = tmp_path / "campaign"
+    with Campaign(folder, CONFIG) as campaign:
+        it = Reported(campaign)
+        for source, reduced in (
+            ("print(math.floor(b * 2))", "print(math.floor(b * 2))"),
+            ("print(vector.dot(a * 2, a))", "print(vector.dot(a * 2, a))"),
+            ("print(math.floor(c))", "print(math.floor(c))"),
+        ):
+            suspect = it.suspect(source, LESS)
+            assert it.triage.next() is suspect
+            it.reduce(suspect, reduced, nodes=9 - 2 * ("*" not in reduced))
+        [floor] = it.finds.by_name.values()
+        assert (str(floor.signature), floor.count) == ("difference: -O0 / -O2 (math.floor)", 2)
+        again = it.triage.next()
+        assert again is not None
+        it.reduce(again, "print(vector.dot(a * 2, a))")
+        it.state.close()
+    counts = {str(find.signature): find.count for _, find in finds.load_all(folder)}
+    assert counts == {
+        "difference: -O0 / -O2 (math.floor)": 2,
+        "difference: -O0 / -O2 (vector.dot, ExprBinary.Op.Mul)": 1,
+    }
+    assert not [*members.load_all(folder / "finds" / floor.name)]
 
 
 def test_wrong_shifts_are_one_find_and_so_are_wrong_fields_of_bits(tmp_path: Path) -> None:

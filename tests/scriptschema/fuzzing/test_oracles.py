@@ -566,3 +566,13 @@ def test_a_wrong_operator_is_one_find_with_constants_variables_and_in_assignment
     for source, name in (("print(a % 2)", "modulo"), ("print(a // 2)", None)):
         operations = operations_of(parse(source).tree)
         assert causes.find_of(signature, operations, is_smallest=True) == name
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("a < b", "b > a"), ("a <= b", "a >= b"), ("a and b", "a or b")]
+)
+def test_operators_that_are_compiled_alike_are_one_find(first: str, second: str) -> None:
+    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes.add("first", signature, operations_of(parse(f"print({first})").tree))
+    operations = operations_of(parse(f"print({second})").tree)
+    assert causes.find_of(signature, operations, is_smallest=True) == "first"
