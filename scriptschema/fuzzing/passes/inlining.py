@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 import attrs
@@ -119,7 +120,8 @@ on."""
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a call of a function expression with the function's body.
 
-    Calls through `pcall`, `coroutine.wrap` and the like are replaced as well.
+    Calls through `pcall`, `coroutine.wrap` and the like are replaced as well. `f(function(a) g(a)
+    end, 1)` becomes `g(1)` or, in case the compiler must not know the value, `x = 1 g(x)`.
     """
     for number in index.of(m.ExprCall):
         called = _called(index, number)
@@ -128,6 +130,8 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
             stat = index.parents[stat]
         if called is not None and stat > 0 and index.step(stat)[0] == "body":
             yield -6, _putting_body(index, stat, number, called)
+            if called.arguments or index.nodes[index.parents[number]].__class__ is not m.StatCall:
+                yield -4, _putting_body(index, stat, number, called, assigns=True)
 
 
 def drop_arguments(index: AnyIndex) -> Iterator[Edit]:
@@ -194,7 +198,14 @@ def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
     return prefix.which == "index_name" and first.which == "call" and len(inner.args) == 1
 
 
-def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Callable[[], Message]:
+def _putting_body(
+    index: AnyIndex, stat: int, call: int, called: _Called, *, assigns: bool = False
+) -> Callable[[], Message]:
+    """Return a function that replaces a call with the function's body.
+
+    If `assigns` is true, arguments and results are assigned to global variables.
+    """
+
     def make() -> Message:
         edited: Message = copy(index.tree)
         block: Any = at(edited, index.path(index.parents[stat]))
@@ -203,27 +214,64 @@ def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Cal
         body = function.body.body
         last = body.pop().alternative if body and body[-1].which == "return_" else None
         values = list(last.list) if last is not None else []
+        is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
+        before: list[m.Stat] = []
+        if assigns:
+            names = _unused_names(index)
+            arguments, before = _assigned(arguments, names)
         for node in (*body, *values):
             _give(node, function.args, arguments)
+        if assigns and not is_all:
+            values, after = _assigned(values, names)
+            body += after
+        body[:0] = before
         _put_values(index, edited, call, values)
         position = index.step(stat)[1] or 0  # not None: the statement is in a body
-        is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
         block.body[position : position + 1] = [*body, *([] if is_all else [block.body[position]])]
         return edited
 
     return make
 
 
+def _unused_names(index: AnyIndex) -> Iterator[m.Name]:
+    """Yield the names that the tree does not use. After the last one, repeat the first name."""
+    nodes: list[Any] = [index.nodes[number] for number in index.of(m.Name)]
+    used = {DEFAULT.global_(node) for node in nodes}
+    for number, name in enumerate(DEFAULT.customs):
+        if name not in used:
+            yield m.Name(custom=number)
+    yield from repeat(m.Name(custom=0))
+
+
+def _assigned(
+    values: Sequence[m.Expr], names: Iterator[m.Name]
+) -> tuple[list[m.Expr], list[m.Stat]]:
+    """Return global variables with these values, and the statement that assigns them, if any."""
+    variables = [m.ExprGlobal(name=next(names)) for _ in values]
+    targets = [m.LValue(global_=copy(variable)) for variable in variables]
+    assign = m.StatAssign(vars=targets, values=[copy(value) for value in values])
+    return [m.Expr(global_=each) for each in variables], [m.Stat(assign=assign)] * bool(values)
+
+
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Replace the parameters in a part of a function with the arguments, or with nil if missing."""
+    """Replace the parameters in a part of a function with the arguments, or with nil if missing.
+
+    `...` is replaced with the first argument that it stands for.
+    """
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
         given[parameter.name] = arguments[position] if is_given else m.Expr(nil=m.ExprConstantNil())
-    for each in Index(node).nodes:
+    rest = arguments[len(parameters)] if len(arguments) > len(parameters) else None
+    index = Index(node)
+    inner_functions = [index.inside(number) for number in index.of(m.ExprFunction)]
+    for number, each in enumerate(index.nodes):
         inner: Any = each
-        if each.__class__ in (m.Expr, m.ExprPrefix) and inner.which == "local":
-            value = given.get(inner.alternative.var.name)
+        if each.__class__ in (m.Expr, m.ExprPrefix) and inner.which in ("local", "varargs"):
+            if inner.which == "local":
+                value = given.get(inner.alternative.var.name)
+            else:
+                value = None if any(number in each for each in inner_functions) else rest
             if value is not None:
                 content = copy(value)
                 if content.which not in inner.ALL_FIELDS:

@@ -325,6 +325,11 @@ def test_what_the_seed_s_schema_lacks_goes_where_it_does_not_matter() -> None:
         ("for v0 = 3, 4 do print(v0) end", "local v0 = 3\nprint(v0)"),
         ("coroutine.resume(coroutine.create(function(v0) print(v0) end), 3)", "print(3)"),
         ("print((function() return 0 end)())", "print(#{})"),
+        ("pcall(function(...) print(function(...) f(...) end, ...) end, 7)", "print(function(...)"),
+        (
+            "pcall(function(...) print(function(...) g(...) end, ...) end, 7)",
+            "x1 = 7\nprint(function(...)\n  x0(...)\nend, x1)",
+        ),
     ],
 )
 def test_loops_and_calls_around_a_bug_are_removed(source: str, smaller: str) -> None:
@@ -332,6 +337,24 @@ def test_loops_and_calls_around_a_bug_are_removed(source: str, smaller: str) -> 
     edits = [edit for phase in PHASES for each in phase for edit in each.edits(index)]
     sources = [render(repair(make()).program) for _, make in edits]
     assert any(each.startswith(smaller) for each in sources)
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("pcall(function(v0) print(7 - v0) end, 2)", "x0 = 2 print(7 - x0)"),
+        ("(function(...) print(7 - ...) end)(2)", "x0 = 2 print(7 - x0)"),
+        ("print(7 - (function() return #{2} end)())", "x0 = 2 print(7 - x0)"),
+    ],
+)
+def test_a_value_that_the_compiler_must_not_know_needs_no_function(source: str, left: str) -> None:
+    def shows(tree: ModuleSet) -> bool:
+        text = render_module_set(tree).program
+        is_unknown = re.search(r"print\(7 - (?:[xv]\d|\.\.\.|\(function)", text) is not None
+        return is_unknown and "2" in text and "local" not in text
+
+    reduced = reduce(parse(source).tree, shows)
+    assert " ".join(render_module_set(reduced).program.split()) == left
 
 
 @pytest.mark.parametrize(
