@@ -418,8 +418,9 @@ class Message(BaseMessage, metaclass=_MessageType):
 class Descriptors:
     """One of pure-protobuf's two tables of field descriptors, created on first access.
 
-    `name` is the attribute that contains the table. pure-protobuf would create both tables when
-    the class is created. But then its annotations still refer to messages that do not exist yet.
+    `name` is the attribute that contains the table. pure-protobuf would create both tables together
+    with the class. At that time, the class's annotations may refer to messages that do not exist
+    yet.
     """
 
     def __init__(self, name: str) -> None:

@@ -235,7 +235,8 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
 def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
     """Return the signature that `inspect` and similar tools show.
 
-    `__init__` itself accepts missing arguments as well, to report them with better messages.
+    In this signature, required fields have no default. The compiled `__init__` has a default for
+    every parameter, because it reports missing arguments itself, with better messages.
     """
     defaults: dict[Rule, Any] = {
         "required": inspect.Parameter.empty,

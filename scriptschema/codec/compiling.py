@@ -72,8 +72,8 @@ class Reader:
     """Generates the lines that read `b[p:e]` as a message that is not a choice.
 
     The lines expect the fields in tag order, without a loop over tags. At the end, they raise
-    `Unusual` unless `p` equals `e`. Once they have read a byte beyond `e`, `p` can only be greater
-    than `e`, so this check finds such input as well.
+    `Unusual` unless `p` equals `e`. This also detects that they read past `e`, because `p` is then
+    greater than `e`.
     """
 
     def __init__(self, schema: Schema) -> None:

@@ -1,4 +1,4 @@
-"""Shared parts of commands that process many files: selecting, processing, writing, reporting."""
+"""Code shared by commands that process many files: selecting, processing, writing, reporting."""
 
 from __future__ import annotations
 

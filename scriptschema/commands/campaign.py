@@ -271,8 +271,8 @@ def fuzz(
     fails with a type error shows a bug in the checker.
 
     --seeds FOLDER contains sources or trees, for example a conformance suite. They are run first,
-    and then mutated. If a program requires a module, the module is removed. Programs that are not
-    valid are repaired. The number of programs changed in either way is reported, and so are
+    and then mutated. If a program requires a module, it gets an empty table instead. Programs that
+    are not valid are repaired. The number of programs changed in either way is reported, and so are
     unreadable files.
 
     If a campaign comes from somebody else, its commands are shown to you, and run only if you agree

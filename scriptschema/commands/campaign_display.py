@@ -70,7 +70,10 @@ def _with_compiled(event: dict[str, Any], name: str) -> str:
 
 
 def unreadable(event: dict[str, Any]) -> str:
-    """Return a line saying that a crash or hang input of AFL++ is not Luau, so it is not judged."""
+    """Return a line about an input that AFL++ saved as a crash or hang, but that is not Luau.
+
+    Such an input is not judged.
+    """
     return f"not judged, because it is not Luau that scriptschema can parse: {event['path']}"
 
 

@@ -1,4 +1,4 @@
-"""Shared parts of all commands: options, errors, and the progress bar."""
+"""Code shared by all commands: options, errors, and the progress bar."""
 
 from __future__ import annotations
 

@@ -124,9 +124,10 @@ def _show(run: Run) -> None:
 
 
 def reduce_find(folder: Path, *, trust: bool) -> None:
-    """Reduce the find in a folder completely, and print the resulting size.
+    """Reduce the find in `folder` as far as possible, and print its size before and after.
 
-    If `trust` is true, the find's commands run without asking the user.
+    If `trust` is true, the find's commands run without asking the user. Exits with status 1 if
+    there is an error, or if the find is not reproduced.
     """
     from contextlib import nullcontext
 
@@ -247,10 +248,12 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     FIND is a folder in a campaign's finds/, or a campaign's folder. If it is a campaign's folder,
     all its finds are written. The worst bug comes first. With --to markdown, a find becomes an
     issue to paste into a bug tracker: the program, the outcome of each run, the versions, and the
-    command to run it again. With --to luau, a find becomes a regression test, which asserts the
-    output of the first run that ended normally: check that this output is right. If there is no
-    such run, the test only asserts that the program ends. With --to junit or --to sarif, the finds
-    become results for CI.
+    command to run it again. With --to junit or --to sarif, the finds become results for CI.
+
+    With --to luau, a find becomes a regression test. It asserts that the program ends in the same
+    way and prints the same output as in the first run that ended normally or with a Luau error.
+    Check that this is the correct behaviour. If there is no such run, the test asserts only that
+    the program terminates.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown

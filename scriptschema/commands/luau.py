@@ -122,9 +122,9 @@ def render_command(
 def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Version | None) -> None:
     """Report what keeps sources or trees from being valid programs.
 
-    Luau compiles every program for which no problem is reported. Three limits (the rules depth,
-    registers and size) are below Luau's own limits, so Luau may also compile programs that exceed
-    only these.
+    Luau compiles every program for which no problem is reported. The limits of three rules
+    (`depth`, `registers` and `size`) are stricter than Luau's own limits, so Luau may also compile
+    programs that exceed only these.
 
     An INPUT is a source (.luau, .lua), a tree, or a folder with trees. Prints a line for each
     problem: the file, the line and column in a source or the path in a tree, a message, and the
@@ -263,8 +263,8 @@ def parse_command(
     An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. If a
     program requires "./module0", the module0.luau beside it is read as well. Trees contain indexes
     instead of names; all sources share the tables that --save-names writes. With --luau, the trees
-    also contain syntax that the schema's 57 messages cannot represent, and features newer than that
-    version are errors.
+    also contain extensions, for syntax that the schema's 57 messages cannot represent. Features
+    newer than that version are errors.
 
     \b
     scriptschema parse program.luau --to text

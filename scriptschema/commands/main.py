@@ -1,4 +1,4 @@
-"""The command-line interface of ``scriptschema``. Only modules of this folder print messages.
+"""The command-line interface of ``scriptschema``. Only the modules in this folder print messages.
 
 A command's module is imported on demand, and the module's own dependencies only when the command
 runs. The exit status is 0 on success; 1 if a file could not be processed or a check found

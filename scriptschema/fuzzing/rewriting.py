@@ -1,11 +1,11 @@
-"""Rewritings of programs that preserve the meaning: any change in behaviour is a bug.
+"""Rewrites programs without changing their meaning: any change in behaviour is a bug.
 
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
-Each rewriting changes all suitable places together. Its result depends only on the tree, so a find
-can be reproduced and reduced with nothing but its program. Rewritings serve as a metamorphic oracle
-(T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which needs only one target
-at one optimization level.
+Each function in `REWRITINGS` changes all suitable places together. Its result depends only on the
+tree, so a find can be reproduced and reduced with nothing but its program. The functions serve as a
+metamorphic oracle (T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which
+needs only one target at one optimization level.
 """
 
 from __future__ import annotations
@@ -110,10 +110,10 @@ def _own_nodes(node: Any) -> Iterator[Any]:
 def _moving(
     wrap: Wrap, unsuited: frozenset[str], *, into_functions: bool
 ) -> Callable[[m.ModuleSet], m.ModuleSet | None]:
-    """Return a rewriting that wraps all movable statements with `wrap`.
+    """Return a function for `REWRITINGS` that wraps all movable statements with `wrap`.
 
-    The rewriting does not apply to programs that use any of the names in `unsuited`. Statements
-    inside functions are wrapped only if `into_functions` is true.
+    It does not apply to programs that use any of the names in `unsuited`. Statements inside
+    functions are wrapped only if `into_functions` is true.
     """
 
     def rewrite(tree: m.ModuleSet) -> m.ModuleSet | None:
@@ -191,4 +191,5 @@ REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = M
         "constants at run time": _at_run_time,
     }
 )
-"""The rewritings by name, such as "statements in functions"."""
+"""The functions that rewrite programs, by name, such as "statements in functions". They return None
+if they do not apply."""

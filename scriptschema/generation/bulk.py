@@ -1,4 +1,4 @@
-"""Generates many random trees, each from its own seed number, on one processor or several.
+"""Generates many random trees, each from its own seed number, in one or more processes.
 
 The tree for a seed number depends only on the recipe, not on the number of processes or on earlier
 trees. Workers only generate bytes, in chunks, which the caller gets in order. Only one process
@@ -47,10 +47,11 @@ class Recipe:
       as additional arguments;
     - `broken`: the source of such a program, changed so that it is not valid Luau.
 
-    For all kinds but `tree`, the message is ModuleSet. `form` is the file format. The format
-    `luau`, the source, is required for `broken` and not possible for `tree`. `style` is the seed
-    number of the style of all sources, or `random` for a different style in each source. `luau` is
-    the Luau version that the trees and programs are for, or None for the original schema.
+    For all kinds but `tree`, the message is ModuleSet. `form` is the file format. `broken` requires
+    the format `luau`, which is Luau source. `tree` does not support this format. `style` is the
+    seed number for the style of all sources. It may also be `random`, so that each source has a
+    different style, or None for the plain style. `luau` is the Luau version that the trees and
+    programs are for, or None for the original schema.
     """
 
     message: str

@@ -1,4 +1,4 @@
-"""Shared parts of the commands `corpus ...`: reading files, and reporting problems."""
+"""Code shared by the `corpus` commands: reading files, and reporting problems."""
 
 from __future__ import annotations
 

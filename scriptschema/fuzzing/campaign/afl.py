@@ -365,7 +365,7 @@ class Inputs(ProgramSource):
         self._waiting.append((name, self._folder / "out" / name))
 
     def unreadable(self) -> list[str]:
-        """Return the names of crash and hang inputs that are not Luau, read since the last call."""
+        """Return the names of crash and hang inputs read since the last call that are not Luau."""
         names, self._unreadable = self._unreadable, []
         return names
 

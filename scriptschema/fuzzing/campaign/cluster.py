@@ -4,7 +4,7 @@
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
 Each order that a worker gets is a Dask task. A task that fuzzes takes ten seconds. This keeps the
-overhead negligible, and at most ten seconds of work are lost if a machine fails. Such a task gets
+overhead negligible, and if a machine fails, at most ten seconds of work is lost. Such a task gets
 the latest trees of the corpus, and returns the trees that it kept. Suspects are reported
 immediately.
 

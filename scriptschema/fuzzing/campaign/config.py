@@ -25,8 +25,9 @@ ORACLES: Final = (
     *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "accepted", "types"),
 )
 """The names of the oracles. `broken` finds crashes, sanitizer reports, failed assertions and
-internal errors. `metamorphic` finds differences between a program and an equivalent rewriting of it
-(`fuzzing.rewriting`). `accepted` finds sources that a target runs although they are not Luau."""
+internal errors. `metamorphic` finds differences between a program and an equivalent, rewritten
+version of it (`fuzzing.rewriting`). `accepted` finds sources that a target runs although they are
+not Luau."""
 
 DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 

@@ -43,8 +43,8 @@ class Campaign:
     example if another process holds the lock.
 
     `is_unused` is true for a new campaign until its first programs have run. If an error ends an
-    unused campaign, all its files are removed. Otherwise, a corrected command would be refused
-    because the existing campaign has other options.
+    unused campaign, all its files are removed. If they were kept, a corrected command would be
+    refused, because its options differ from those of the existing campaign.
     """
 
     def __init__(self, path: Path, expected: Config | None) -> None:
@@ -159,7 +159,7 @@ class Campaign:
         return existing
 
     def _prepare(self) -> None:
-        """Create the folders, and remove incomplete finds that a killed process left."""
+        """Create the folders, and remove incomplete finds left behind by a killed process."""
         try:
             files.make_folder(self.path / CORPUS, below=self.path)
             for name in (finds.FOLDER, finds.SUSPECTS):

@@ -51,7 +51,7 @@ _REWRITTEN: Final = 8
 """One in this many programs is rewritten, and so is each program that is kept."""
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
-"""Signatures that need no further suspects, with their constructs: see `Fuzzer.work`."""
+"""Maps each signature that needs no further suspects to constructs: see `Fuzzer.work`."""
 
 
 @attrs.define
@@ -59,12 +59,12 @@ class Batch:
     """The results of a fuzzer's work since the last batch.
 
     `interval` contains counts. `kept` are encoded trees to keep. `suspects` are programs that may
-    show bugs. `again` maps each signature to the number of its verdicts that were only counted,
-    because there are enough suspects. `messages` are the outcomes and kinds of error messages (see
-    `kinds_of`). `covered` are the coverage counters that were new to the fuzzer, as (target number,
-    counter number) pairs. `inputs` are the names of another engine's inputs that were judged.
-    `unreadable` are the names of its crash and hang inputs that were not judged, because they are
-    not Luau.
+    show bugs. `again` maps each signature to the number of its verdicts that were counted but not
+    reported as suspects, because there were enough suspects with this signature. `messages` are the
+    outcomes and kinds of error messages (see `kinds_of`). `covered` are the coverage counters that
+    were new to the fuzzer, as (target number, counter number) pairs. `inputs` are the names of
+    another engine's inputs that were judged. `unreadable` are the names of its crash and hang
+    inputs that were not judged, because they are not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -91,8 +91,8 @@ class Batch:
 class Fuzzer:
     """A fuzzer, as described in the module's docstring.
 
-    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees, which may come
-    from a stranger's campaign. So they are repaired first. `programs` supplies the programs, by
+    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees. They are repaired
+    first, because the campaign may come from somebody else. `programs` supplies the programs, by
     default `ProgramSource(config, seed)`. The constructor and `work` raise TargetError and
     JudgeError.
     """

@@ -368,8 +368,8 @@ class ProgramSource:
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support.
 
-        The fraction `Config.broken` of the programs are sources that are not valid Luau. The result
-        is None only if programs come from another engine and none of its inputs is waiting.
+        With probability `Config.broken`, the result is a source that is not valid Luau. It is None
+        only if programs come from another engine and none of its inputs is waiting.
         """
         if self._back:
             return self._back.pop()
@@ -418,9 +418,9 @@ class ProgramSource:
         return MadeProgram(tree, program.origin, program.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
-        """Return the statistics of each mutation operator since the last call, by operator name.
+        """Return the counts of each mutation operator since the last call, by operator name.
 
-        They are lists of the counts in `Statistics`: `applied`, `changed` and `useful`.
+        Each value is a list of the counts in `Statistics`: `[applied, changed, useful]`.
         """
         running, compiled = (
             {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}

@@ -161,9 +161,9 @@ class Runner:
     ) -> tuple[Verdict | None, list[Run]]:
         """Return the verdict on a program and its rewritten version, and the runs of both.
 
-        `name` is the name of the rewriting in `REWRITINGS`. `runs` are the runs of the program, and
-        `others` are the runs of the rewritten version. In the result, `name` is appended to the
-        target of each of the `others`.
+        `name` is the key in `REWRITINGS` of the function that rewrote the program. `runs` are the
+        runs of the program, and `others` are the runs of the rewritten version. In the result,
+        `name` is appended to the target of each of the `others`.
         """
         named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
         verdict = self.judge.judge_rewritten(name, render_module_set(tree), runs, named)

@@ -15,8 +15,8 @@ construct or signature differs from that of its find becomes a member of the fin
 examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
-consecutive reductions of a signature lead only to existing finds, workers are asked less and less
-often for its suspects: with every second order, then with every fourth, and so on.
+consecutive reductions for a signature lead only to existing finds, workers are asked less and less
+often for suspects with this signature: in every second order, then in every fourth, and so on.
 """
 
 from __future__ import annotations
@@ -166,11 +166,11 @@ class Triage:
                 self.store.count(first, count)
 
     def enough(self) -> Enough:
-        """Return the signatures that need no further suspects for now, with constructs.
+        """Return the signatures that need no further suspects for now, each mapped to constructs.
 
-        Verdicts with these signatures should be counted, but not reported as suspects. If
-        constructs are listed for a signature, this applies only to programs that use all features
-        of at least one of them.
+        Verdicts with these signatures should be counted, but not reported as suspects. If a
+        signature has constructs, this applies only to programs that use all features of at least
+        one of them. If it has no constructs, this applies to all programs.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -245,9 +245,10 @@ class Triage:
             self._unreduced.append(job)
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Store a suspect as a find, count it as a find's, or queue it in `folder`.
+        """Store a suspect as a new find, count it for an existing find, or queue it.
 
-        By default, `folder` is a new folder.
+        `folder` contains the suspect if it is stored already. It is removed unless the suspect is
+        queued. A suspect without a folder gets a new folder when it is queued.
         """
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())
@@ -416,10 +417,11 @@ class Triage:
         self.store.put_reduced(find, reduced)
 
     def _compare_members(self, find: Find, reduced: Reduced) -> None:
-        """Compare the members of a find with its new, smaller program.
+        """Compare the members of a find with the find's new, smaller program.
 
-        Members that have no operation in common with it shared something that was not part of the
-        bug. They become suspects again.
+        A member becomes a suspect again if it has no operation in common with this program, and
+        neither construct contains the other. It was assigned to the find because of code that the
+        bug does not need.
         """
         for path, member in [*members.load_all(self.store.folder(find))]:
             tree = finds.tree_of(path, finds.REDUCED)

@@ -114,8 +114,8 @@ def distill(
 ) -> Counts:
     """Select a few trees that have all features of the files' trees, and write them to `folder`.
 
-    The result depends only on the trees, not on their order or files. If `merge` is true, features
-    that the trees in `folder` already have are not needed again. Otherwise, the trees in `folder`
+    The result depends only on the trees, not on their order or files. If `merge` is true, no tree
+    is selected for features that trees in `folder` already have. Otherwise, the trees in `folder`
     are ignored. Trees are never deleted.
 
     Raises FileError if the corpus cannot be read or written, and the errors that `judge` raises.

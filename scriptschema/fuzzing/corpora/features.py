@@ -2,7 +2,7 @@
 
 A tree's features are the bits of an integer. A feature is one of the following:
 
-- a message in a field, such as `ExprBinary.left: ExprConstantNumber` (a message that only consists
+- a message in a field, such as `ExprBinary.left: ExprConstantNumber` (a message that consists only
   of alternatives does not count, but the alternative in it does);
 - an alternative, optional field or list that is present;
 - a value of an enum, or a flag that is set;

@@ -54,8 +54,8 @@ class CorpusFolder:
 class Journal:
     """A hidden file in a corpus, with a line for each completed item.
 
-    Each line is a JSON value, and invalid lines are ignored. A crash may lose lines, which is
-    harmless: their items are only processed again. The journal is a context manager. Raises
+    Each line is a JSON value, and invalid lines are ignored. A crash may lose lines. This is
+    harmless, because their items are then processed again. The journal is a context manager. Raises
     FileError if the file cannot be read or written.
     """
 

@@ -137,7 +137,7 @@ class CorpusStats:
         }
 
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
-        """Yield a name and a counter for the number of nodes, the depth, and the size in bytes.
+        """Yield (name, counter) pairs for the number of nodes, the depth, and the size in bytes.
 
         Each counter maps a value to the number of trees that have this value.
         """

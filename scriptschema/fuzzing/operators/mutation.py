@@ -115,7 +115,11 @@ class Mutation:
             return None
 
     def type(self, number: int) -> m.Type | None:
-        """Return a random type, or None if that type is not valid in every position."""
+        """Return a random type that can be used in every position, or None.
+
+        The result is None if the random type is valid only for a variable, or if every type would
+        exceed `max_depth`.
+        """
         new: m.Type | None = self.generated(m.Type, number)
         if new is not None and new.which == "omitted":  # valid only for a variable
             return None
@@ -201,7 +205,8 @@ class Mutation:
 
         The caller sets `safe` if the new tree needs no repair. The caller does not have to check
         whether `node` must be written differently in its new place, for example with other
-        parentheses. If this is possible, the tree is repaired even if `safe` is true.
+        parentheses. Where `node` may have to be written differently, `safe` is ignored, and the
+        tree is repaired.
         """
         index = self.index
         if number == 0 or node == index.nodes[number]:

@@ -66,7 +66,10 @@ def text_of(construct: frozenset[str]) -> str:
 
 
 def contains(construct: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether a construct contains another. The empty one is only contained in itself."""
+    """Return whether `construct` contains `other`.
+
+    The empty construct is contained only in itself.
+    """
     return other <= construct if other else not construct
 
 

@@ -95,9 +95,9 @@ def _harmless(node: Message) -> Iterator[Message]:
 
     If `node` is a call statement, the results of its call are discarded. If `node` is a call of
     `type` or `typeof`, only the type of its argument matters. In both cases, functions in
-    `_BY_LEVEL` are not yielded, because whether they fail may vary. If `node` is a call of
-    `os.time` or `os.date` that specifies the time, the result does not vary. The functions may be
-    called through `pcall`.
+    `_BY_LEVEL` are not yielded, because they may fail in some runs and not in others. If `node` is
+    a call of `os.time` or `os.date` that specifies the time, the result does not vary. The
+    functions may be called through `pcall`.
     """
     if isinstance(node, StatCall):
         yield from (member for member, _ in _calls(node.expr) if _name(member) not in _BY_LEVEL)

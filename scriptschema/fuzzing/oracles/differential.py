@@ -125,7 +125,8 @@ def rewritten_difference(
     """Return the verdict on a program and its rewritten version, which must behave the same.
 
     Each run of the program is compared with the run of the rewritten version on the same target and
-    variant. `name` is the name of the rewriting. The result is None if no pair differs.
+    variant. `name` is the key in `rewriting.REWRITINGS` of the function that rewrote the program.
+    The result is None if no pair differs.
     """
     for original, other in zip(runs, rewritten, strict=True):
         if other.outcome.kind == outcome.REJECTED:  # it may have reached a limit of the compiler

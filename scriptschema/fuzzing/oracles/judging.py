@@ -128,10 +128,10 @@ class Judge:
     ) -> Verdict | None:
         """Return the verdict on a program and its rewritten version (see `rewriting`).
 
-        `name` is the name of the rewriting. `sources` are the program's sources in the plain style.
-        `runs` are the runs of the program, and `rewritten` are the runs of the rewritten version.
-        The result is None if both behave the same, if the output is not deterministic, or if the
-        metamorphic oracle is off.
+        `name` is the key in `REWRITINGS` of the function that rewrote the program. `sources` are
+        the program's sources in the plain style. `runs` are the runs of the program, and
+        `rewritten` are the runs of the rewritten version. The result is None if both behave the
+        same, if the output is not deterministic, or if the metamorphic oracle is off.
         """
         if "metamorphic" not in self.oracles:
             return None

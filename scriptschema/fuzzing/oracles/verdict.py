@@ -38,11 +38,11 @@ class Signature:
 
 @attrs.frozen
 class Difference:
-    """The first line, counted from 1, that two runs print differently.
+    """The first line that two runs print differently.
 
-    `left` and `right` are the two lines, or None if a run has no such line. `left_target` and
-    `right_target` are the names of the runs. If the lines differ only in numbers, `ulps` is the
-    distance between the numbers in units in the last place.
+    `line` is the line's number, counted from 1. `left` and `right` are the two lines, or None if a
+    run has no such line. `left_target` and `right_target` are the names of the runs. If the lines
+    differ only in numbers, `ulps` is the distance between the numbers in units in the last place.
     """
 
     line: int

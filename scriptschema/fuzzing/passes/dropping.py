@@ -34,7 +34,7 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return the numbers of the items of each list.
+    """Return, for each list of messages, the numbers of these messages.
 
     The key for a list is the number of the message that contains it, and the list's slot.
     """
@@ -124,7 +124,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """Yield an edit that replaces the program with its module."""
+    """Yield an edit that removes the program of a module set, and makes its module the program."""
     root: Any = index.tree
     if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)

@@ -198,9 +198,9 @@ def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> s
 def over_time(intervals: Sequence[Interval]) -> str:
     """Return charts of a campaign over time.
 
-    They show the speed, the share of programs that ended normally, and the numbers of trees in the
-    corpus and of finds. If a target reports code coverage, there is also a chart of the coverage.
-    The result is empty for fewer than two intervals.
+    They show the speed, the share of programs that ended normally, the number of trees in the
+    corpus, and the number of finds. If a target reports code coverage, there is also a chart of the
+    coverage. The result is empty for fewer than two intervals.
     """
     if len(intervals) < 2:
         return ""

@@ -137,10 +137,10 @@ def rows(counts: Mapping[str, int]) -> list[Row]:
 
 
 def gather_all(folders: Sequence[Path]) -> Content:
-    """Return the combined content of several campaigns.
+    """Return the combined content of the campaigns in `folders`.
 
-    Each signature is listed once, and there is no chart over time. Raises FileError if a folder is
-    not a campaign.
+    If there are several campaigns, each signature is listed once, and the charts of progress over
+    time are omitted. Raises FileError if a folder is not a campaign.
     """
     contents = [gather(folder) for folder in folders]
     if len(contents) == 1:

@@ -94,10 +94,11 @@ def _luau(found: Found) -> str:
 def _regression_test(folder: Path, find: Find) -> str:
     """Return a Luau test that fails if the bug is present.
 
-    The test expects the output of the first run that ended normally. Without such a run, the
-    correct output is unknown, and the test only checks that the program ends. The program is not
-    indented, and its control characters are not escaped, because the bug may depend on the exact
-    strings and white space.
+    The test expects the program to end in the same way and print the same output as in the first
+    run that ended normally or with a Luau error. Without such a run, the correct output is unknown,
+    and the test checks only that the program terminates. The program is not indented, and its
+    control characters are not escaped, because the bug may depend on the exact strings and white
+    space.
     """
     runs = (find.reduced or find.program).runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)

@@ -163,7 +163,8 @@ class CommandTarget:
     def _failure(self, program: str) -> Failed | None:
         """Run an erroneous program and return how it failed.
 
-        The result is None if it succeeded or was killed at a limit.
+        The result is None if no failure was reported, or if the process was killed for exceeding
+        the time or output limit.
         """
         self.submit(Sources(None, program), self.description.seconds)
         process, began = self._running or self._start(0)

@@ -15,7 +15,7 @@ In TOML, with all options:
     variants = ["-O0", "-O2"]
     seconds = 2.0                              time limit; a longer run is a hang
     megabytes = 512
-    output = 1_000_000                         limit of the output in bytes
+    output = 1_000_000                         output limit in bytes
 """
 
 from __future__ import annotations

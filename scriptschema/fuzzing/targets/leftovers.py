@@ -136,7 +136,7 @@ _FOLDERS: Final[list[Folder]] = []
 
 
 def remove_folders() -> None:
-    """Remove all folders of this process before it exits abruptly."""
+    """Remove all folders of this process that still exist."""
     for folder in [*_FOLDERS]:
         folder.remove()
 

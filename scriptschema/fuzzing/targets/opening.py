@@ -1,4 +1,4 @@
-"""Opens targets by their descriptions, checks that they work, and determines their versions."""
+"""Opens targets from their descriptions, checks that they work, and determines their versions."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ class Outcome:
     process was starting. For targets whose processes run many programs, `requests` are the latest
     requests to a process that crashed or failed, including the request for this run.
 
-    `coverage` contains the numbers of those coverage counters in the target's code that the run
-    reached. It is None if the target does not report coverage. Counters that an earlier run of the
+    `coverage` contains the indexes of the coverage counters that the run reached in the target's
+    code. It is None if the target does not report coverage. Counters that an earlier run of the
     same process reached may be missing.
     """
 

@@ -15,11 +15,11 @@ one of the target's variants.
 
 In an answer, `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was not
 compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also contain
-`frames` (a list of functions), `report` (a string) and `coverage`: the build's counters that the
-program reached, as a list of numbers or as the bits of a bitmap in base64 (counter 0 is the lowest
-bit of the first byte). Counters that an earlier program reached may be left out. Programs that
-reach new counters are mutated further. Lines on standard output other than JSON objects with an
-`id` are ignored.
+`frames` (a list of functions), `report` (a string) and `coverage`: the coverage counters that the
+program reached in the target's code, as a list of their indexes or as a bitmap in base64 (counter 0
+is the lowest bit of the first byte). Counters that an earlier program reached may be left out.
+Programs that reach new counters are mutated further. Lines on standard output other than JSON
+objects with an `id` are ignored.
 
 The service should end a program that exceeds `milliseconds` or `megabytes` with the kind `hang` or
 `memory`. Otherwise the service is killed a little later. A service that crashes is restarted. Its
@@ -296,7 +296,7 @@ class PersistentTarget:
 
 
 class _Errors:
-    """Reads a process's standard error in a thread, and keeps its end.
+    """Reads a process's standard error in a thread, and keeps the last `_ERRORS` bytes.
 
     A service may write endlessly: a file would fill the disk, and an unread pipe would block the
     service.
@@ -323,7 +323,8 @@ class _Errors:
 def _coverage_of(value: object) -> frozenset[int] | None:
     """Return the coverage counters in an answer, or None if it does not have any.
 
-    They are a list of numbers or a bitmap in base64. Raises ValueError for anything else.
+    The answer has a list of their indexes or a bitmap in base64. Raises ValueError for anything
+    else.
     """
     if value is None:
         return None

@@ -1,9 +1,10 @@
-"""The official Luau (pluau from PyPI) as a service with the protocol of `persistent.py`.
+"""Runs the official Luau implementation (pluau from PyPI) as a service.
 
     python pluau_service.py
 
-To start fast, it imports nothing from this package. It loads only the extension module of pluau,
-because the Python code of pluau 0.1.2 needs Python 3.12.
+The protocol is described in `persistent.py`. To start fast, this module imports nothing from this
+package. It loads only the extension module of pluau, because the Python code of pluau 0.1.2 needs
+Python 3.12.
 """
 
 from __future__ import annotations

@@ -68,9 +68,9 @@ class Probed:
 
     `missing` are the globals, the library members (`library.member`) and the syntax that the target
     lacks, except features of versions after `luau`. `runs` is true if the target runs programs
-    instead of only reading them. `luau` is the newest version of Luau that it fully supports (see
-    `versions.Version`), or None if only the schema is known to be supported. `fails` has an error
-    for each feature in `RIGHT` whose programs all fail.
+    instead of only parsing or compiling them. `luau` is the newest version of Luau that it fully
+    supports (see `versions.Version`), or None if only the schema is known to be supported. `fails`
+    has an error for each feature in `RIGHT` whose programs all fail.
     """
 
     target: str
@@ -117,7 +117,8 @@ class Probed:
 def probe(description: Description) -> Probed:
     """Return the properties of a target.
 
-    If a target cannot run the probe, it is assumed to lack nothing. Raises TargetError.
+    If a target cannot run the probe, it is assumed to have all globals and library members. Raises
+    TargetError.
     """
     target = open_target(description)
     try:
@@ -128,7 +129,7 @@ def probe(description: Description) -> Probed:
         if _IF in fails:
             lacks = [name for name in lacks if name != "ExprIfElse"]  # which then proves nothing
         missing = dict.fromkeys([*lacked, *lacks])
-        # A target that only reads programs may accept anything, so its version stays unknown.
+        # A target that only parses programs may accept anything, so its version stays unknown.
         runs, luau = None not in printed, None
         if runs and not lacks:
             luau = version_of(missing, _newer_syntax(target, description))

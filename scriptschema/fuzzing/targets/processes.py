@@ -133,16 +133,16 @@ _STARTING: Final = threading.RLock()
 
 
 def kill_all_for_good() -> None:
-    """Kill all processes started by this one, and prevent other threads from starting more.
+    """Call `kill_all`, and prevent other threads from starting more processes.
 
-    A signal handler may call this at any time, also while an earlier call is in progress.
+    A signal handler may call this at any time, even while an earlier call is in progress.
     """
     _STARTING.acquire()
     kill_all()
 
 
 def kill_all() -> None:
-    """Kill all processes started by this one before it exits abruptly."""
+    """Kill all processes that this one started, and remove its temporary folders."""
     for process in [*_RUNNING]:
         _kill_group(process)
     leftovers.end_orphans({process.pid for process in _RUNNING})
@@ -179,12 +179,12 @@ class Watched:
 
 
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
-    """Read a process's output until it exits or reaches a limit, and return the result.
+    """Read a process's output until it exits or exceeds a limit, and return the result.
 
-    `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the limit
-    of the output in bytes. If a sanitizer has begun a report at the time limit, it gets more time
-    to finish the report. A process that reached a limit is killed. The processes that it started
-    are killed in any case.
+    `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the
+    output limit in bytes. If a sanitizer has begun a report at the time limit, it gets more time to
+    finish the report. A process that exceeds a limit is killed. The processes that it started are
+    killed in any case.
     """
     watched = Watched()
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}

@@ -10,8 +10,8 @@
     end
 
 Each block uses few variables, constants and kinds of code. Each variable is used repeatedly: as a
-number, a function, a table or a loop bound. Compilers therefore see equal constants, code that
-never runs, and values of known types in places that need other types.
+number, a function, a table or a loop bound. Compilers therefore see the same constants repeatedly,
+code that never runs, and values of known types in places that need other types.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class _Code:
         return nodes.call_statement(self.call(size, room - 1))
 
     def simple_call(self, like: m.Stat, room: int) -> m.Stat:
-        """Return a call with simple arguments to the function that the statement `like` calls."""
+        """Return a statement that calls the same function as `like`, but with simple arguments."""
         function: Any = like.alternative
         below = self.maker.below
         arguments = [self.expression(below(6), room) for _ in range(below(4))]

@@ -1,4 +1,4 @@
-"""The axes whose values generated programs combine, and the pairs of values on two axes.
+"""The axes along which generated programs vary, and the pairs of values on two axes.
 
 Many bugs appear only with a particular combination of an operation, the source of an operand, the
 surroundings, and a boundary value. `operations` returns operators, metamethods and library members
@@ -271,7 +271,8 @@ class Operation:
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
     position for each parameter, or None for a parameter that is not a single operand. `need` is the
     number of times that the operation must be used to cover all of its pairs with harmless values.
-    `fragile` is the corresponding number for its pairs with fragile values, which may be 0.
+    `fragile` is the corresponding number for its pairs with fragile values. It is 0 if there are no
+    such pairs.
     """
 
     name: str
