@@ -1,4 +1,4 @@
-"""Finds the command that adds a missing package to the running installation."""
+"""Finds the command that installs a missing package where this process can import it."""
 
 from __future__ import annotations
 

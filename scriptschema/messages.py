@@ -259,9 +259,9 @@ class ExprVarargs(Message):
 class ExprCall(Message):
     """A call: `func(args)`.
 
-    If `self` is true and `func` is a field selected by name (possibly with explicit types), the
-    call is a method call: `expr:index(args)`. `parenless` says that the only argument, a string or
-    a table, is written without parentheses: `func "x"`.
+    If `self` is true and `func` is a field selected by name (possibly with explicit type
+    arguments), the call is a method call: `expr:index(args)`. `parenless` says that the only
+    argument, a string or a table, is written without parentheses: `func "x"`.
 
     Source: specification 2.1.
     """
@@ -971,7 +971,7 @@ class ExprCast(Message):
 
 @message
 class ExprInstantiate(Message):
-    """A generic function with explicit types: `expr<<types>>`.
+    """A generic function with explicit type arguments: `expr<<types>>`.
 
     Source: https://luau.org/grammar
     """

@@ -38,7 +38,7 @@ class _PlainPrinter:
 
 
 class _Writer:
-    """Writes a message as the expression that creates it, up to limits of size and depth.
+    """Writes a message as the expression that creates it, within limits on size and depth.
 
     Parts beyond the limits are shown as `...`. The limits are large enough for the small examples
     that tests report.

@@ -6,8 +6,8 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-A generator asks a source of choices for integers. Elsewhere, the source is a seed number or a
-fuzzer's bytes. Here, it is Hypothesis: `drawing.choices` draws the integers.
+A generator gets all its decisions from a source of choices. Elsewhere, the source is a seed number
+or a fuzzer's bytes. Here, it is Hypothesis: see `drawing.choices`.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
 Only this module and `drawing` import hypothesis; the program generator is imported on first use.

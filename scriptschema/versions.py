@@ -66,9 +66,9 @@ class Span:
 
 
 def has(luau: Version | None, span: Span | None) -> bool:
-    """Return whether the version `luau` has a feature that exists in the versions `span`.
+    """Return whether the version `luau` has a feature. `span` contains the versions that have it.
 
-    A feature without a span always exists. If `luau` is None (the original schema), only features
-    without a span exist.
+    If `span` is None, every version has the feature. If `luau` is None (the original schema), only
+    features without a span exist.
     """
     return span is None or (luau is not None and luau in span)

@@ -65,10 +65,10 @@ def encode(
     If `luau` is a version such as `0.711` or `today`, the extension fields for that version are
     written too. Otherwise only the fields of the original schema are written.
 
-    Raises EncodeError if messages are nested more than `max_depth` deep below `message`, if a field
-    is set that is not in that schema, if a list contains an item that is not valid for its field,
-    or if a string contains a surrogate that does not represent a byte. Raises ValueError for an
-    unknown version.
+    Raises EncodeError if messages are nested more than `max_depth` levels below `message`, if a
+    field is set that is not in that schema, if a list contains an item that is not valid for its
+    field, or if a string contains a surrogate that does not represent a byte. Raises ValueError for
+    an unknown version.
 
     >>> from scriptschema import messages, wire
     >>> wire.encode(messages.Local(name=300)).hex()
@@ -100,7 +100,7 @@ def decode(
 
     Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime rejects: malformed
     data of any kind, a missing required field anywhere, and messages that are nested more than
-    `max_depth` deep below the outermost message.
+    `max_depth` levels below the outermost message.
 
     >>> from scriptschema import messages, wire
     >>> wire.decode(messages.Local, bytes.fromhex("08ac02"))

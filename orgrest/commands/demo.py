@@ -1,7 +1,7 @@
 """The command ``orgrest demo``, which evaluates a sample document against a local server.
 
-This document is the tour, `tour.org` in this folder. It is an ordinary document, except that a
-marker replaces the server's port.
+This document is the tour, `tour.org` in this folder. It is an ordinary document, except that it
+has `@PORT@` in place of the server's port.
 """
 
 from __future__ import annotations

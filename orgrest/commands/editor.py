@@ -13,7 +13,7 @@ from orgrest.commands.console import complain
 
 @program.command()
 def emacs() -> None:
-    """Print a line for the init file that sets up Emacs.
+    """Print a line that sets up orgrest in Emacs, to add to the init file.
 
     The line loads orgrest.el from the Python package, and sets the command that runs orgrest. If
     the package is removed later, Emacs still starts without an error.
@@ -63,7 +63,7 @@ def lsp(tcp: str | None) -> None:
 
     The editor communicates through standard input and output. With --tcp, the server listens on a
     TCP port instead, and serves the first client that connects. Any program that is able to connect
-    can read files beside the documents and send requests.
+    can send requests, and can read files in the documents' folders and repositories.
 
     \b
     orgrest lsp

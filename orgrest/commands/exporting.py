@@ -98,7 +98,10 @@ def export(
 
 
 def _save(export_: Export, written: Written, output: Path | None) -> None:
-    """Write the export and the files beside it, or print it. Raises OrgrestError if that fails."""
+    """Write the export and its body files, or print the export.
+
+    Raises OrgrestError if a file cannot be written.
+    """
     from orgrest.files import write, write_new, write_private
     from orgrest.model import to_bytes
 

@@ -32,9 +32,10 @@ _ALL = click.option(
 def history(context: click.Context) -> None:
     """Show earlier requests and responses.
 
-    The most recent runs of `orgrest FILE`, `orgrest test` and editors (at most 200 runs and 64 MiB)
-    are kept in the user's cache folder, without secrets. Set the environment variable
-    ORGREST_HISTORY to `off` to keep no history, or to a folder to keep it there.
+    The most recent runs (at most 200 runs and 64 MiB) are kept in the user's cache folder, without
+    secrets. These are runs of `orgrest FILE` and `orgrest test`, and runs started in an editor. Set
+    the environment variable ORGREST_HISTORY to `off` to keep no history, or to a folder to keep it
+    there.
 
     Only runs of documents in the current folder are listed and numbered, unless --all is used.
 
@@ -120,7 +121,7 @@ def diff(
 
 
 def _runs(everywhere: bool) -> Iterator[KeptRun]:
-    """Yield the runs in the history, the latest first.
+    """Yield the runs in the history, newest first.
 
     Unless `everywhere` is true, only runs with a document in the current folder are included.
     """
@@ -246,7 +247,7 @@ def _diff(
 
 
 def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
-    """Yield (run, record) for each record of the request called `name`, the latest first."""
+    """Yield (run, record) for each record of the request called `name`, newest first."""
     for run in among:
         for record in reversed(run.records):
             if _is_called(record, name):

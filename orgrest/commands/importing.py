@@ -93,7 +93,7 @@ def _combined(collections: dict[str, Collection]) -> Collection:
 
 
 def _write(whole: Collection, output: Path | None) -> Written:
-    """Write the document and the files beside it, or print the document.
+    """Write the document, its body files and the environments, or print the document.
 
     Raises OrgrestError if a file cannot be written.
     """
@@ -134,7 +134,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    """Return a collection's environments, preceded by a shared environment if it is needed.
+    """Return a collection's environments, preceded by a shared environment if necessary.
 
     `elsewhere` contains the names of all variables in the environments. If the collection has its
     own values for some of these variables, they are in the shared environment, so that the other

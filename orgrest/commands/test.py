@@ -246,12 +246,12 @@ def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 
 @contextmanager
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
-    """Return a context manager in which the first Ctrl-C, SIGTERM or SIGHUP ends the run.
+    """Return a context manager that makes the first Ctrl-C, SIGTERM or SIGHUP end the run.
 
     Requests in progress are abandoned after a second signal, or when the run exceeds `--max-time`
     by `_GRACE` seconds. The context manager yields a function to call before reports are written.
-    After the call, signals are ignored until the context ends. If the run was interrupted, they are
-    ignored until the process ends.
+    After the call, signals are ignored until the `with` block ends. If the run was interrupted,
+    they are ignored until the process ends.
     """
     import signal
 

@@ -5,8 +5,8 @@ format has a module with some or all of the functions `recognizes`, `read` and `
 
 Readers build a `shared.model.Collection`, which `shared.documents` writes as a request file or an
 Org document. Every written request is parsed again, and reported if its meaning differs from the
-source. Writers get a `shared.exports.Export`. `shared.completing` builds it from a document: it
-fills in the requests like a dry run, without sending them.
+source. Writers get a `shared.exports.Export`. `shared.completing` builds it from a document. It
+fills in the requests as in a dry run, so nothing is sent.
 
 Readers of JSON and YAML use `shared.fields.Fields`, which records the fields that were read. All
 other fields are reported, so nothing is lost silently. Sources are untrusted: their size and depth

@@ -89,8 +89,8 @@ _DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 class _Line:
     """A command: its words, and the comment above it.
 
-    `problem` is the reason why the command cannot be read, or "". `left_out` is the shell operator
-    at which the ignored rest of the command begins, or "".
+    `problem` is the reason why the command cannot be read, or "". `left_out` is a shell operator
+    such as `|`, or "". The command is ignored from this operator on.
     """
 
     number: int

@@ -1,8 +1,9 @@
 """The options of curl, in tables with a row for each option and its effect on the request.
 
-Options that do not change the request, such as those for output, are ignored. An option for the
-transport becomes a directive if there is an equivalent one, or else a comment that says what to do
-instead. An option that is not in the tables is an error, because its effect would be lost.
+Options that do not change the request, such as those for output, are ignored. A transport option
+becomes the equivalent directive or header. If it has no equivalent, it becomes a comment, which
+usually says what to do instead. An option that is not in the tables is an error, because its effect
+would be lost.
 """
 
 from __future__ import annotations

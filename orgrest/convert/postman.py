@@ -360,7 +360,7 @@ class _Reader(Reader):
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:
-    """Return the parameters of credentials.
+    """Return the parameters in an `auth` object, for the authentication type `kind`.
 
     They are a list in format 2.1, and an object in older formats.
     """

@@ -1,4 +1,6 @@
-"""Writes requests as a Postman collection 2.1. Assertions and scripts become `pm` scripts.
+"""Writes requests as a Postman collection in format 2.1.
+
+Assertions and scripts become `pm` scripts.
 
 Sources: the published schema of collections; Postman's "Test script examples"; the requests that
 newman sends.

@@ -7,8 +7,8 @@ number of nodes to aim for, which is divided among fields and items beforehand.
 
 The larger the hint, the more often lists have items and messages hold other messages. A choice that
 adds items or messages for a small hint also adds them for any larger hint. Whatever the hint, the
-choice 0 means no and the choice 1 means yes, so a shrunk subtree stays the same when it is moved. A
-message makes the same number of choices for lists of any length.
+choice 0 means no and the choice 1 means yes, so a shrunk subtree stays the same when it is moved.
+The number of choices that determine a list's length does not depend on that length.
 
 A part depends on earlier parts only in a tree that reaches the requested size. Such a tree then
 leaves out everything that would need more nodes.

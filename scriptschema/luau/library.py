@@ -174,9 +174,9 @@ class Parameter:
         return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
 
     def odd_values(self, *, typed: bool = False) -> list[str]:
-        """Return the `ODD_NUMBERS` that the parameter allows.
+        """Return the items of `ODD_NUMBERS` that the parameter allows.
 
-        If `typed` is true, return only those that are numbers.
+        If `typed` is true, leave out the string and nil.
         """
         role = ROLES.get(self.role)
         return [

@@ -68,10 +68,10 @@ def is_negative(expression: Message | None) -> bool:
 def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
     """Return whether an expression needs parentheses between its neighbouring operators.
 
-    `expression` is the alternative of an Expr. `limit` is the right priority of the operator before
-    it, and `after` the left priority of the operator after it. A priority of 0 means that there is
-    no operator. An operand belongs to the operator with the higher priority. An if-else expression
-    extends as far to the right as possible.
+    `expression` is the message in an Expr, such as an ExprBinary. `limit` is the right priority of
+    the operator before it, and `after` the left priority of the operator after it. A priority of 0
+    means that there is no operator. An operand belongs to the operator with the higher priority. An
+    if-else expression extends as far to the right as possible.
     """
     if type(expression) is m.ExprBinary:  # not `match`, which is slow for an abstract class
         _, left, right = BINARY[expression.op]

@@ -64,9 +64,9 @@ class ParseResult:
     def place_of(self, path: Path) -> tuple[str, int, int]:
         """Return the source, line and column of the part of the tree at `path`.
 
-        The source is `program` or `module`. Line and column count from 1. A message without a
-        recorded position gets the position of its enclosing message. `parse` must have been called
-        with `places=True`.
+        The source is `program` or `module`. Lines and columns are counted from 1. A message without
+        a recorded position gets the position of its enclosing message. `parse` must have been
+        called with `places=True`.
         """
         node: Any = self.tree
         position = ("program", 1, 1)

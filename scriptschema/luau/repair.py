@@ -88,8 +88,8 @@ def check(
 ) -> list[Problem]:
     """Return the problems that keep a tree from being a valid program, in the order of the program.
 
-    A program without problems compiles. The limits of depth, registers and size are below Luau's,
-    so a program that only exceeds these limits may compile, too.
+    A program without problems compiles. The limits on depth, registers and size are lower than
+    Luau's, so a program that only exceeds these limits may compile, too.
 
     `tree` may be a message of any kind. A ModuleSet is a program with its module. Anything else is
     checked as if it were at the top of a program. `names` determines which indexes have the same

@@ -244,7 +244,7 @@ class Scope:
         return True
 
     def pick_local(self, index: int) -> Binding | None:
-        """Return a local that can be used here, selected by `index`, or None if no local can be."""
+        """Return a usable local, selected by `index`, or None if no local is usable here."""
         visible = self.locals.visible
         for step in range(len(visible)):
             binding: Binding = self.locals.bindings[visible[(index + step) % len(visible)]][-1]

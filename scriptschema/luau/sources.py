@@ -88,7 +88,7 @@ def source_files_of(
 
 
 def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
-    """Return a program as one source that runs without another file.
+    """Return a program as a single self-contained source.
 
     A module becomes a function `require` in this source. `options` are those of `render`.
     """

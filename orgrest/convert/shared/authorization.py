@@ -29,9 +29,10 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]], names: Names
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials added. They replace an existing header.
+        """Return a URL and headers with these credentials added.
 
-        `names` contains the names of the source's variables.
+        If the credentials are a header, they replace headers of the same name. `names` contains the
+        names of the source's variables.
         """
         if not self.name:
             return url, headers
@@ -142,7 +143,11 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 
 
 def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return the credentials that use a given token, or a login that gets a token."""
+    """Return OAuth 2.0 credentials, and a note as in `header_of`.
+
+    If `parameters` contains a token, the credentials send it. Otherwise, they are a login that gets
+    a token.
+    """
     token = parameters.get("accessToken", "")
     prefix = (
         next((parameters[key].strip() for key in _PREFIXES if key in parameters), "") or "Bearer"

@@ -55,7 +55,7 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return the requests with their variables filled in, error messages, and all secrets.
+        """Return (requests, error messages, secrets). The requests have their variables filled in.
 
         A request's key consists of its place and its index among the requests at that place. If
         `complete` is false, each value that is only known during a run is replaced with a name in
@@ -78,7 +78,10 @@ class _Document:
         return items, failed, run.context.secrets.texts
 
     def suspects(self) -> tuple[str, ...]:
-        """Return a line for each part of the document that looks like a request but is not."""
+        """Return messages about text that looks like a block or a header argument but is neither.
+
+        They are the messages in `Plan.suspects`.
+        """
         return tuple(str(suspect) for suspect in self._run(self.settings).plan.suspects)
 
     def _run(self, settings: Settings) -> Run:

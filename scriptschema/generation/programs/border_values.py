@@ -1,4 +1,4 @@
-"""Generates values of each value class in `axes`, such as boundary values and sizes at limits."""
+"""Generates values of each class in `axes`, such as boundary numbers and empty or long strings."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ class _Frame:
         return [nodes.print_([callback(body)])]
 
     def growing(self, value: m.Expr) -> m.Expr:
-        """Return `value`, a callback, after making it grow the stack in one of four cases.
+        """Return the callback `value`. One time in four, first change it to grow the stack.
 
         Only a function expression is changed, not a library member such as `rawequal`.
         """
@@ -526,7 +526,10 @@ class _Frame:
     # Values
 
     def value(self, parameter: Parameter, value: str, at: tuple[int, int]) -> border_values.Value:
-        """Return an expression for a value in the class `value`, with its length or number."""
+        """Return an expression for a value in the class `value`, and its length or integer value.
+
+        `at` is as in `operand`.
+        """
         maker, kind = self.maker, parameter.kind
         if parameter.is_number:
             maker.made += 4
@@ -548,10 +551,12 @@ class _Frame:
     def object(self, operation: Operation, source: Source, *, shared: bool) -> Callable[[], m.Expr]:
         """Add the code that makes an object with the operation's metamethod available.
 
-        Return a function that returns an expression for the object. Some objects are used before
-        they get their metatable, or before the operation. The object usually has the metatable of
-        the operation's previous object, if there is one. If it has a new metatable and `shared` is
-        true, it still has the same metamethod. If `shared` is false, it may have another.
+        Return a function that returns an expression for the object. Some objects are read before
+        the operation, either before or after their metatable is set.
+
+        Usually, the object has the metatable of the operation's previous object, if any. Otherwise,
+        it gets a new metatable. If `shared` is true, the new metatable has the same metamethod as
+        the previous one. If `shared` is false, the metamethod may be different.
         """
         maker, name = self.maker, operation.name
         maker.made += 13

@@ -47,8 +47,8 @@ class Counts:
     def rarest_idiom(self, candidates: Sequence[IdiomT]) -> IdiomT:
         """Return the candidate with the fewest uses relative to its weight.
 
-        If only chance decided, large idioms would be very rare, because they do not fit in most
-        places.
+        If the choice were purely random, large idioms would be very rare, because they do not fit
+        in most places.
         """
         return min(candidates, key=lambda idiom: self._idioms[idiom.name] / idiom.weight)
 

@@ -164,8 +164,8 @@ class Grammar(Tables):
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar with about half of the idioms and libraries left out.
 
-        The idioms in `_LEFT_OUT` are left out less often. One of them makes combinations of
-        operations and operands: without this idiom, a program cannot use rare combinations.
+        The idioms in `_LEFT_OUT` are left out less often. For example, only `combination` can add
+        rare combinations of operations and operands to a program.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:
@@ -214,7 +214,7 @@ def _needs(
     results: Sequence[str],
     libraries: Mapping[str, str] = LIBRARY_OF_KIND,
 ) -> set[str]:
-    """Return the names that must not be in `without`, so that a member or operation can be used.
+    """Return the names that must be absent from `without` for a member or operation to be usable.
 
     These are its own name, its library, and the libraries of its parameters and results.
     `libraries` maps kinds to the libraries that create their values.

@@ -1,6 +1,6 @@
 """The maker, which generates expressions and statements for the other modules of this package.
 
-The classes before `Maker` are what it uses: types (`Annotations`), templates, and tables of
+`Maker` uses the other classes in this module: types (`Annotations`), templates, and tables of
 templates. `templates/` compiles the templates, and `grammar.py` fills the tables.
 
 Requests have a target number of nodes (`size`) and the number of available levels (`room`). The
@@ -235,14 +235,14 @@ class Tables:
 
     `expressions` maps each kind to tables of producers, one for each size up to `LARGEST`.
     `simplest` maps each kind to a producer of its simplest expression, which works in any scope.
-    `callbacks` maps the result and the number of parameters of a function that library members call
-    to producers of such functions. `calls` maps a kind to the library members that return it, and
-    "" to all members.
+    `callbacks` contains producers of callbacks for library members. Its keys are (kind of result,
+    number of parameters). `calls` maps a kind to the library members that return it, and "" to all
+    members.
 
     `operations` contains the operations to combine with operands, and their cumulative weights: the
     numbers of uses that they need (`Operation.need`). `fragile` contains the same operations, but
     weighted by the numbers of uses that may fail (`Operation.fragile`). `places` contains the
-    possible surroundings of operations.
+    places where operations can appear.
 
     `large` contains large idioms, with which a program may begin. `declarations` maps kinds to
     idioms that declare a variable of the kind. `simplest_idiom` fits in any scope.
@@ -373,7 +373,7 @@ class Maker:
     def wrong(self) -> bool:
         """Return whether the next operand or argument should be wrong on purpose.
 
-        It then has another kind, is out of range, is missing or is an extra one.
+        A wrong value is of another kind or out of range. An argument can also be missing or extra.
         """
         grammar = self.grammar
         limit = grammar.wrong if self.scope.function.guarded else grammar.wrong_unguarded

@@ -217,7 +217,7 @@ def function(
     types: Sequence[m.Type] = (),
     native: bool = False,
 ) -> m.ExprFunction:
-    """Return a function. Its first parameters have the types in `types`, and the others none."""
+    """Return a function. The first parameters have the types in `types`; the others are untyped."""
     attributes = [MAKE[m.ExprAttr](m.ExprAttr.Kind.Native, None)] if native else None
     node: m.ExprFunction = MAKE[m.ExprFunction](
         [], [], [*map(_local, parameters)], vararg, block(body), [*types], [], attributes

@@ -200,7 +200,10 @@ def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool =
 
 
 def _required_module(r: Reader, start: int) -> int | None:
-    """Return the number of the module if the tokens since `start` are `require("./module0")`."""
+    """Return N if the tokens from `start` on are `require("./moduleN")`, otherwise None.
+
+    `require` must be the global, and N must be an int32.
+    """
     if (
         r.index - start != 4
         or r.kinds[start : r.index] != ["name", "(", "string", ")"]

@@ -115,7 +115,10 @@ def _read_named_type(r: Reader) -> Reading:
 
 
 def set_undeclared(r: Reader, text: str, type_: m.Type) -> None:
-    """Set a type to the primitive type or class called `text`, a name that is not declared."""
+    """Set a type to the primitive type or class called `text`.
+
+    No declared type of this name may be in scope.
+    """
     if text in r.names.primitive or text in _MORE_PRIMITIVES:
         type_.primitive = m.TypePrimitive(kind=r.names.primitive(text))
     else:

@@ -2,7 +2,7 @@
 
 All spellings have the same value. Choice 0 is the spelling that `render` prints without a style.
 
-Source: https://luau.org/syntax, "String literals" and "Number literals", and what the real Luau
+Source: https://luau.org/syntax, "String literals" and "Number literals", and what Luau itself
 accepts.
 """
 

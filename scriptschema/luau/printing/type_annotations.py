@@ -42,7 +42,7 @@ def generics(
     packs: Sequence[m.Typename],
     further: m.TypeArguments | None = None,
 ) -> list[Part]:
-    """Return `<T, U..., further>`, or nothing if there are no generics, or types are left out."""
+    """Return `<T, U..., further>`, or nothing if there are no generics or if types are left out."""
     if not (generics or packs or further is not None) or not w.types:
         return []
     parts = separated(generics)

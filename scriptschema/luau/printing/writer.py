@@ -2,9 +2,9 @@
 
 Each kind of message is printed by a function in the other modules. The function takes the writer
 `w` and the message, and calls the functions for the messages inside. A message that is nested too
-deep is postponed: its place in the output is reserved, and filled later. So nesting costs only
+deeply is postponed: its place in the output is reserved, and filled later. So nesting costs only
 memory and never causes a RecursionError. Time and memory are linear in the size of the tree. To
-keep them linear, indentation stops growing after some levels.
+keep them linear, indentation does not grow beyond `_DEEPEST_INDENT` levels.
 """
 
 from __future__ import annotations

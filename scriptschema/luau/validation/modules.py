@@ -37,7 +37,11 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) 
 
 
 def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
-    """Reduce a return of the module to one value. A call counts as one value."""
+    """Make a return statement of the module return exactly one value. A call counts as one value.
+
+    If there is no value, or the first is `...` (which is empty in a module), the value becomes an
+    empty table. Otherwise, the first value is kept.
+    """
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"
     if len(values) == 1 and not holds_nothing:
@@ -55,7 +59,7 @@ def _visit_program(v: Traversal, node: m.StatBlock, path: Place, depth: int) -> 
 
 
 def visit_require(v: Traversal, node: m.Stat, path: Place, depth: int) -> None:
-    """Check and repair a StatRequireIntoLocalHelper, the alternative of `node`."""
+    """Check and repair the StatRequireIntoLocalHelper in `node`."""
     inner: Any = node.alternative
     here = (path, "require_into_local", None)
     if not v.module_reachable:

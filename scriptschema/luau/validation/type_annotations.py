@@ -67,7 +67,7 @@ def join_lists(
 
 
 def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
-    """Check and repair a declared name of a type or pack.
+    """Check and repair the name of a type or pack that the program declares.
 
     It must not be the name of a built-in type function.
     """

@@ -3,10 +3,10 @@
 A template is parsed once and compiled to functions, which build its messages for each use. Globals
 with these names are holes:
 
-    NUMBER, STRING ...      an expression of that kind, which is any of `luau.library.KINDS`
+    NUMBER, STRING ...      an expression of that kind. The kinds are in `luau.library.KINDS`
     some_number ...         a variable of that kind that is in scope. The same name means the
-                            same variable. Another ending, as in some_number_2, can mean
-                            another variable
+                            same variable. A different name of that kind, such as some_number_2,
+                            can mean a different variable
     RANGE(1, 6)             an integer constant in that range
     ONE_OF(a, b)            one of the expressions, of which the first is the simplest
     FRESH                   an integer constant that occurs nowhere else in the program

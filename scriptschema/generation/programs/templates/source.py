@@ -75,8 +75,8 @@ class Writer:
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
         """Return the expressions of parts, in order.
 
-        A string in `builds` is the expression of its part. Lines that must run before the
-        expressions are added to `lines`.
+        If an item of `builds` is a string, it is already the part's expression. Lines that must run
+        before the expressions are added to `lines`.
         """
         results: list[str] = []
         for build in builds:

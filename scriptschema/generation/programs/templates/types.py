@@ -1,8 +1,8 @@
-"""Compiles the types in templates that are not kinds. Only some names in these types are replaced.
+"""Compiles types in templates, except those that are kinds.
 
-A kind inside such a type, as in `{value: integer}`, is replaced with the type of the kind's values,
-and TYPE is replaced with any type. Types that the template declares, and generics, get names that
-are not in scope yet.
+A kind inside another type, as in `{value: integer}`, is replaced with the type of the kind's
+values, and TYPE is replaced with any type. Types that the template declares, and generics, get
+names that are not in scope yet. The names of Luau's own types are kept.
 """
 
 from __future__ import annotations
