@@ -3,9 +3,10 @@ r"""Documents on disk: read as text, and saved atomically.
 The text has ``\n`` line endings. Saving restores the line endings, the byte order mark and the
 encoding of the file, so that unchanged text yields the bytes that were read. A file whose line
 endings are all CRLF, or all CR, is recognized as such. Any other file has LF line endings and may
-contain stray CRs, as in Emacs. The encoding is UTF-8 (or, after its byte order mark, UTF-16) if the
-bytes are valid in it. Otherwise, it is the encoding that a ``-*- coding: NAME -*-`` cookie names.
-Without a valid cookie, it is Latin-1, which keeps every byte.
+contain stray CRs, as in Emacs. A file that starts with a UTF-16 byte order mark must be valid
+UTF-16. Any other file is read as UTF-8 if its bytes are valid UTF-8. Otherwise, its encoding is the
+one that a ``-*- coding: NAME -*-`` cookie names. Without a valid cookie, it is Latin-1, which keeps
+every byte.
 
 Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
 document has not changed since it was read, and renames the temporary file to the document's name.

@@ -38,7 +38,8 @@ class Parameter:
     """A parameter: its name, its location (`path`, `query` ...), and how its value is serialized.
 
     `schema` is the schema of its value, and `style` is OpenAPI's serialization style. If `media` is
-    not None, the value has this media type instead, and `content` is its Media Type Object.
+    not None, the value is serialized as this media type, not in a style, and `content` is the
+    parameter's Media Type Object.
     """
 
     name: str
@@ -107,7 +108,7 @@ class Operation:
         return list(parameters.values())
 
     def unreadable(self) -> Iterator[str]:
-        """Yield the reason for each parameter, or list of parameters, that cannot be read."""
+        """Yield the reasons why parameters, or lists of parameters, cannot be read."""
         for listed in (self.item.child("parameters"), self.node.child("parameters")):
             for node in (listed, *(child for _, child in listed.children())):
                 if node.why:

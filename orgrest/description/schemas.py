@@ -90,7 +90,7 @@ class Schemas:
     def _closure(self, name: str) -> dict[str, Any] | None:
         """Return a definition and those that it refers to, directly or indirectly, by name.
 
-        Returns None if they are too large together.
+        Returns None if their combined size is too large.
         """
         closure: dict[str, Any] = {}
         waiting, size = [name], 0

@@ -325,7 +325,7 @@ class Analysis:
 
     @cached_property
     def sent(self) -> list[Block]:
-        """The blocks of an Org document, in any language, that can be sent."""
+        """The blocks that a run of the whole Org document evaluates, in all request languages."""
         if self.document is None:
             return []
         return selection.sent_of(self.document, header.Inherited(self.document), ALL_LANGUAGES)
@@ -393,7 +393,7 @@ class Analysis:
         return [part for part in self.parts if part.captures]
 
     def capture(self, request: syntax.ParsedRequest, context: values.Context) -> None:
-        """Add the variables that a request captures to a context.
+        """Add a request's captures to a context.
 
         Their values are from an earlier run, or `UNKNOWN` if no earlier run captured them.
         """

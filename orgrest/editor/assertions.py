@@ -1,4 +1,4 @@
-"""Describes assertions in an editor, and keeps the last outcomes of requests to show them there."""
+"""Describes assertions for editors, and keeps the last outcome of each request for display."""
 
 from __future__ import annotations
 

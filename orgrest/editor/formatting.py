@@ -1,9 +1,9 @@
 """Formats documents by normalizing whitespace that is neither sent nor significant.
 
-One space separates the parts of a request line, follows a header's colon, and surrounds the `=` of
-a variable. Trailing whitespace is removed, and the parts of a request file are separated by one
-empty line. Bodies, scripts, here-documents and unknown lines stay unchanged. In an Org document,
-only request blocks are formatted.
+There is one space between the parts of a request line, after a header's colon, and on each side of
+the `=` of a variable. Trailing whitespace is removed, and the parts of a request file are separated
+by one empty line. Bodies, scripts, here-documents and unknown lines stay unchanged. In an Org
+document, only request blocks are formatted.
 
 Formatting must not change requests. Therefore the formatted text is parsed again, and a region
 whose requests would change is left unchanged.
@@ -155,8 +155,8 @@ class _Region:
     """The edits that format one region, found line by line.
 
     `_understood` contains the lines whose whitespace may change. `_kept` contains the lines that
-    were recognized but must stay unchanged, such as bodies. All other lines that are not blank were
-    not recognized. These lines and the blank lines next to them stay unchanged, too.
+    were recognized but must stay unchanged, such as bodies. All other nonblank lines are unknown.
+    They stay unchanged, and so do the blank lines next to them.
     """
 
     def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:

@@ -78,7 +78,11 @@ class Token:
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """Return the symbols of requests and variables. In Org documents, they are in block symbols."""
+    """Return the symbols of requests and variables.
+
+    In an Org document, they are children of their block's symbol. A verb request only has a block
+    symbol.
+    """
     symbols = [symbol for part in analysis.parts for symbol in symbols_of(part, analysis.document)]
     if not (verbs := list(symbols_of_verb(analysis))):
         return symbols

@@ -1,9 +1,9 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
-and all lines around the cursor up to the nearest boundary on each side. In a request file, a
-boundary is a `###` line. In an Org document, it is a heading or a `#+...` line. The lines are
-parsed like the input of `orgrest import`.
+`find` examines the selected lines. Without a selection, there are two candidates: the paragraph at
+the cursor, and all lines between the nearest boundaries above and below the cursor. In a request
+file, a boundary is a `###` line. In an Org document, it is a heading or a `#+...` line. The lines
+are parsed like the input of `orgrest import`.
 """
 
 from __future__ import annotations

@@ -105,10 +105,10 @@ class LineMaps:
 class Region:
     """A part of a file that is written in a request language.
 
-    `text` is its text, and `span` is its position in the file. `kept` is the Org block around the
-    region, with offsets relative to the block's section, or None in a request file. `around` is the
-    text of the Org document, and `base` is the offset in `around` to which the offsets of `block`
-    are relative.
+    `text` is its text, and `span` is its position in the file. `around` is the text of the Org
+    document, and `base` is the offset in `around` at which parsing started. The property `block` is
+    the Org block around the region, with offsets relative to `base`. `kept` is the same block, with
+    offsets relative to its section. Both are None in a request file.
     """
 
     def __init__(

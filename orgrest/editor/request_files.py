@@ -1,4 +1,4 @@
-"""Hover information about the common language of request files.
+"""Hover information about the language of request files, as opposed to restclient's language.
 
 It covers directives, dynamic values, and the scripting API. Directives and dynamic values are
 described in tables of `orgrest.http`. The names in the API are those that `jetbrains.js` defines.

@@ -122,7 +122,7 @@ def of_definition(file: File, definition: Definition) -> Location:
 class Described:
     """A cache of OpenAPI descriptions, including the errors raised while reading them.
 
-    If `found_beside` is True, documents that do not name a description use those near them.
+    If `found_beside` is True, a document that names no description uses the descriptions near it.
     """
 
     def __init__(self) -> None:

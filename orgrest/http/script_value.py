@@ -11,9 +11,9 @@ from orgrest import classes
 class ScriptValue:
     """The value of a variable that a script has set.
 
-    `text` is the string to send, or None if the value cannot be sent, such as a function. `json`
-    is the value as JSON. `number` identifies the value in the engine, or is None if the engine does
-    not keep it.
+    `text` is the string to send, or None if the value cannot be sent (for example, a function).
+    `json` is the value as JSON. `number` identifies the value in the engine, or is None if the
+    engine does not keep it.
     """
 
     text: str | None

@@ -267,7 +267,7 @@ class ParsedRequest:
 
     @property
     def title(self) -> str:
-        """The method and URL as written, which reports show for a request without a name."""
+        """The method and URL as written. Reports show them if an unnamed request was not sent."""
         return " ".join(f"{self.method} {self.target.text}".split())
 
     @property
@@ -354,10 +354,10 @@ Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
 class Document:
     """A parsed block or request file.
 
-    `problems` are errors that do not belong to a request, such as a `<<` that is never closed, or
-    that the text contains no requests. `notices` are warnings about skipped lines that were
-    probably not meant as comments. `scripts` are the scripts outside of requests, including `{{+`.
-    Their `runs` tells whether they run once or for every request.
+    `problems` are errors that do not belong to a request, such as an unclosed `<<` or a text
+    without requests. `notices` are warnings about skipped lines that were probably not meant as
+    comments. `scripts` are the scripts outside of requests, including `{{+`. The field `runs` of a
+    script says whether it runs once or for every request.
     """
 
     source: Source = classes.field(eq=False, repr=False)

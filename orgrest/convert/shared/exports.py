@@ -52,7 +52,7 @@ class Basic(Credentials):
         return None
 
     def curl(self, _host: str) -> list[str]:
-        """Return the options of curl for these credentials."""
+        """Return the curl options for these credentials."""
         return ["--user", f"{self.user}:{self.password}"]
 
 

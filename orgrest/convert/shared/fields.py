@@ -1,7 +1,8 @@
 """Objects in a source that record which of their fields were read.
 
 An importer reads the fields that it translates, and marks fields without an effect as read.
-`unread` reports all other fields, so a field that an importer does not know is never lost silently.
+`unread` reports all other fields, so a field that an importer does not recognize is never silently
+dropped.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def plain(text: str) -> str | None:
 
 
 def without_comments(json: str) -> str:
-    """Return JSON text without comments, which other tools do not send."""
+    """Return JSON text with its comments removed, because other tools do not send them."""
     return _JSON_COMMENT.sub(lambda match: match[1] or "", json)
 
 

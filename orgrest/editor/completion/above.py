@@ -53,8 +53,8 @@ class ContextAbove:
     def __init__(self, text: str, *, is_common: bool) -> None:
         """Store the lines above the cursor.
 
-        If `is_common` is true, they are in the common language of request files. Otherwise, they
-        are in restclient's language.
+        If `is_common` is true, they are in the language of request files. Otherwise, they are in
+        restclient's language.
         """
         self._text = text.removesuffix("\n")
         self._is_common = is_common

@@ -37,8 +37,8 @@ class Cursor:
 
     `files`, `environ`, `settings`, `imported`, `described` and `beside` are the arguments of
     `complete`. `code` is the text of the region around the offset or, if there is no region, the
-    whole text, with LF line endings. `before` and `after` are the parts of the line before and
-    after the offset, without trailing whitespace in `after`.
+    whole text, with LF line endings. `before` is the part of the line before the offset. `after` is
+    the part after it, without trailing whitespace.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Cursor:
 
     @cached_property
     def is_common(self) -> bool:
-        """Whether the text is in the common language of request files rather than restclient's.
+        """Whether the text is in the language of request files rather than restclient's.
 
         The line at the offset is ignored, because `{{` occurs in both languages.
         """

@@ -1,4 +1,4 @@
-"""Diagnostics of a document, and their fixes.
+"""Diagnostics for a document, and their fixes.
 
 `document` and `requests` contain tables of checks, and `fixes` a table of fixes. `report` applies
 them to an analysis. `model` defines the data types.

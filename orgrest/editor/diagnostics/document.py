@@ -1,4 +1,4 @@
-"""Checks of everything in an Org document except requests: header arguments, names and calls.
+"""Checks everything in an Org document except requests: header arguments, names and calls.
 
 Each check in the table `CHECKS` is a generator of findings. To add a check, add a function and a
 row in the table.

@@ -1,4 +1,4 @@
-"""Checks of names in a request file: imports, duplicates, circular and unknown references."""
+"""Checks the names in a request file: imports, duplicates, circular and unknown references."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Checks a request against OpenAPI descriptions before it is sent.
 
-Bodies and patterns are checked only in runs, because their checks need a separate process.
+Bodies and patterns are not checked until a run sends the request, because checking them needs a
+separate process.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ def _wrong(
 def _plainly_wrong(part: Part) -> str | None:
     """Return the problem with a scalar value, or None if it is valid.
 
-    Only the value's type and enumeration are checked. Objects and lists are not checked.
+    Only the value's type and the schema's `enum` are checked. Objects, lists and values with
+    unknown variables are not checked.
     """
     schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")

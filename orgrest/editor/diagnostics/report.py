@@ -1,8 +1,8 @@
-"""Runs the checks on a document, and caches the problems for the document's next version.
+"""Runs the checks on a document, and reuses problems found in the document's previous version.
 
-Nothing is sent, and no file contents are read: the checks only test whether files can be read. The
-problems of a part depend on its text, the definitions in other parts, and the settings of its
-region. As long as these are unchanged, the findings of an earlier report are reused.
+Nothing is sent, and the contents of files to be sent are not read: the checks only test whether
+these files can be read. The problems of a part depend on its text, the definitions in other parts,
+and the settings of its region. As long as these are unchanged, the problems are reused.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
 def _has_one_beside(analysis: Analysis) -> bool:
     """Return whether a file near the document may be an OpenAPI description.
 
-    If only descriptions that the document names are used, returns False.
+    Returns False if the editor's settings turn off the use of such files.
     """
     if not analysis.described.found_beside:
         return False

@@ -1,7 +1,7 @@
 """Runs in the background: each run has its own thread, and an event loop receives its outcomes.
 
 Each run has its own `Client`, so closing the client's connections ends only that run. The thread is
-a daemon, so an editor can quit even while a server does not respond.
+a daemon, so an editor can quit even if a server is not responding.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class ServerOfClient(LanguageServer):
         self.show_message(text, types.MessageType.Info)
 
     async def open_page(self, url: str) -> bool:
-        """Open a page in the user's browser, and return whether the client did so."""
+        """Ask the client to open a page in the user's browser, and return whether it did."""
         if not self.can("window", "show_document", "support"):
             return False
         page = types.ShowDocumentParams(url, external=True)

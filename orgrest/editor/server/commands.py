@@ -177,8 +177,9 @@ def environments(server: Server, params: Any) -> dict[str, Any]:
 
     The names come from the environment files in the document's folder and in its parent folders up
     to the project's root, and from the client's settings. The choice applies to all documents in
-    the folder. If the parameters contain `chosen`, these environments are chosen first. Raises
-    JsonRpcException if an environment file is invalid, or if a chosen environment does not exist.
+    the folder. If the parameters contain `chosen`, these environments become the new choice before
+    the answer is built. Raises JsonRpcException if an environment file is invalid, or if a chosen
+    environment does not exist.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     names = _environment_names(server, document)

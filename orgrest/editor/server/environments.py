@@ -29,8 +29,8 @@ class Choices:
 
     Each option in `orgrest.options` that has a `setting` corresponds to the setting of that name.
     `variables` corresponds to `--var`: it overrides all other variables, and can supply values when
-    the client cannot prompt for them. `openapi` is True if OpenAPI descriptions near documents
-    are used.
+    the client cannot prompt for them. `openapi` is True if OpenAPI descriptions in a document's
+    folder, and in its parent folders within the project, are used.
     """
 
     def __init__(self) -> None:

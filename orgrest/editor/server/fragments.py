@@ -1,4 +1,4 @@
-"""JSON results for a whole document, joined from a fragment for each of its parts.
+"""JSON results for a whole document, assembled from one fragment for each of its parts.
 
 A client requests all symbols, tokens and folding ranges after each pause in typing. Most parts stay
 the same and only move to other lines. Therefore the JSON text of a part is cached for the next

@@ -123,8 +123,9 @@ def editor_language(rendered: Rendered, response: Response) -> str:
     """Return the LSP language identifier for a rendered body.
 
     Org uses `js` for JSON, JavaScript and empty bodies, but an editor would report errors in text
-    of the wrong language. Therefore a body counts as JSON only if it is a single JSON value, and as
-    JavaScript only if its media type says so. In both cases, the body must be complete.
+    that is labeled with the wrong language. Therefore a body counts as JSON only if it is a single
+    JSON value, and as JavaScript only if its media type says so. In both cases, the body must be
+    complete.
     """
     if rendered.language != "js":
         return _NAMES.get(rendered.language, rendered.language)

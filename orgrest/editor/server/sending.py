@@ -130,7 +130,7 @@ class _Sending:
         return Sent(analysis)
 
     def _notice(self, text: str) -> None:
-        """Show a warning about the selection of requests, such as a block that is not sent."""
+        """Show a warning about the selection of requests, for example that a block is not sent."""
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
         self.server.show_message(shown, types.MessageType.Warning)
 

@@ -41,7 +41,7 @@ _LONG = 200
 def _favour_typing() -> None:
     """Switch threads often and collect garbage rarely, for fast responses while a user types.
 
-    A full collection takes noticeably long if the analysis of a long document is in memory.
+    A full collection causes a noticeable delay if the analysis of a long document is in memory.
     Analyses contain no reference cycles, so they are freed without any collection.
     """
     sys.setswitchinterval(0.0005)

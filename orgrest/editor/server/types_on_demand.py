@@ -70,7 +70,7 @@ def _import(name: str, *given: Any, **named: Any) -> Any:
 
 
 class _Fields:
-    """A descriptor in place of a class's fields, which creates the class when they are read."""
+    """A descriptor that replaces a class's fields, and creates the class when they are read."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         _make_all(owner)

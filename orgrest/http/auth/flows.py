@@ -5,8 +5,8 @@ user), and the result of each step is sent to it. `tokens` runs flows. Sources: 
 refresh tokens), RFC 7636 (PKCE, always with S256), RFC 8252 (loopback redirects), RFC 8628
 (devices), RFC 9207 (the issuer in a response), and RFC 9700 (security of all of these).
 
-Everything from a server is checked before it is used: its size, its types, and whether a token is
-valid in a header.
+All data from a server is checked before it is used: its size, the types of its values, and whether
+a header may contain its tokens.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Token:
 
 @classes.frozen
 class Pause:
-    """A step of a flow: wait. The result is the time on the clock after the wait, in seconds."""
+    """A step of a flow: wait. The result is the value of `Steps.clock` afterwards, in seconds."""
 
     seconds: float
 
@@ -105,7 +105,7 @@ class Visit:
         return f"{grant.auth_url}{'&' if '?' in grant.auth_url else '?'}{query}"
 
     def is_answer(self, parameters: Mapping[str, str]) -> bool:
-        """Return whether parameters sent to the loopback address answer this step.
+        """Return whether parameters sent to the loopback address are the response to this sign-in.
 
         The check is necessary because any web page can send requests to that address.
         """

@@ -61,7 +61,7 @@ class Grant:
     - `more` contains additional parameters for the token endpoint, and `more_to_sign_in` those for
       the authorization or device endpoint.
     - `redirect` is the redirect URI. If it is empty, a loopback address with a free port is used.
-    - `issuer` is the name that the server's answers must contain.
+    - `issuer` is the issuer identifier that the authorization response must contain.
     - `refresh` is a refresh token. If there is one, the user does not have to sign in.
     """
 

@@ -30,7 +30,7 @@ _LARGEST = 2**20
 
 
 def is_provided(value: Mapping[str, Any]) -> bool:
-    """Return whether an object in an environment refers to a provider's value."""
+    """Return whether an object in an environment refers to a secret that a provider supplies."""
     provider = value.get("provider")
     is_supported = isinstance(provider, str) and provider.lower() in PROVIDERS
     return is_supported or (provider is not None and "secretName" in value)

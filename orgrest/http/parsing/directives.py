@@ -23,8 +23,8 @@ class Rule:
 
     - If `refused` is not empty, requests with the directive are not sent, and `refused` is the
       reason.
-    - If `informs` is set, the directive only affects the display in another tool, and has no effect
-      in orgrest.
+    - If `informs` is set, only other tools use the directive, for example to display the response.
+      It has no effect in orgrest.
     - If `names` is set, the value is the name of a request and must be given.
     - If `acts` is set, the directive has an effect before the request is sent. The module of the
       same name in `orgrest/run/directives` implements it.

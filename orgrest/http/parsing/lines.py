@@ -158,8 +158,8 @@ def target_of(
 ) -> tuple[Template, str | None]:
     """Join the lines of a URL. Return the URL without the HTTP version, and the version or None.
 
-    The version may follow the last or the first line of the URL. The pattern `version` matches a
-    version at the end of a line, including the whitespace before it.
+    The version may be at the end of the last or the first line of the URL. The pattern `version`
+    matches a version at the end of a line, including the whitespace before it.
     """
     url, http_version = list(url), None
     for at in (-1, 0):

@@ -31,9 +31,9 @@ Rules: `parse` never raises and reads each line at most twice. A request's error
 `problems`. An editor can therefore show all of them, and a run rejects only that request. A request
 may be indented. The same indentation is removed from all of its lines. Trailing whitespace and
 blank lines at the end of a body are dropped, as in restclient's Org support. Comments among the
-headers are skipped if the request continues below them. They end the request if the next non-blank
-line is a request line, a definition, an assertion, `###`, or another comment after a blank line, or
-if there is no such line.
+headers are skipped if the request continues below them. They end the request if no non-blank line
+follows, or if the next non-blank line is a request line, a definition, an assertion, `###`, or
+another comment after a blank line.
 """
 
 from __future__ import annotations

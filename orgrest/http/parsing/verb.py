@@ -1,6 +1,6 @@
 """The parser for verb's request language: the text below a heading or in a block.
 
-The text is a whole request, or a partial request that the headings below complete.
+The text is a whole request, or a partial request that is completed by the headings below it.
 """
 
 from __future__ import annotations

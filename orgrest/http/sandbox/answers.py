@@ -2,7 +2,7 @@
 
 A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so an answer may be
 arbitrary JSON. The check guarantees its shape: for example, strings have no lone surrogates,
-numbers are finite, and values are not nested too deeply to be encoded again.
+numbers are finite, and the nesting depth is limited so that values can be encoded again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tracks the child processes of a run, so that none continues after the run.
 
 `end` kills the processes. Afterwards, new processes start only in `allowed` contexts, such as
-teardowns. An editor has several runs at the same time, each in its own thread, so `end_of` only
+teardowns. In an editor, several runs may be in progress, each in its own thread, so `end_of` only
 kills the processes of one thread.
 """
 

@@ -1,4 +1,4 @@
-"""Sends requests over the network. No other folder connects to servers.
+"""Sends requests over the network. No code outside this package connects to servers.
 
 urllib3 handles connections, pools, TLS, proxies and content codings. This package adds limits, and
 exact control over the bytes that are sent. Header lines and the request target are sent exactly as

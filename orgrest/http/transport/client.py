@@ -177,8 +177,9 @@ class Client:
           seconds, and neither exceeds the time that the budget has left.
         - A stream (a WebSocket or server-sent events) is read until the timeout, or until the given
           number of `messages` has arrived. Each message is passed to `on_message` as it arrives.
-        - Each exchange (redirects, challenges and the last request) is added to `hops`, in order.
-          `numbers` provides the numbers of the exchanges and is shared by the requests of a run.
+        - Every exchange is added to `hops`, in order. This includes redirects, challenges, and
+          requests that are sent again because the server closed the connection. `numbers` provides
+          the numbers of the exchanges and is shared by the requests of a run.
         - `proxy` is only used for this request.
 
         Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.

@@ -183,8 +183,8 @@ class Sockets:
         """Return a context in which `abort` also shuts down sockets that are still connecting.
 
         Within the context, the current thread keeps handles to the sockets that it connects. A
-        handle shares the connection, and stays valid when TLS replaces the socket. The context's
-        value records how long connecting took.
+        handle shares the connection, and stays valid when TLS replaces the socket. The context
+        manager yields an `Opening`, which records how long connecting took.
         """
         with contextlib.ExitStack() as stack:
             self.thread.handles = stack

@@ -1,6 +1,6 @@
 """The cookies that one document's requests share, and the file that stores them between runs.
 
-The file has the Netscape cookie file format, like the files of curl and wget. It has one line per
+The file is in the Netscape cookie file format, which curl and wget also use. It has one line per
 cookie, with seven fields separated by tabs: domain; whether subdomains are included; path; whether
 TLS is required; expiry in seconds since 1970 (0 for the end of a session); name; value.
 `#HttpOnly_` before the domain marks a cookie that is hidden from page scripts. Other lines that
@@ -31,7 +31,10 @@ _ADDRESS = compiled(r"\[.*\]|[\d.]+", re.ASCII)
 _LATEST = 253_402_300_799
 """The end of the year 9999, in seconds since 1970. Later times cannot be shown as a date."""
 _PUBLIC = compiled(r"[^.]*|(?:ac|biz|co|com|edu|go|gov|info|mil|ne|net|nom|or|org)\.[a-z]{2}")
-"""Matches domains under which anyone can register a name (RFC 6265, section 5.3, step 5)."""
+"""Matches common public suffixes: domains under which anyone can register a name.
+
+Source: RFC 6265, section 5.3, step 5.
+"""
 _LEAST_SECRET = 8
 """The minimum length of a value that is masked. Shorter values occur in text by chance."""
 
@@ -56,7 +59,7 @@ class Cookie:
 
     @property
     def scope(self) -> str:
-        """The domain in the form of cookie files: with a leading dot if it includes subdomains."""
+        """The domain as written in cookie files: with a leading dot if it includes subdomains."""
         return f".{self.domain}" if self.wide else self.domain
 
     @property
@@ -86,9 +89,8 @@ def _is_below(host: str, domain: str) -> bool:
 def _parse(line: str, url: Url) -> Cookie | None:
     """Return the cookie in a Set-Cookie header of the response to a request for `url`.
 
-    Returns None if the cookie is invalid, or if its `Domain` attribute is a domain that does not
-    contain the host of `url`, or a parent domain under which anyone can register a name (RFC 6265,
-    sections 5.2 and 5.3).
+    Returns None if the cookie is invalid. Also returns None if its `Domain` attribute does not
+    match the host of `url`, or is a public suffix above that host (RFC 6265, sections 5.2 and 5.3).
     """
     pair, *rest = line.split(";")
     name, equals, value = (part.strip(" \t") for part in pair.partition("="))
@@ -174,7 +176,7 @@ class Cookies:
     def read(cls, data: bytes, file: str) -> Cookies:
         """Return the cookies in the content of a cookie file, without expired ones.
 
-        Raises OrgrestError if a line is malformed, with the number of that line.
+        Raises OrgrestError, with the line number, if a line is malformed.
         """
         cookies = cls()
         text = data.decode("utf-8", "surrogateescape")

@@ -6,10 +6,12 @@ The request has:
 
 - `textDocument`, and the `line` of the block in it, counted from 1;
 - the `body` of the block with all references expanded;
-- the header `arguments` as (name, value) pairs, in which null means no value, and the words of
-  `:results` in `results`;
-- the variables as (name, value) pairs: `values` as written in the document, which may contain
-  variables, and `literal` values, such as the results of other blocks.
+- `arguments`: the header arguments as (name, value) pairs, with null for no value;
+- `results`: the words of the header argument `:results`;
+- `values`: the variables whose values are as written in the document, as (name, value) pairs. These
+  values may contain variables;
+- `literal`: the variables with literal values, such as the results of other blocks, as (name,
+  value) pairs.
 
 The answer contains the `result` for the Babel function to return: a string, a list of items, a list
 of rows (in which null is a horizontal rule), or null. It also contains `notes`, and `old`: the

@@ -54,7 +54,7 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _paths(uris_given: Any) -> list[Path]:
-    """Return the folders with the given URIs, except for URIs whose scheme is not `file`."""
+    """Return the folders with the given `file` URIs. All other URIs are ignored."""
     uris = (
         [uri for uri in uris_given if isinstance(uri, str)] if isinstance(uris_given, list) else []
     )

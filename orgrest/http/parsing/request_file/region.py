@@ -103,7 +103,10 @@ class RequestRegion:
         )
 
     def is_delimited(self) -> bool:
-        """Return whether only a separator ends the region (its body may contain request lines)."""
+        """Return whether only a separator can end the region.
+
+        If so, its body may contain request lines and status lines.
+        """
         is_forced = any(directive.name == "force-region-delimiter" for directive in self.directives)
         return is_forced or self.is_of_type(MULTIPART)
 
