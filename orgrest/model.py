@@ -86,7 +86,7 @@ class Source:
         return self._marks[mark]
 
     def position(self, offset: int) -> Position:
-        """Return the position in the file of the character at `offset` of the text."""
+        """Return the position in the file of the character at `offset` in the text."""
         index = bisect_right(self._starts, offset) - 1
         column = offset - self._starts[index] + 1
         if self.places is None:
@@ -135,7 +135,7 @@ class OrgrestError(Exception):
 
     @classmethod
     def at(cls, source: Source, offset: int, reason: str, code: str = "") -> Self:
-        """Return an error at `offset` of `source`."""
+        """Return an error at `offset` in `source`."""
         position = source.position(offset)
         return cls(
             reason,
@@ -202,7 +202,7 @@ class Notice:
 
     @classmethod
     def at(cls, source: Source, offset: int, reason: str, code: str) -> Self:
-        """Return a notice at `offset` of `source`."""
+        """Return a notice at `offset` in `source`."""
         place = source.position(offset)
         return cls(reason, source.file, place.line, place.column, code, offset)
 

@@ -79,7 +79,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 def _closing(text: str) -> dict[int, int]:
     """Return a dict from the offset of each opening bracket to the end of its closing bracket.
 
-    Brackets without a counterpart are left out.
+    Unmatched brackets are left out.
     """
     stack: list[tuple[str, int]] = []
     closing: dict[int, int] = {}

@@ -107,7 +107,10 @@ class Block:
     result: int | None = None
 
     def moved(self, lines: int, characters: int, heading: Heading) -> Block:
-        """Return the block moved down by `lines` and `characters`, to a place below `heading`."""
+        """Return the block with `lines` added to its lines and `characters` added to its offsets.
+
+        `heading` becomes the heading of the block.
+        """
         return Block(
             self.kind,
             self.start + characters,

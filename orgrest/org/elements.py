@@ -1,9 +1,9 @@
 """Splits an Org text into lines, and finds where its elements end.
 
 An element is a block, drawer, table, list, paragraph and so on (see Org's syntax description). An
-opening line counts only if the element is closed before the enclosing region ends. To keep the time
-linear, a first pass collects all closing lines, and the end of each element is then found by binary
-search.
+opening line counts only if the element is closed before the enclosing region ends. To avoid
+quadratic running time, a first pass collects all closing lines, and the end of each element is then
+found by binary search.
 """
 
 from __future__ import annotations

@@ -94,8 +94,7 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 def closing_brackets(line: str) -> dict[int, int]:
     """Return a dict from the index of each opening bracket to the end of its closing bracket.
 
-    Brackets without a counterpart are left out. Each kind of bracket is matched independently of
-    the others.
+    Unmatched brackets are left out. Each kind of bracket is matched independently of the others.
     """
     opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
     closing: dict[int, int] = {}

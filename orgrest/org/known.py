@@ -37,7 +37,7 @@ HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # as users of verb writ
 
 @classes.frozen
 class Known:
-    """A known header argument: its description in one line, and the values it may have.
+    """A known header argument: its one-line description, and the values that it may have.
 
     An `inert` argument is one of Org's arguments that orgrest ignores.
     """
@@ -185,7 +185,10 @@ _ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "
 
 
 def resembled(name: str) -> str | None:
-    """Return the known header argument that an unknown name probably means, or None."""
+    """Return the known header argument that was probably meant by an unknown `name`, or None.
+
+    `name` may be a misspelling, or another word for the argument, such as `assert` for `expect`.
+    """
     from difflib import get_close_matches
 
     words = {name: name for name in KNOWN} | _ASSERTING

@@ -126,7 +126,7 @@ def forms(text: str) -> list[Form]:
 def understand(lisp: str, variables: Mapping[str, str]) -> str:
     """Return the value of Emacs Lisp code that only joins strings.
 
-    The code may be a constant, a variable in `variables`, or a call of ``concat`` or ``identity``.
+    The code may be a constant, a variable in `variables`, or a call to ``concat`` or ``identity``.
     Any other code is not run and raises ArgumentError.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")

@@ -3,8 +3,8 @@
 The rules are those of Org 9.5, except where Org would lose text: ``replace`` removes the element
 below the keyword only if its type is one that a result can have. Otherwise, it inserts the new
 result above the element. In addition, the result of the last run is recognized by its text, so that
-paragraphs do not accumulate with each evaluation. A request block never counts as a result and is
-kept.
+paragraphs do not accumulate with each evaluation. A request block never counts as a result, so it
+is always kept.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of the old result if it and `new` are blocks of the same kind, or its start.
+    """Return the end of the old result if it and `new` are blocks of the same kind.
 
-    Org itself would not remove an old block of that kind.
+    Otherwise, return the start of the old result. Org itself would not remove the old block.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]

@@ -325,7 +325,8 @@ def _keywords(
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
     """Return the properties in the drawer at the line `at`, or {} if there is no valid drawer.
 
-    A planning line may precede the drawer or, at the `top` of a document, blank lines and comments.
+    The drawer may be preceded by a planning line or, at the `top` of a document, by blank lines and
+    comments.
     """
     count = len(lines)
     if top:

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 def requests(
     elements: Elements, headings: Iterable[Heading], keywords: Iterable[tuple[str, str]]
 ) -> list[Block]:
-    """Return the text below each verb heading as a block of the kind ``heading``, in order.
+    """Return the text below each verb heading as a block of kind ``heading``, in order.
 
+    A heading is left out if its text is empty, or starts with a block or a results keyword.
     `headings` and `keywords` are those of the whole text. `orgrest.http.verb` decides whether the
     text below a heading is a request.
     """
@@ -85,7 +86,10 @@ def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Bl
 
 
 def _first(elements: Elements, at: int, limit: int) -> int | None:
-    """Return the first line of a section's text, or None if it is empty or starts with a block."""
+    """Return the index of the line at which the text of a section starts.
+
+    Returns None if the text is empty, or if it starts with a block or a results keyword.
+    """
     while at < limit:
         text = elements.lines[at].lstrip(" \t")
         opened = syntax.opening(text)

@@ -289,7 +289,8 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 def _is_of_data(source: Sequence[str]) -> bool:
     """Return whether a source block contains data, which is never run or tangled.
 
-    `source` contains the words after `#+begin_src`: none, or only the name of a data language.
+    `source` contains the words after `#+begin_src`. In a block with data, there are no such words,
+    or only the name of a data language.
     """
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 

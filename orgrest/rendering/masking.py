@@ -226,7 +226,7 @@ class _Owners:
         setattr(self, kind, secrets)
 
     def are_masked(self, secrets: frozenset[str]) -> bool:
-        """Return whether masking `secrets` masks the occurrences of this spelling."""
+        """Return whether occurrences of this spelling must be masked to hide `secrets`."""
         return not (secrets.isdisjoint(self.whole) and secrets.isdisjoint(self.inside_base64))
 
 
@@ -311,7 +311,7 @@ def _texts(text: str) -> Iterator[str]:
 
 
 def _misread(text: str) -> Iterator[str]:
-    """Yield the strings that result from decoding the bytes of `text` with a wrong charset."""
+    """Yield the strings that result from decoding the bytes of `text` with the wrong charset."""
     if text.isascii():
         return
     for data in _encoded(text):

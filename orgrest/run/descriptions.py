@@ -1,9 +1,9 @@
 """The OpenAPI descriptions that the exchanges of a run are checked against.
 
-The last line `# @openapi FILE` above the end of a request selects its description. If there is no
-such line, the header argument `:openapi` does, or else the run's option. The value `no` selects no
-description. The value `auto` selects the first description near the document that applies to the
-request. The requests to each operation are counted.
+The description for a request is selected by the last line `# @openapi FILE` above the end of the
+request, otherwise by the header argument `:openapi`, and otherwise by the run's option. The value
+`no` selects no description. The value `auto` selects the first description near the document that
+applies to the request. The requests to each operation are counted.
 """
 
 from __future__ import annotations
@@ -129,9 +129,10 @@ class Descriptions:
     ) -> tuple[Verdict | None, list[str]]:
         """Check an exchange against the first description near the document that applies to it.
 
-        A description applies if it lists the host of the request. A description of the operation
-        also applies if it lists no hosts, or if the request is sent to this machine. Returns the
-        verdict, or None if no description applies, and notes about what was not checked.
+        A description applies if it lists the host of the request. If it contains the operation of
+        the request, it also applies if it lists no hosts, or if the request is sent to this
+        machine. Returns the verdict, or None if no description applies, and notes about what was
+        not checked.
         """
         from orgrest.description.beside import beside
 

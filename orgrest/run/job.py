@@ -187,7 +187,7 @@ class Job:
         self.features = {name for name, has in features.items() if has}
 
     def decline(self, reason: str) -> None:
-        """Record that the current request is not sent, for this reason."""
+        """Mark the current request as one that will not be sent, and record the `reason`."""
         self.declined = True
         self.unsent.append(reason)
 

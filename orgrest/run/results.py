@@ -75,8 +75,9 @@ class RequestResults:
     def needed(self, step: StepId, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a step that another step needs.
 
-        `variables` are the variables to send the step with. Raises RequestNeededError if the step
-        has not been sent yet, and the step's own error if it failed.
+        Raises RequestNeededError if the step has not been sent yet. This error contains
+        `variables`, the variables for the request of the step. If the step failed, raises the error
+        of the step.
         """
         outcome = self._outcomes.get(step)
         failure = self.answers.unmet.get(step) if outcome is None else outcome.reason

@@ -293,8 +293,9 @@ class Run:
     def _send_needed(self, needed: RequestNeededError) -> None:
         """Send all iterations of a needed request.
 
-        Iterations that were already sent are skipped, unless `needed.again` is true. At the end,
-        the first error is raised if an iteration fails or failed before, or is disabled.
+        Iterations that were already sent are skipped, unless `needed.again` is true. It is an error
+        if an iteration fails, failed earlier or is disabled. After all iterations, the first such
+        error is raised.
         """
         failures: list[Exception] = []
         for task_or_outcome in self._tasks(needed.key, partial(self.document.needed, needed)):

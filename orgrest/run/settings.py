@@ -60,7 +60,8 @@ class RetryPolicy:
 def may_pass(error: TransportError) -> bool:
     """Return whether a request that failed with `error` might succeed if it is sent again.
 
-    Redirect loops, invalid URLs and the end of the run are permanent errors.
+    Otherwise, the error is permanent, as after a redirect loop, with an invalid URL, or when the
+    run has ended.
     """
     return error.code in (UNREACHED, INTERRUPTED)
 
@@ -94,8 +95,8 @@ class Settings:
     """The settings of a run: the selection of blocks and other options.
 
     `inputs` provides the values of variables. `names` and `lines` select blocks. If both are empty,
-    all blocks are selected. `until` excludes blocks that start below that line. In a test run,
-    `choice` also selects steps.
+    all blocks are selected. `until` is a line number: blocks that start below this line are
+    excluded. In a test run, `choice` also selects steps.
 
     In a dry run, a name in angle brackets replaces the value that a response would provide. If
     `complete` is true, a request that needs such a value is an error instead. `retry_policy`

@@ -7,7 +7,7 @@ XML, text, archives ...), its name must also contain the document's name: `api.o
 
 The digests of written files are stored in the user's state folder
 (`$XDG_STATE_HOME/orgrest/written`), so that only unchanged files that orgrest wrote itself are
-overwritten. None of these limits apply below the folders of `--allow-write`.
+overwritten. None of these limits apply inside the folders given with `--allow-write`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def check(
     """Raise EvaluationError unless a document may write the file `target`.
 
     `path_text` is the name of the file as written in the document. If `linked` is true, a result in
-    the document is a link to the file. `allowed` contains the folders of `--allow-write`. All paths
-    must be free of symbolic links.
+    the document is a link to the file. `allowed` contains the folders given with `--allow-write`.
+    All paths must be free of symbolic links.
     """
     folder = document.parent
     if any(target.is_relative_to(permitted.resolve()) for permitted in allowed):

@@ -99,10 +99,10 @@ class Budget:
     ) -> None:
         """Create a budget of `requests` requests, `size` received bytes and `seconds` seconds.
 
-        If `seconds` is None, the time is not limited. `after` is the budget of the run if this is
-        the budget of its teardowns. The two budgets then share the remaining requests and bytes,
-        and `requests` and `size` are not used. The time of the new budget starts when the earlier
-        budget runs out of time or is stopped.
+        If `seconds` is None, the time is not limited. For the budget of a run's teardowns, `after`
+        is the budget of the run itself. The two budgets then share the remaining requests and
+        bytes, and `requests` and `size` are not used. The time of the new budget starts when
+        `after` runs out of time or is stopped.
         """
         self._after = after
         self._seconds = seconds

@@ -207,7 +207,7 @@ def chosen(named: str, allowed: Iterable[str]) -> str:
     """Return the proxy that a document names, if it is one of the `allowed` proxies.
 
     The user and password are those in the document, or else those of the allowed proxy. Raises
-    OrgrestError if the proxy is not allowed or invalid.
+    OrgrestError if the proxy is invalid or not allowed.
     """
     proxy = read_proxy(named)
     for candidate in allowed:
@@ -245,7 +245,11 @@ def proxy_for(url: Url, given: str | None) -> str | None:
 
 
 def _is_listed(url: Url, listed: str) -> bool:
-    """Return whether a list names a host, one of its parent domains or its network, or is `*`."""
+    """Return whether the host of a URL is in `listed`, the value of `no_proxy`.
+
+    `listed` is `*` for all hosts, or a list of hosts, domains and networks. A domain includes its
+    subdomains. A host or domain may be followed by a port, which must then match.
+    """
     names = re.split(r"[\s,]+", listed.strip().lower())
     if names == ["*"]:
         return True

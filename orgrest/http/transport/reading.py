@@ -144,9 +144,10 @@ class _CheckedReader(io.BufferedReader):
 
 
 def _check_other_line(line: bytes, *, first: bool) -> None:
-    """Raise TransportError unless `line`, which does not begin a header, continues the one above.
+    """Raise TransportError unless `line` continues the header above it.
 
-    `first` is true if the line directly follows the status line.
+    `line` does not begin a header itself. `first` is true if it directly follows the status line,
+    so that there is no header above it.
     """
     if _FOLDED.fullmatch(line) and not first:
         return

@@ -316,9 +316,11 @@ class Context:
         return self.secrets.add(override) if hidden else override
 
     def dynamic(self, text: str) -> str | None:
-        """Return the value of `{{$...}}`, or None if it is known only in a run.
+        """Return the value of `{{$...}}`.
 
-        Raises `OrgrestError` if there is no such dynamic value, or if it cannot be computed.
+        In a dry run with placeholders, one of the user's secrets is an empty string that records
+        the secret. Raises `OrgrestError` if there is no such dynamic value, or if it cannot be
+        computed.
         """
         from orgrest.http.values import dynamic, environments
 

@@ -42,7 +42,8 @@ class DynamicContext:
     `environ` looks up an environment variable, `dotenv` a variable in the `.env` file beside the
     document, and `variable` a variable in the selected environments. Each returns None if the
     variable is not defined. `project` is the project's folder. `seed` makes the values
-    reproducible. `user_secret` returns one of the user's secrets, or None in a dry run.
+    reproducible. `user_secret` returns one of the user's secrets, or an empty string in a dry run
+    with placeholders. By default, it returns None.
     """
 
     environ: Callable[[str], str | None]
@@ -75,8 +76,8 @@ class Dynamic:
     """A dynamic value, with its usage and a description.
 
     `pattern` matches the name and arguments in a placeholder. `compute` returns the value for such
-    a match, or None if the value is known only in a run. If `secret` is set, the value is never
-    shown.
+    a match, or None if there is no source for the user's secrets. If `secret` is set, the value is
+    never shown.
     """
 
     usage: str
@@ -94,8 +95,9 @@ class Dynamic:
 def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
     """Return the value of `{{text}}`, and whether it is secret.
 
-    `text` begins with `$`. In a dry run, a value that is known only in a run is None. Raises
-    OrgrestError if there is no such dynamic value, or if its arguments are invalid.
+    `text` begins with `$`. The value of `$secret` is what `around.user_secret` returns, which may
+    be empty or None. Raises OrgrestError if there is no such dynamic value, if its arguments are
+    invalid, or if it cannot be computed.
     """
     row = find(text)
     if isinstance(row, str):

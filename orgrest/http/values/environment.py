@@ -26,11 +26,12 @@ class Environment:
         environ: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Look for files in `folder` and its parents on first use.
+        """Create the environment without reading any files.
 
-        Secrets in these files are added to `secrets`. `environ` contains environment variables,
-        which are used to locate the user's secrets for .NET projects. `settings` are the settings
-        of VS Code REST Client that an editor provides.
+        The files with environments are looked up on first use, in `folder` and its parents up to
+        the project's root. Secrets in these files are added to `secrets`. `environ` contains
+        environment variables, which are used to locate the user's secrets for .NET projects.
+        `settings` are the settings of VS Code REST Client that an editor provides.
         """
         self._of_editor = settings
         self._environ = environ or {}

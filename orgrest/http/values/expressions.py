@@ -78,10 +78,10 @@ def _urlencode(context: Context, arguments: Sequence[str]) -> str:
 
 @classes.frozen
 class Function:
-    """A function that expressions can call: its usage, description and numbers of arguments.
+    """A function that expressions can call, with its usage and a description.
 
-    If `secret` is set, the function's result is never shown. If `in_run` is set, the function is
-    only called in a run.
+    It takes from `least` to `most` arguments. If `secret` is set, its result is never shown. If
+    `in_run` is set, it is not called while a request is only being checked.
     """
 
     usage: str
@@ -134,7 +134,7 @@ LISP = {
 
 
 def without_lisp(function: str, argument: str | None) -> str | None:
-    """Return the expression equivalent to a call of an Emacs Lisp function, or None.
+    """Return the expression that can replace a call to an Emacs Lisp function, or None.
 
     `argument` is the call's only argument, which is a string in quotes, or None if the call has no
     arguments.
@@ -166,7 +166,10 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether the request is only checked. Values known only in a run are then `UNKNOWN`."""
+        """Whether the request is only being checked, not run.
+
+        In this case, each value that only a run provides is `UNKNOWN`.
+        """
 
     def text(self, template: Template) -> str:
         """Return a template's text with its variables replaced."""

@@ -41,7 +41,10 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether the request is only checked. Values known only in a run are then `UNKNOWN`."""
+        """Whether the request is only being checked, not run.
+
+        In this case, each value that only a run provides is `UNKNOWN`.
+        """
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None."""
@@ -72,7 +75,7 @@ class Expressions:
     """
 
     def __init__(self, values: Variables, results: dict[str, Any]) -> None:
-        """Prepare for expressions that use the variables of a request: those in `values`.
+        """Prepare to evaluate expressions. `values` looks up the variables of the request.
 
         `results` maps each earlier result, as a string, to its JSON value. New results are added.
         """

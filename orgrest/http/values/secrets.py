@@ -100,7 +100,8 @@ class Secrets:
     def computed(self, result: str, secrets: frozenset[Secret]) -> str:
         """Return `result` as a string that records the `secrets` that it was computed from.
 
-        `result` itself becomes a secret, unless all of `secrets` are marked as possible.
+        `result` itself becomes a secret, unless all of `secrets` are only `possible` (see
+        `model.Secret`).
         """
         if not secrets:
             return result
@@ -111,7 +112,10 @@ class Secrets:
         return Text(result, held)
 
     def _hold(self, text: str, secrets: Iterable[Secret]) -> None:
-        """Record that a string contains secrets, since it may occur in other strings."""
+        """Record that `text` contains `secrets`.
+
+        For any other string in which `text` occurs, `within` then returns these secrets, too.
+        """
         known_secrets = self._held.get(text) or frozenset()
         if text and not known_secrets.issuperset(secrets):
             self._held.put(text, known_secrets.union(secrets))

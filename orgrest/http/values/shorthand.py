@@ -27,13 +27,15 @@ _TLS_PORTS = ("443", "8443")
 
 
 def absolute_url(url: str, host: str | None, base: str | None) -> str:
-    """Return a URL with scheme and host.
+    """Return a URL with a scheme and a host.
 
-    If `url` is only a path (or `*`, which refers to the whole server; RFC 9112, section 3.2.4), the
-    host comes from the `Host` header, passed as `host`, and the scheme is https for the ports 443
-    and 8443. Without a `Host` header, the path is appended to `base` (the value of the variable
-    `host`), or returned unchanged if there is no `base`. In all other cases, the scheme defaults to
-    http, as in the three tools.
+    `url` may be only a path, or `*`, which refers to the whole server (RFC 9112, section 3.2.4).
+    In this case, the host comes from the `Host` header, passed as `host`, and the scheme is https
+    for ports 443 and 8443. Without a `Host` header, `url` is appended to `base`, the value of the
+    variable `host`. If there is no `base` either, `url` is returned unchanged.
+
+    In all other cases, the scheme defaults to http, as in the three tools. A URL that is empty or
+    begins with `//` is returned unchanged.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:

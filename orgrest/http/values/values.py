@@ -100,7 +100,10 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether the request is only checked. Values known only in a run are then `UNKNOWN`."""
+        """Whether the request is only being checked, not run.
+
+        In this case, each value that only a run provides is `UNKNOWN`.
+        """
         return self._problems is not None
 
     @property

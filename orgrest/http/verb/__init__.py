@@ -1,7 +1,8 @@
 """verb's request language (https://github.com/federicotdn/verb, its README and `verb.el`).
 
     # comments and properties
-    post /users?page=2                    a method in any case, or `template`; a URL or part of it
+    post /users?page=2                    a method or `template`, in upper or lower case,
+                                          followed by a URL or part of one
     Content-Type: application/json        headers
 
     {"name": "{{(verb-var name)}}"}       an empty line, then the body

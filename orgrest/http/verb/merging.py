@@ -78,9 +78,9 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended by the URL of a heading below.
+        """Return this URL extended with `other`, the URL of a subheading.
 
-        `other`, the URL below, has either the same origin or none.
+        `other` has either the same origin or none.
         """
         path = self.path + other.path
         return _Url(

@@ -66,7 +66,7 @@ def wait(limit: Limit, sent: list[float], now: float | None = None) -> float:
     """Return the seconds until the next request may be sent, and append its time to `sent`.
 
     `sent` contains the times of earlier requests in the same slot, and `now` is the current time.
-    All times are in seconds of the monotonic clock.
+    All times are values of `time.monotonic()`, in seconds.
     """
     now = time.monotonic() if now is None else now
     earliest = max(now, sent[-1] + limit.idle) if sent else now

@@ -116,7 +116,7 @@ class FileResults:
         return any((self._folder / linked(match[0])).resolve() == target for match in links)
 
     def _own_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
-        """Return the path of a result file if the document does not specify one."""
+        """Return the path of a result file for a block whose `:file` is missing or empty."""
         start = writable_files.own_name(self._file)
         block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
@@ -128,7 +128,11 @@ class FileResults:
         return folder / f"{start}-{block_name or self._number(block)}{end}"
 
     def _number(self, block: Block) -> int:
-        """Return the position of an unnamed request block among all unnamed ones, from 1."""
+        """Return the number of an unnamed request block.
+
+        The unnamed request blocks of the document are numbered from 1. Those directly below a
+        results keyword are not counted.
+        """
         document = self._editor.document
         if self._numbered is not document:
             nameless = (

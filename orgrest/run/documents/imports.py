@@ -186,7 +186,7 @@ class Imports(RequestNames):
         return self._of_sources.get(id(source))
 
     def imported(self, path: str, source: Source) -> File | None:
-        """Return the file that a line of `source` imports by `path`, or None if that failed."""
+        """Return the file that `source` imports with `path`, or None if the import failed."""
         file = self._of_sources[id(source)]
         try:
             return self._files.get(self._locate(path, file))

@@ -252,7 +252,7 @@ def _step(item: ParsedRequest | Import, imports: Imports) -> Step:
 
 
 def position(request: ParsedRequest) -> int:
-    """Return the line of a request, from 1."""
+    """Return the line number of a request, counted from 1."""
     return request.source.position(request.span.start).line
 
 

@@ -153,10 +153,10 @@ class ResultWriter:
         return written
 
     def _post(self, arguments: Arguments, values: list[str], references: References) -> list[str]:
-        """Evaluate the block that ``:post`` names on `values`, and return its results.
+        """Pass `values` to the block that ``:post`` names, and return the results of the block.
 
-        In the block's arguments, `values` replace ``*this*``. If ``:post`` is empty, `values` are
-        returned.
+        In the block's arguments, ``*this*`` is replaced by `values`, joined into one string. If
+        ``:post`` is empty, `values` are returned unchanged.
         """
         post = arguments.get("post")
         if not post:

@@ -1,6 +1,6 @@
 """Renders a response as a result: text and files, for the document or the terminal.
 
-If rendering is certain to add no notes, it is delayed until the result is needed.
+Rendering is deferred until the result is needed, unless it uses jq or might add notes.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def before(job: Job) -> Needing[None]:
 
 
 def prepare(job: Job) -> Needing[None]:
-    """Run the scripts of a document that run only once, unless they have already run.
+    """Run the document's scripts whose `runs` is `once`, unless they have already run.
 
     Their log messages and tests are reported with the first request. Raises OrgrestError if one
     fails.

@@ -45,7 +45,7 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
 
     If an assertion still fails at its time limit, the last response is returned. If there is no
     response, the request is repeated until the shortest of the assertions' time limits expires.
-    Raises TransportError if there is still no response then, or if the error is permanent.
+    Raises the last TransportError after that time, or immediately if it is permanent.
     """
     from orgrest.run.stages.judge import verdicts
 

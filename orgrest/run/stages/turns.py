@@ -167,7 +167,8 @@ def _parsed(text: str) -> Any:
 def of_elements(job: Job) -> Needing[list[Context]]:
     """Return a context for each iteration over a list.
 
-    If the list is empty, the job's request is declined. Raises the same errors as `contexts`.
+    If the list is empty, the job's request is declined (see `Job.decline`), and there are no
+    iterations. Raises the same errors as `contexts`.
     """
     turns = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))
     if not turns:

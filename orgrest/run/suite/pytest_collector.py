@@ -58,13 +58,13 @@ class DocumentFile(pytest.File):
             self._end()
 
     def setup(self) -> None:
-        """Send the requests that are named or tagged setup."""
+        """Send the requests that are named or tagged `setup`."""
         self._run = run = self._open()
         for step in run.plan.of("setup"):
             self._send(run, step)
 
     def teardown(self) -> None:
-        """Send all requests that are named or tagged teardown, and then raise the first failure."""
+        """Send all requests that are named or tagged `teardown`, then raise the first failure."""
         run = self._run
         if run is None:  # the document could not be read
             return

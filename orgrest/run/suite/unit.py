@@ -71,7 +71,11 @@ class Opened:
         self._unrecorded = {step.id: step for step in plan.steps if settings.choice.takes(step)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:
-        """Yield the records of requests sent for an outcome, and then the outcome's own record."""
+        """Yield the records that belong to `outcome`.
+
+        The records of other requests that were sent to obtain it come first, and its own record is
+        last.
+        """
         for reported in (*outcome.needed, outcome):
             place = self._place
             try:
@@ -129,8 +133,9 @@ def run(
 ) -> str | None:
     """Run a document, and pass the record of each request to `keep`.
 
-    Returns None, or the reason if the document cannot be read. `begin` is called with the document
-    once it has been read. If the run is abandoned, nothing more is recorded.
+    If the document cannot be read or planned, the reason is returned, and otherwise None. `begin`
+    is called with the document once it has been read and planned. If the run is abandoned, nothing
+    more is recorded.
     """
     place = {"order": [unit.number, 0], **unit.place}
     if control.why:
