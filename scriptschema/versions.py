@@ -38,8 +38,8 @@ class Version:
         version = cls(int(match[1])) if match else None
         if version is None or not SEED.number <= version.number <= TODAY.number:
             raise ValueError(
-                f"unknown version of Luau {text!r}: expected {SEED} to {TODAY}, or today, "
-                f"which is {TODAY}"
+                f"unknown version of Luau {text!r}: expected {SEED} to {TODAY}, "
+                f"or 'today' ({TODAY})"
             )
         return version
 

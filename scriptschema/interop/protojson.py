@@ -240,7 +240,7 @@ def _double(_field: FieldInfo, data: Any, path: Path) -> float:
         _refuse(path, f"must be a double, found {_shown(data)}")
     value = float(data)
     if math.isinf(value):
-        _refuse(path, f"must be in double's range, found {_shown(data)}")
+        _refuse(path, f"must be in the range of a double, found {_shown(data)}")
     return value
 
 

@@ -300,7 +300,8 @@ def _read_call(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any
     argument = call.WhichOneof("arg_oneof")
     if argument is None:
         reader.report(
-            path, "a call with neither parentheses nor an argument: read without an argument"
+            path,
+            "a call with neither parentheses nor an argument: read as a call without arguments",
         )
     else:
         field = m.Expr.ALL_FIELDS[argument]

@@ -54,7 +54,7 @@ def dictionary(names: Names = DEFAULT, luau: Version | None = None) -> str:
         newer += [
             ".".join(filter(None, member)) for member, span in NEWER_MEMBERS.items() if luau in span
         ]
-        parts[f"newer than the schema, up to Luau {luau}"] = newer
+        parts[f"newer than the schema, from versions of Luau up to {luau}"] = newer
     lines: list[str] = []
     seen: set[str] = set()
     for title, tokens in parts.items():

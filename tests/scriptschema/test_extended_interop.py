@@ -107,7 +107,11 @@ def test_json_takes_what_the_mapping_allows_for_a_double(text: str, value: float
     [
         (NUMBER, '{"val": 0, "double": "x"}', "double: must be a double, found 'x'"),
         (NUMBER, '{"val": 0, "double": []}', "double: must be a double, found an array"),
-        (NUMBER, '{"val": 0, "double": 1e999}', "double: must be in double's range, found inf"),
+        (
+            NUMBER,
+            '{"val": 0, "double": 1e999}',
+            "double: must be in the range of a double, found inf",
+        ),
         (m.ExprConstantInteger, '{"val": "9223372036854775808"}', "val: must be in int64's range"),
         (m.ExprConstantInteger, '{"val": "1x"}', "val: must be int64, found '1x'"),
     ],

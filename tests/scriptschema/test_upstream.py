@@ -232,7 +232,10 @@ def test_what_upstream_leaves_open_is_reported() -> None:
     wanted = {
         m.ExprCall: [
             (theirs["ExprCall"](), "an empty call: replaced by a call of an empty expression"),
-            (call, "a call with neither parentheses nor an argument: read without an argument"),
+            (
+                call,
+                "a call with neither parentheses nor an argument: read as a call without arguments",
+            ),
         ],
         m.TypeLiteral: [
             (

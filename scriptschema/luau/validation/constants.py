@@ -12,8 +12,8 @@ from scriptschema.luau.scope import Binding
 from scriptschema.luau.validation.traversal import IncompleteError, Place, Traversal
 
 RULES: Final = {
-    "const": "constants must have one value each, unless the last value is a call or `...`, and "
-    "never be assigned to",
+    "const": "a declaration of constants must have one value for each constant, unless the last "
+    "value is a call or `...`; constants cannot be assigned to",
     "export": "exports must be top-level and unique, and their source must not have a return "
     "outside of functions",
 }

@@ -30,12 +30,17 @@ from scriptschema.luau.validation.type_annotations import visit_type, visit_type
 RULES: Final = {
     "vararg": "`...` must be in a vararg function",
     "else": "an if-expression must have an else",
-    "group": "an expression that is written in parentheses anyway must not be in a group",
+    "group": "a group must not contain an expression that is printed in parentheses even without "
+    "the group",
     "minus": "the sign of a negative number must be part of its constant",
     "number": "a number constant cannot be NaN",
     "parentheses": "a call without parentheses must have one argument, a string or a table",
     "interpolation": "the text parts of an interpolated string must not be empty or adjacent",
 }
+
+_REDUNDANT: Final = (
+    "the group is redundant: its expression is printed in parentheses even without it"
+)
 
 
 def visit_expr(
@@ -65,11 +70,7 @@ def visit_expr(
             content = inner.expr.alternative
             if content is not None and needs_parentheses(content, limit, after):
                 path = (path, "group", None)
-                v.note(
-                    path,
-                    "group",
-                    "the group is redundant: its parentheses are written even without it",
-                )
+                v.note(path, "group", _REDUNDANT)
                 path = (path, "expr", None)
                 setattr(node, inner.expr.which or "", content)
                 continue
@@ -305,7 +306,7 @@ def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> 
     group = node.left.group
     if group is not None and takes_less(group.expr):
         path = ((path, "left", None), "group", None)
-        v.note(path, "group", "the group is redundant: its parentheses are written even without it")
+        v.note(path, "group", _REDUNDANT)
         node.left = group.expr
 
 

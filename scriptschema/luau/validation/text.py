@@ -21,7 +21,7 @@ def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
             v.note(
                 path,
                 "string",
-                "surrogates in the string stand for valid UTF-8 (write the characters themselves), "
-                "or for no byte",
+                "surrogates in the string stand for bytes of valid UTF-8 (write the characters "
+                "instead), or do not stand for bytes at all",
             )
             node.val = decoded

@@ -13,7 +13,8 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traver
 
 RULES: Final = {
     "type": "a named type without arguments must be in scope",
-    "pack": "a pack in parentheses must not have exactly one type, or end in another such pack",
+    "pack": "a pack in parentheses must not consist of a single type, and a list of types must not "
+    "end in such a pack",
     "default": "generics with defaults must come last",
     "indexer": "the position of an indexer must be from 0 to the number of properties",
 }
@@ -134,8 +135,8 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
         v.note(
             path,
             "pack",
-            "types at the start of the list must be in `generics`, and generic packs after them in "
-            "`genericpacks`",
+            "types at the start of `arguments` must be in `generics` instead, and the generic "
+            "packs that follow them must be in `genericpacks`",
         )
         rest = items[index:]
         node.arguments = m.TypeArguments(items=rest) if rest else None
