@@ -165,7 +165,7 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
                 break
             byte = file.read(1)
         else:
-            what = "the length of a tree is truncated" if not byte else "invalid tree length"
+            what = "the length prefix of a tree is truncated" if not byte else "invalid tree length"
             raise FileError(f"byte {position}: {what}")
         position += shift // 7
         pieces = []
@@ -309,7 +309,9 @@ def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file, or one with several hard links: remove it")
+        raise OSError(
+            errno.EINVAL, "not a regular file, or a file with several hard links: remove it"
+        )
     return os.fdopen(descriptor, "ab+")
 
 

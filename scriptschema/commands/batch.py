@@ -32,8 +32,8 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
     skipped = {item.path.suffix or "none" for item in candidates} - endings
     if len(chosen) < len(candidates):
         click.echo(
-            f"skipped {counted(len(candidates) - len(chosen), 'file')} whose suffix is not that of "
-            f"a tree ({', '.join(sorted(skipped)[:5])}): use --from to read them",
+            f"skipped {counted(len(candidates) - len(chosen), 'file')} whose suffix does not "
+            f"indicate a tree ({', '.join(sorted(skipped)[:5])}): use --from to read them",
             err=True,
         )
     return chosen
@@ -108,8 +108,8 @@ def run_all(
         if forms.get(target.suffix, form) != form:
             what_is_written = "a source" if form == ".luau" else f"a tree in the format {form}"
             raise click.UsageError(
-                f"{target}: the output is {what_is_written}, but the suffix {target.suffix} is "
-                "that of another format: choose another name"
+                f"{target}: the output is {what_is_written}, but the suffix {target.suffix} "
+                "indicates another format; choose another name"
             )
     require_not_replaced(targets, kept)
     if form == "binary" and files.STANDARD in targets:

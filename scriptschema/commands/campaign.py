@@ -49,7 +49,7 @@ _output = section("Output")
     "words",
     multiple=True,
     metavar="TARGET",
-    help="The implementation of Luau to test; see below.",
+    help="The implementation of Luau to test; see above.",
 )
 @_targets(
     "--variant",
@@ -62,10 +62,13 @@ _output = section("Output")
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="The time limit of a run in seconds.",
+    help="The time limit for each run, in seconds.",
 )
 @_targets(
-    "--memory", type=click.IntRange(1), metavar="MB", help="The memory limit of a run in megabytes."
+    "--memory",
+    type=click.IntRange(1),
+    metavar="MB",
+    help="The memory limit for each run, in megabytes.",
 )
 @_targets(
     "--crash",
@@ -149,8 +152,8 @@ _output = section("Output")
 @_programs(
     "--style",
     type=click.Choice(["random", "plain"]),
-    help="The style in which programs are written: random (the default: one program in four has a "
-    "random style), or plain.",
+    help="The style in which programs are written: plain, or random (the default), which gives one "
+    "program in four a random style.",
 )
 @_programs(
     "--broken",
@@ -183,7 +186,7 @@ _output = section("Output")
     metavar="NAMES",
     help="The only libraries to use, such as string,table",
 )
-@_judges("--checker", metavar="COMMAND", help="A type checker; see below.")
+@_judges("--checker", metavar="COMMAND", help="A type checker; see above.")
 @_judges(
     "--printer",
     metavar="COMMAND",
@@ -203,7 +206,8 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="Compare only the output, the error messages as well, or also the positions in them.",
+    help="The scope of the comparison: the output, the output and the error messages, or both of "
+    "these and the positions in the messages.",
 )
 @_judges(
     "--ulps",
@@ -403,7 +407,9 @@ def explain(folder: Path, config: Config, programs: int, names: list[str]) -> No
     if names:
         lines.append(f"to run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
     elif not programs:
-        lines.append("result: no program was run, because the time was too short; try --for 2m")
+        lines.append(
+            "result: no program was run, because the time limit was too short; try --for 2m"
+        )
     else:
         lines.append(
             "result: no crashes, hangs or differences, as expected after half a minute with a "

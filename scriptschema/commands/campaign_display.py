@@ -74,7 +74,7 @@ def unreadable(event: dict[str, Any]) -> str:
 
     Such an input is not judged.
     """
-    return f"not judged, because it is not Luau that scriptschema can parse: {event['path']}"
+    return f"not judged, because scriptschema cannot parse it as Luau: {event['path']}"
 
 
 def _executions(event: dict[str, Any]) -> str:

@@ -172,15 +172,15 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
     version = f" --luau {config.version}" if config.version else ""
     if seeds.incomplete:
         click.echo(
-            f"seeds: read {counted(seeds.incomplete, 'program')} only in part, because the schema "
-            f"lacks some of the syntax: to list it, run `scriptschema parse {folder} "
+            f"seeds: read {counted(seeds.incomplete, 'program')} only in part, because of syntax "
+            f"that the schema lacks: to list this syntax, run `scriptschema parse {folder} "
             f"--losses{version}`",
             err=True,
         )
     if seeds.without:
         click.echo(
             f"seeds: left out the modules of {counted(len(seeds.without), 'program')}, for example "
-            f"{seeds.without[0]}, because the programs of a campaign have no modules",
+            f"{seeds.without[0]}, because the programs of a campaign cannot have modules",
             err=True,
         )
     if seeds.repaired:

@@ -113,8 +113,8 @@ luau_option = click.option(
     "--luau",
     metavar="VERSION",
     callback=luau_version,
-    help="Also use features that the schema's 57 messages lack, up to this version of Luau: for "
-    "example 0.711, or today (the newest).",
+    help="Also use features of Luau that the schema lacks, up to this version: for example 0.711, "
+    "or today (the newest).",
 )
 
 

@@ -34,7 +34,8 @@ LINES = 20
 @click.option(
     "--replay",
     is_flag=True,
-    help="Start the failed process again and resend all requests that it received, several times.",
+    help="Restart the failed process and resend the last requests to it; several times, if "
+    "necessary.",
 )
 @trust_option
 def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
@@ -172,9 +173,7 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
             raise click.BadParameter("expected NAME=COMMAND, such as 'v1=build/v1/luau {file}'")
     names = [name for name, _ in builds]
     if len({*names}) < len(names) or len(names) < 2:
-        raise click.BadParameter(
-            "expected at least two builds with different names, the oldest first"
-        )
+        raise click.BadParameter("expected at least two builds with different names, oldest first")
     return builds
 
 
@@ -187,8 +186,8 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     required=True,
     callback=_builds,
     metavar="NAME=COMMAND",
-    help="A build, with a command like that of the campaign's target. Repeat this option for each "
-    "build, the oldest first.",
+    help="A build to try: COMMAND replaces the command of the campaign's first target. Repeat this "
+    "option for each build, oldest first.",
 )
 @trust_option
 def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:

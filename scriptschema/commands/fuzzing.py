@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="The time limit of a test in seconds; lowered if interesting programs run fast.",
+    help="The time limit for each test, in seconds; lowered if tests of interesting programs "
+    "finish quickly.",
 )
 @names_option
 @luau_option

@@ -101,7 +101,8 @@ _written = section("Output")
 @_programs(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
-    help="The type annotations of --programs: none, random or correct (sound).  [default: random]",
+    help="The type annotations with --programs: none, random, or sound (accepted by a type checker "
+    "in strict mode).  [default: random]",
 )
 @_programs(
     "--varying", is_flag=True, help="Allow --programs to print values that change from run to run."

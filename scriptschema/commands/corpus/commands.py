@@ -43,7 +43,7 @@ timeout_option = click.option(
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="The time limit of COMMAND in seconds.",
+    help="The time limit for each run of COMMAND, in seconds.",
 )
 
 

@@ -432,7 +432,9 @@ class Session:
         outcomes = self.state.total.outcomes + self.state.total.compiled
         if outcomes.total() >= _ENOUGH and not any(outcomes[kind] for kind in outcome.ORDINARY):
             kinds = ", ".join(f"{kind} {count}" for kind, count in outcomes.most_common())
-            raise CampaignError(f"none of {outcomes.total()} programs finished normally: {kinds}")
+            raise CampaignError(
+                f"none of the {outcomes.total()} programs finished normally: {kinds}"
+            )
 
     def _stop_workers(self) -> None:
         for worker in self._workers.values():

@@ -77,7 +77,7 @@ _OPTIONAL: Final[Sequence[type[Message]]] = (
 OPERATORS: Final[Sequence[Operator]] = (
     Operator("replace", 10, _PARTS, replace, "a generated part in place of another"),
     Operator("move", 5, _PARTS, move, "a copy of another part of the tree"),
-    Operator("cross", 8, _PARTS, cross, "a copy of a donor's part"),
+    Operator("cross", 8, _PARTS, cross, "a copy of a part of a donor tree"),
     Operator("insert", 8, (m.StatBlock, m.StatBlock, *_LISTS), insert, "a new item in a list", 1),
     Operator("delete", 6, (m.Stat, m.Stat, *_ITEMS), delete, "a list without one of its items", -1),
     Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item duplicated", 1),
@@ -90,7 +90,7 @@ OPERATORS: Final[Sequence[Operator]] = (
     ),
     Operator(
         "unwrap", 2, (m.Stat,), unwrap,
-        "a statement without the function, coroutine or loop that runs it once", -1,
+        "a statement in place of a function, coroutine or loop that runs it once", -1,
     ),
     Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
     Operator("print", 1.5, (m.Stat,), show, "a value printed where it is computed", 1),

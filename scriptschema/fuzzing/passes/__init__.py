@@ -62,7 +62,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("hoist", "replace an expression or type with one inside it", hoist),
         Pass("calls", "replace a call with a call to its first argument", call_arguments),
         Pass("inline", "replace the uses of a local variable with its value", inline),
-        Pass("functions", "replace the only use of a function with the function", inline_functions),
+        Pass("functions", "move a function to its only use", inline_functions),
         Pass("bodies", "replace a call with the function's body", inline_calls),
         Pass("arguments", "drop a function's parameter, and the argument for it", drop_arguments),
         Pass("extract", "move an expression into a local", extract),

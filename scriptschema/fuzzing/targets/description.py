@@ -113,9 +113,7 @@ def from_table(table: Mapping[str, Any]) -> Description:
     known = [field.name for field in attrs.fields(Description)]
     for name, value in table.items():
         if name not in known:
-            raise TargetError(
-                f"unknown setting of a target: {name!r}; available: {', '.join(known)}"
-            )
+            raise TargetError(f"unknown target setting {name!r}; available: {', '.join(known)}")
         if name in ("kind", "command", "folder", "crash", "error") and not isinstance(value, str):
             raise TargetError(f"{name} of a target must be a string, found {value!r}")
         if name == "variants" and not isinstance(value, list | tuple):

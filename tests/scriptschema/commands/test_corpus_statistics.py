@@ -266,7 +266,7 @@ def test_a_stream_s_broken_tree_is_reported_with_its_place_and_the_others_are_co
 @pytest.mark.parametrize(
     ("end", "error"),
     [
-        (b"\x80", "byte 3: the length of a tree is truncated"),
+        (b"\x80", "byte 3: the length prefix of a tree is truncated"),
         (b"\xff" * 9 + b"\x01", "byte 3: invalid tree length"),
         (b"\x05abc", "byte 4: a tree of 5 bytes is truncated (2 bytes are missing)"),
         (

@@ -86,7 +86,7 @@ def test_what_cannot_be_requested_is_reported(
         ("targets = 3", "invalid campaign configuration:"),
         (
             "[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1",
-            "unknown setting of a target: 'colour'",
+            "unknown target setting 'colour'",
         ),
         ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
     ],
@@ -239,7 +239,7 @@ def test_a_demonstration_with_a_find_says_how_to_run_it_again(
     assert f"to run a find again: scriptschema reproduce {tmp_path / 'finds' / 'hang-1'}" in shown
     assert "result: no crashes, hangs or differences, as expected after half a minute" not in shown
     explain(tmp_path, config, 0, [])
-    assert "no program was run, because the time was too short" in capsys.readouterr().err
+    assert "no program was run, because the time limit was too short" in capsys.readouterr().err
 
 
 def test_a_terminal_shows_how_things_stand(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_an_error_names_the_link(tmp_path: Path) -> None:
 def test_a_file_with_another_name_elsewhere_is_not_appended_to(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("kept")
     (tmp_path / "other").hardlink_to(tmp_path / "log")
-    with pytest.raises(OSError, match="not a regular file, or one with several hard links:"):
+    with pytest.raises(OSError, match="not a regular file, or a file with several hard links:"):
         files.open_to_append(tmp_path / "log")
 
 

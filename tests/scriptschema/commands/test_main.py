@@ -319,7 +319,7 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
     for name in ("a.luau", "b.luau", "notes"):
         (tmp_path / name).write_text("return 1")
     message = (
-        b"skipped 3 files whose suffix is not that of a tree (.luau, none): "
+        b"skipped 3 files whose suffix does not indicate a tree (.luau, none): "
         b"use --from to read them\n"
     )
     for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):

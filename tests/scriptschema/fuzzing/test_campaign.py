@@ -535,7 +535,9 @@ def test_a_target_that_stops_to_work_ends_the_campaign_with_a_word(tmp_path: Pat
     with Campaign(tmp_path / "campaign", config) as campaign:
         session = Session(campaign)
         flag.touch()
-        with pytest.raises(CampaignError, match=r"none of \d+ programs finished normally: crash"):
+        with pytest.raises(
+            CampaignError, match=r"none of the \d+ programs finished normally: crash"
+        ):
             session.run()
 
 

@@ -129,8 +129,8 @@ def test_a_bug_in_a_seed_is_found_and_the_campaign_continues_with_its_corpus(
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert b"seeds: read 3 programs, skipped 3 files" in done.stderr
-    assert b"seeds: read 1 program only in part, because the schema lacks " in done.stderr
-    assert b"to list it, run `scriptschema parse " in done.stderr
+    assert b"seeds: read 1 program only in part, because of syntax that the schema " in done.stderr
+    assert b"to list this syntax, run `scriptschema parse " in done.stderr
     assert b"broken.luau:1:7" in done.stderr
     assert b"crash" in done.stdout
     names = {path.name for path in (tmp_path / "campaign" / "corpus").iterdir() if path.is_file()}
