@@ -39,7 +39,7 @@ PROMISES: dict[str, list[str]] = {
         "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
         CORPUS,
     ],
-    "Symbolic links cannot lead outside": [
+    "Symbolic links that lead out of these folders": [
         "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
         CORPUS,
     ],
@@ -112,7 +112,7 @@ PROMISES: dict[str, list[str]] = {
     "Behind a proxy, which resolves": [
         "test_a_public_server_does_not_redirect_to_a_private_address",
     ],
-    "Requests use the proxy of the environment": [
+    "Requests use the proxy that is set in environment variables": [
         "test_a_proxy_of_the_environment_forwards_plain_requests",
         "test_a_run_sends_through_the_proxy_that_it_is_started_with",
         "test_a_document_alone_gets_nothing_through_a_proxy_of_its_own",
@@ -172,7 +172,7 @@ PROMISES: dict[str, list[str]] = {
         "test_nor_by_many_short_sleeps",
         "test_naps_without_end_are_ended",
     ],
-    "If a script changes the server of a request": [
+    "If a script changes the server in the URL of a request": [
         "test_credentials_do_not_go_to_the_server_that_a_script_chooses",
     ],
     "Placeholders such as `{{name}}` in text from a server": [
@@ -199,12 +199,12 @@ PROMISES: dict[str, list[str]] = {
         "test_only_what_org_would_read_gets_a_comma",
         "test_org_finds_only_text_verbatim_and_code_in_a_result",
     ],
-    "In a result, Org finds only": ["test_org_finds_only_text_verbatim_and_code_in_a_result"],
+    "To Org, a result consists only of": ["test_org_finds_only_text_verbatim_and_code_in_a_result"],
     "Elsewhere (`value`, `raw`": [
         "test_org_reads_a_plain_text_as_paragraphs_without_markup",
         "test_where_a_comma_would_show_they_go_into_an_example",
     ],
-    "A response never becomes Org": [
+    "Nothing in a response is interpreted as Org syntax": [
         "test_org_finds_only_text_verbatim_and_code_in_a_result",
         "test_org_reads_a_plain_text_as_paragraphs_without_markup",
         "test_an_inline_result_is_nothing_but_text_verbatim_or_code",
