@@ -43,6 +43,10 @@ PROMISES: dict[str, list[str]] = {
         "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
         CORPUS,
     ],
+    "Nothing in `.git` or `.hg` is read": [
+        "test_the_data_of_a_repository_in_the_documents_folder_is_read_only_when_allowed",
+        "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
+    ],
     "`--allow-read DIR` adds folders": [
         "test_files_elsewhere_are_read_when_allowed",
     ],

@@ -1,8 +1,9 @@
 """Reads netrc and env files, and locates the files that a document names.
 
-A document may name files below its folder, and below other folders that the caller allows. If it is
-in a repository (`.git`, `.hg`), it may also name files below the repository's root, except hidden
-ones (`.git/config`, `.env`). A repository that contains the user's home folder does not count.
+A document may name files below its folder, and below other folders that the caller allows, but
+nothing in a `.git` or `.hg` folder there: `.git/config` may contain a password. If it is in a
+repository, it may also name files below the repository's root, except hidden ones such as `.env`. A
+repository that contains the user's home folder does not count.
 """
 
 from __future__ import annotations
@@ -94,19 +95,20 @@ def locate(
     """Return the path of a file that a document in `folder` names relative to `directory`.
 
     `on_read` is called with the path if it is in an allowed folder, even if no such file exists.
-    Raises `OrgrestError` if the file is outside the allowed folders, is not a regular file, or
-    cannot be found.
+    Raises `OrgrestError` if the document may not name the file, if it is not a regular file, or if
+    it cannot be found.
     """
     if "\0" in f"{directory}{path}":
         raise OrgrestError("file names cannot contain NUL characters")
     try:
         file = (directory / Path(path).expanduser()).resolve()
         folder = folder.resolve()
-        inside = any(file.is_relative_to(readable.resolve()) for readable in (folder, *allowed))
+        inside = any(_is_open(file, readable.resolve()) for readable in (folder, *allowed))
         if not inside and not _is_in_project(file, folder):
+            is_below = file.is_relative_to(folder)
+            where = "in the data of a repository" if is_below else "outside the document's folder"
             raise OrgrestError(
-                f"{path} is outside the document's folder: use --allow-read {file.parent} to "
-                "allow reading it"
+                f"{path} is {where}: use --allow-read {file.parent} to allow reading it"
             )
         if on_read is not None:
             on_read(file)
@@ -117,6 +119,13 @@ def locate(
     except RuntimeError as error:  # a loop of symbolic links, or a ~user without a home folder
         raise OrgrestError(f"could not read {path}: {error}") from error
     return file
+
+
+def _is_open(file: Path, folder: Path) -> bool:
+    """Return whether a file is in or below a folder, but not in a repository's own data there."""
+    if not file.is_relative_to(folder):
+        return False
+    return not any(part in _REPOSITORY for part in file.relative_to(folder).parts)
 
 
 def _is_in_project(file: Path, folder: Path) -> bool:

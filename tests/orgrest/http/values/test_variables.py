@@ -558,6 +558,23 @@ def test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read(
     assert "is outside the document's folder: use --allow-read" in message
 
 
+@pytest.mark.parametrize("path", [".git/config", "sub/.hg/hgrc", "link.txt"])
+def test_the_data_of_a_repository_in_the_documents_folder_is_read_only_when_allowed(
+    folder: Path, path: str
+) -> None:
+    """A clone's `.git/config` may contain a token, and the document may be somebody else's."""
+    for file in (".git/config", "sub/.hg/hgrc"):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text("secret")
+    (folder / "link.txt").symlink_to(folder / ".git" / "config")
+    text = f"POST http://h/\n\n< {path}"
+    message = error(text, Context(Inputs(directory=folder)))
+    data = (folder / path).resolve().parent
+    assert f"is in the data of a repository: use --allow-read {data}" in message
+    assert "is in the data" in error(text, Context(Inputs(directory=folder, allow_read=[folder])))
+    assert complete(text, Context(Inputs(directory=folder, allow_read=[data]))).body == b"secret"
+
+
 @pytest.mark.parametrize("home", ["", "user"])
 def test_a_repository_that_holds_the_users_home_opens_nothing(
     folder: Path, home: str, monkeypatch: pytest.MonkeyPatch
