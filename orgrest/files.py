@@ -94,7 +94,7 @@ def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("orgrest.json", _escape_unencodable)
 
 
-_READ_AS_LATIN = "the file was read as Latin-1, and requests are sent in UTF-8"
+_READ_AS_LATIN = "the file was read as Latin-1, but requests are sent in UTF-8"
 
 
 @classes.frozen
@@ -160,7 +160,8 @@ def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
         reason = "binary data, not text"
         if encoding_name is not None:
             reason = (
-                f"{encoding_name} without a byte order mark, or damaged: save the file as UTF-8"
+                f"seems to be {encoding_name} without a byte order mark, or damaged: save the "
+                "file as UTF-8"
             )
         raise FileError(reason, file=file)
     marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
@@ -287,8 +288,8 @@ class File:
             else:
                 return path
         raise FileError(
-            f"could not write the file: {_MOST_BESIDE - 1} files with this name and a number "
-            "already exist: delete some of them",
+            f"could not write the file: there are already {_MOST_BESIDE - 1} files with this name "
+            "and different numbers: delete some of them",
             file=str(path),
         )
 

@@ -383,9 +383,9 @@ OPTIONS: Final = (
         for flag, text in (
             ("junit", "Write a JUnit XML report."),
             ("html", "Write an HTML report."),
-            ("tap", "Write a report in the Test Anything Protocol."),
+            ("tap", "Write a TAP (Test Anything Protocol) report."),
             ("report-json", "Write a JSON report."),
-            ("har", "Write the exchanges as an HTTP Archive (HAR) 1.2."),
+            ("har", "Write the exchanges as an HTTP Archive (HAR 1.2)."),
         )
     ),
     Option(

@@ -23,7 +23,7 @@ from orgrest.commands.console import complain
     "--stdin-name",
     type=click.Path(path_type=Path),
     metavar="NAME",
-    help="With FILE -: format standard input as the content of the file NAME, and print it.",
+    help="With FILE -: format standard input as if it were the file NAME, and print the result.",
 )
 def format(  # noqa: A001 - the command's name
     files: tuple[str, ...], *, check: bool, diff: bool, stdin_name: Path | None

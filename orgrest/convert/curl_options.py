@@ -216,8 +216,8 @@ def read_words(words: list[str], mark: str) -> Command:
         raise ConversionError("the command has no URL")
     if command.globs and (glob := _GLOB.search(command.url)):
         command.left_out.append(
-            f"globbing was left out: write a request for each value of {glob[0]} in the URL, or "
-            "use -g if these characters are part of the URL"
+            f"globbing is not supported: write a separate request for each value of {glob[0]} in "
+            "the URL, or use -g if these characters are part of the URL"
         )
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)

@@ -93,7 +93,8 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     if not call.follows:
         sending.append("allow_redirects=False")
     elif not call.keeps_cookies:
-        notes.append(Note(call.place, "the setting that disables cookies of redirects"))
+        reason = "the setting that disables cookies, for cookies that a redirect sets"
+        notes.append(Note(call.place, reason))
     session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]

@@ -167,8 +167,8 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
         if setting is not None:
             chosen = ", ".join(environment.chosen) or "all environments"
             yield f"from {chosen}, in {setting.file.name}"
-        elif files := environment.others_with(name):
-            yield f"defined in the environment {' or '.join(files)}"
+        elif names := environment.others_with(name):
+            yield f"defined in the environment{'s' if names[1:] else ''} {', '.join(names)}"
     except OrgrestError as error:
         yield str(error)
 

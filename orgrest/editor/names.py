@@ -380,8 +380,8 @@ class Names:
         moved = after.at(places[0].span.start)
         if moved is None or len(after.same(moved)) != len(places):
             raise RenameError(
-                f"renaming to {new} would change what other text, such as :{new}, refers to: "
-                "choose another name"
+                f"with the new name {new}, other text, such as :{new}, would refer to something "
+                "else: choose another name"
             )
 
 

@@ -56,7 +56,7 @@ API: Final[Mapping[str, str]] = {
     "request.variables.set": (
         "request.variables.set(name, value): sets a variable for this request."
     ),
-    "response.body": "The body: a value if it is JSON, otherwise text.",
+    "response.body": "The body: the parsed value if it is JSON, otherwise a string.",
     "response.contentType.charset": "The character set of the Content-Type.",
     "response.contentType.mimeType": "The media type of the body.",
     "response.headers.valueOf": "response.headers.valueOf(name): a header's first value, or null.",

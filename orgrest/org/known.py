@@ -91,7 +91,7 @@ KNOWN: Mapping[str, Known] = {
     "expect": Known(
         "The expected response: statuses, the result in the document, or both.",
         {
-            "200": "The status 200; separate several with spaces or commas.",
+            "200": "The status 200; separate several statuses with spaces or commas.",
             "2xx": "A status from 200 to 299.",
             "same": "The same result as in the document, except for what :volatile lists.",
         },
@@ -138,10 +138,10 @@ KNOWN: Mapping[str, Known] = {
         },
     ),
     "file": Known("The file that the body is written to."),
-    "file-ext": Known("The extension of the file for the body, if :file gives none."),
+    "file-ext": Known("The suffix of the file for the body, if :file gives none."),
     "file-desc": Known("The text of the link to the file."),
     "output-dir": Known("The folder for files that results are written to."),
-    "dir": Known("The folder that relative paths start from."),
+    "dir": Known("The folder that relative paths are resolved against."),
     "noweb": Known(
         "Whether <<name>> is replaced with the block of this name.",
         _YES_NO

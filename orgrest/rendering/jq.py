@@ -279,7 +279,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
     if status is None:
         raise CaptureError(f"jq did not finish within {longest} s")
     if _COUNTS and status == -signal.SIGXCPU:
-        raise CaptureError(f"jq used more than {TIMEOUT} s of processor time")
+        raise CaptureError(f"jq used more than {TIMEOUT} s of CPU time")
     if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:
         raise CaptureError(f"jq printed more than {MAX_OUTPUT // 2**20} MiB")
     if status != 0 and not (status in (1, 4) and not errors):  # 1 and 4: set by -e

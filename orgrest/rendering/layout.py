@@ -64,7 +64,7 @@ NO_CODE = (
     "the response cannot be inserted in this kind of source block, where it could be run or tangled"
 )
 NO_VERSE = "the response looks like Org markup, which Org would interpret in a verse block"
-NO_DRAWER = "the response contains a line :end:, so it cannot be inserted in a drawer"
+NO_DRAWER = "the response contains an :end: line, so it cannot be inserted in a drawer"
 
 
 @classes.frozen

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.http import patterns
-from orgrest.http.assertions.judging import unified
+from orgrest.http.assertions.judging import MOST_COMPARED, unified
 from orgrest.http.responses import json_of
 from orgrest.model import OrgrestError
 from orgrest.org.text import unescape
@@ -180,7 +180,8 @@ def _of_bodies(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Diffe
 def _of_texts(place: str, old: str, new: str) -> Iterator[Difference]:
     if old != new:
         lines = unified(old, new)
-        yield Difference(place, lines=lines or ("they differ only near the end",))
+        late = f"they differ only after the first {MOST_COMPARED:,} lines"
+        yield Difference(place, lines=lines or (late,))
 
 
 def _json(text: str) -> Any:
@@ -283,7 +284,8 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
         )
     if before == after:
         return ()
-    return unified(before, after) or ("the result differs at its end",)
+    lines = unified(before, after)
+    return lines or (f"the result differs only after its first {MOST_COMPARED:,} lines",)
 
 
 def without_volatile(text: str, names: Iterable[str]) -> str:

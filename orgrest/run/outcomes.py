@@ -149,7 +149,7 @@ class Placing:
         """
         if request_of(document, block) != self.request:
             raise EvaluationError(
-                "the request was changed in the meantime: its result is shown instead"
+                "the request was changed in the meantime: its result is shown, but not inserted"
             )
         edit = self._make(document, block)
         opened = closes(document, edit, block)

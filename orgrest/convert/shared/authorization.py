@@ -163,7 +163,7 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
         return Authorization(), f"OAuth 2.0 flow {grant_type} is not supported"
     if in_query or prefix != "Bearer":
         return Authorization(), (
-            "orgrest can send the token of an OAuth 2.0 login only in the header Authorization, as "
+            "orgrest can send the token of an OAuth 2.0 login only in the Authorization header, as "
             "a Bearer token"
         )
     values = {}

@@ -96,7 +96,7 @@ def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
         elif subject == "header" and path.lower() == "content-type":
             for kind, _node in response.child("content").children():
                 if is_harmless(kind):
-                    yield Offer(kind, f"A body of the {status} response.", rank=0)
+                    yield Offer(kind, f"A media type of the {status} response.", rank=0)
         elif subject == "header":
             names = {name.lower(): header for name, header in response.child("headers").children()}
             if path.lower() in names:

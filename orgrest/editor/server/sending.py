@@ -214,14 +214,16 @@ class _Sending:
         reason: str | None = None
         for _ in range(TRIES):
             if server.document(document.uri) is not document:
-                return "the document was closed in the meantime: the result is shown instead"
+                return (
+                    "the document was closed in the meantime: the result is shown, but not inserted"
+                )
             text, version = document.text, document.version
             parsed = await asyncio.to_thread(org.OrgDocument, text.text)
             if document.text is not text or server.document(document.uri) is not document:
                 continue
             block = _block_now(parsed, text, placing, self._moved(placing.start))
             if block is None:
-                return "the block no longer exists: its result is shown instead"
+                return "the block no longer exists: its result is shown, but not inserted"
             try:
                 edit = placing.edit(parsed, block)
             except EvaluationError as error:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Assertion
     from orgrest.model import Response, Source
 
+MOST_COMPARED = 2_000
+"""The maximum number of lines of each string that `unified` compares."""
 _SHOWN = 100  # the most characters of a value in a reason
 _KEPT = 10_000  # the most characters of the actual value in a verdict
-_MOST_COMPARED = 2_000  # the most lines of each string
 _MOST_LINES = 200  # the most lines of a diff
 
 
@@ -123,7 +124,7 @@ def unified(before: str, after: str) -> tuple[str, ...]:
     """
     import difflib
 
-    old, new = before.split("\n")[:_MOST_COMPARED], after.split("\n")[:_MOST_COMPARED]
+    old, new = before.split("\n")[:MOST_COMPARED], after.split("\n")[:MOST_COMPARED]
     diff = list(difflib.unified_diff(old, new, "", "", n=2, lineterm=""))[2:]
     if len(diff) > _MOST_LINES:
         diff = [*diff[:_MOST_LINES], f"... {len(diff) - _MOST_LINES} more lines"]

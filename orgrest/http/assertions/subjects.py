@@ -184,9 +184,9 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "body",
         "[PATH]",
-        "The body as text, or the value at a path in it. The path is a JSONPath (RFC 9535), whose "
-        "`$.` is optional, or an XPath if it starts with `/`. If several values match, the first "
-        "is used.",
+        "The body as text, or the value at a path in it. The path is a JSONPath (RFC 9535; the "
+        "leading `$.` is optional), or an XPath if it starts with `/`. If several values match, "
+        "the first is used.",
         _body,
         whole=_text,
     ),

@@ -55,7 +55,7 @@ class DigestCredentials(Credentials):
         challenges = find_headers(response.headers, "WWW-Authenticate")
         value = answer(challenges, self, request.method, target)
         if value is None:
-            return "the server does not ask for Digest credentials, so they were not sent"
+            return "the server did not ask for Digest credentials, so they were not sent"
         yield classes.evolve(request, headers=(*request.headers, ("Authorization", value)))
         return None
 
@@ -106,8 +106,8 @@ def answer(
     )
     shown = offers if offers.isprintable() else ascii(offers)
     raise TransportError(
-        f"the server asks for an unsupported kind of Digest credentials ({shown[:80]}); "
-        "supported: MD5 and SHA-256 with qop auth"
+        f"the server requires an unsupported form of Digest authentication ({shown[:80]}); "
+        "supported: MD5 and SHA-256 with qop=auth"
     )
 
 

@@ -184,7 +184,7 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
     raise OrgrestError(
         f"the user logged in at {_place(grant.auth_url)}, but the response names {actual} "
         f"instead of the issuer {expected}, so the code was not used (to accept another issuer, "
-        "add it to the settings of the login)",
+        "set `issuer` in the OAuth 2.0 settings)",
         code="credentials",
     )
 

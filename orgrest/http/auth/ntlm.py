@@ -59,7 +59,7 @@ class NtlmCredentials(Credentials):
         if response.status != 401:
             return None
         if _challenge(response, self.scheme) is None:
-            return f"the server does not ask for {self.scheme} credentials, so they were not sent"
+            return f"the server did not ask for {self.scheme} credentials, so they were not sent"
         handshake = _Handshake(self)
         response = yield _with(request, handshake.announcement())
         if response.status != 401:

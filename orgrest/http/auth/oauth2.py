@@ -294,11 +294,12 @@ def check_login(grant: Grant) -> None:
     The URLs of the page and of the token endpoint must use TLS or point to this machine. Call this
     function when the login begins, because its URLs are not known for certain before that.
     """
-    for name, url in (("page", grant.page), ("token endpoint", grant.token_url)):
+    page = "authorization endpoint" if grant.flow == CODE else "device authorization endpoint"
+    for name, url in ((page, grant.page), ("token endpoint", grant.token_url)):
         if not is_page(url):
             reason = (
-                f"the {name} of the login must be an https URL (http is only allowed for "
-                "this machine)"
+                f"the {name} must be an https URL without a user name or fragment (http is allowed "
+                "only for localhost and loopback addresses)"
             )
             raise OrgrestError(f"{reason}: {url}", code="credentials")
     if grant.redirect and not is_loopback(grant.redirect):

@@ -57,7 +57,7 @@ class _Reader:
         else:
             reason = (
                 "expected a verb request, which starts with a method (get, post ...) or "
-                "template; to write other text, start the line with #"
+                "template; to write a comment, start the line with #"
             )
             self._problem(start.start, reason, "no-request")
         headers = self._headers() if match is not None else ()

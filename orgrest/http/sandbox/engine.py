@@ -74,7 +74,7 @@ class Engine:
                     context.eval("__orgrest.answered(__orgrest_answer)")
                     continue
                 if pause < 0:
-                    raise quickjs.JSException("it awaits a promise that is never settled")
+                    raise quickjs.JSException("it awaits a promise that never settles")
                 yield json.dumps({"sleep": pause / 1000, "cpu": time.process_time() - started})
                 started = time.process_time()
                 context.eval("__orgrest.wake()")

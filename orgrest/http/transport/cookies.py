@@ -186,7 +186,8 @@ class Cookies:
                 continue
             if len(fields) != 7 or not _NUMBER.fullmatch(fields[4]):
                 reason = (
-                    "not a cookie: expected seven tab-separated fields, the fifth of them a time"
+                    "not a cookie: expected seven tab-separated fields, with a timestamp in the "
+                    "fifth"
                 )
                 raise OrgrestError(reason, file=file, line=number)
             domain, subdomains, path, secure, expires, name, value = fields

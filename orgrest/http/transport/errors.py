@@ -98,7 +98,7 @@ _EXACT: dict[type[BaseException], Phrase] = {
 # The first match is used, so a subclass must precede its base class.
 _PHRASES: dict[type[BaseException], Phrase] = {
     OverdueError: lambda _, limits: f"the response was not complete after {limits.total:g} s",
-    FloodError: lambda *_: "gave up because the server does not stop sending",
+    FloodError: lambda *_: "gave up because the server kept sending data",
     _ERRORS.NameResolutionError: lambda e, _: (
         f"could not resolve the host name {show(e.conn.host)}"
     ),

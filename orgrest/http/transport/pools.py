@@ -134,8 +134,8 @@ def tls_context(
             context.load_cert_chain(certificate.file, certificate.key, lambda: passphrase)
         except (OSError, ValueError) as error:  # SSLError is an OSError
             raise TransportError(
-                f"could not use the client certificate {certificate.file}: not a certificate "
-                "and private key in PEM, or the passphrase is wrong"
+                f"could not use the client certificate {certificate.file}: expected a certificate "
+                "and its private key in PEM format, and the right passphrase"
             ) from error
     return context
 
@@ -153,7 +153,9 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
                 return ssl.create_default_context(capath=str(ca))
             return ssl.create_default_context(cafile=str(ca))
         except ssl.SSLError as error:
-            raise OrgrestError("not a file with PEM certificates", file=str(ca)) from error
+            raise OrgrestError(
+                "expected a file of certificates in PEM format", file=str(ca)
+            ) from error
         except OSError as error:
             raise OrgrestError(
                 f"could not read the certificates: {error.strerror}", file=str(ca)

@@ -428,8 +428,8 @@ DYNAMICS: Final = (
     ),
     _row(
         "$processEnv NAME",
-        "The environment variable NAME. With %NAME, the environment variable whose name is the "
-        "value of the variable NAME in the selected environments.",
+        "The environment variable NAME. With %NAME, NAME is first looked up in the selected "
+        "environments, and its value is the name of the environment variable.",
         r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
         secret=True,
@@ -443,8 +443,8 @@ DYNAMICS: Final = (
     ),
     _row(
         "$dotenv NAME",
-        "The variable NAME in the .env file beside the document. With %NAME, the variable whose "
-        "name is the value of the variable NAME in the selected environments.",
+        "The variable NAME in the .env file beside the document. With %NAME, NAME is first looked "
+        "up in the selected environments, and its value is the name of the variable in that file.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,

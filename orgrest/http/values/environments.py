@@ -451,7 +451,8 @@ def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:
             malformed.append(original.line + above)
     if malformed:
         more = f" (and {len(malformed) - 1} more such lines)" if len(malformed) > 1 else ""
-        notices.append(f"{file}:{malformed[0]}: expected NAME=value, so this line is ignored{more}")
+        reason = f"this line is not of the form NAME=value, so it is ignored{more}"
+        notices.append(f"{file}:{malformed[0]}: {reason}")
     return settings
 
 

@@ -95,7 +95,12 @@ class Function:
 
 FUNCTIONS: Mapping[str, Function] = {
     "env": Function(
-        'env("NAME")', "A variable of the environment or the env file.", 1, 2, _env, secret=True
+        'env("NAME")',
+        "An environment variable, or else a variable from the env file.",
+        1,
+        2,
+        _env,
+        secret=True,
     ),
     "secret": Function(
         'secret("NAME")',

@@ -158,7 +158,7 @@ class Values:
                 if self._problems is not None:  # only a run knows the actual sizes
                     yield UNKNOWN, start
                     return
-                reason = f"the values of the variables are larger than {self._most // 2**20} MiB"
+                reason = f"the values of the variables exceed {self._most // 2**20} MiB in total"
                 raise self.error(offset, reason, "too-large")
             yield value, reference.start
         yield source[at:stop], at
@@ -349,9 +349,14 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
     if parsed.restclient:
         return reason
     if names := context.environment.others_with(name):
+        if names[1:]:
+            return (
+                f"{reason}; it is defined in the environments {', '.join(names)}: select one of "
+                f"them, for example with --env {names[0]}"
+            )
         return (
-            f"{reason}; it is defined in the environment {' or '.join(names)}: select it "
-            f"with --env {names[0]}"
+            f"{reason}; it is defined in the environment {names[0]}: select it with "
+            f"--env {names[0]}"
         )
     if context.env(name) is not None:
         return f"{reason}; for the environment variable, write {{{{$processEnv {name}}}}}"

@@ -107,7 +107,7 @@ class _Merging:
             reason = "no method here or in a parent heading: change `template` to `get` or `post`"
             raise self._error(self._own, self._own.target, reason, "no-method")
         if url is None or not url.origin or url.origin.endswith("://"):
-            reason = "no URL with http:// or https:// and a host, here or in a parent heading"
+            reason = "no http:// or https:// URL with a host, here or in a parent heading"
             raise self._error(self._own, self._own.target, reason, "bad-url")
         headers: list[tuple[str, str]] = []
         for level in levels:

@@ -84,7 +84,7 @@ class Tags:
                 raise ExpansionError.at(source, at, reason, code) from error
             self._size += len(content)
             if self._size > MAX_SIZE:
-                reason = f"the values of the tags are larger than {MAX_SIZE // 2**20} MiB"
+                reason = f"the values of the tags exceed {MAX_SIZE // 2**20} MiB in total"
                 at = template.offset(match.start())
                 raise ExpansionError.at(source, at, reason, "too-large")
             return content

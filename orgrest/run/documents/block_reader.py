@@ -200,7 +200,7 @@ def _requests(
     if arguments.get("requests") == "all":
         return parsed, tuple(notes)
     if more := len(parsed[1:]):
-        several = f"{more} requests of this block are" if more > 1 else "request of this block is"
+        several = f"{more} requests in this block are" if more > 1 else "request in this block is"
         notes.append(f"the other {several} not sent (use :requests all)")
     return parsed[:1], tuple(notes)
 

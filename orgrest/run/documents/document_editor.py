@@ -139,7 +139,7 @@ class DocumentEditor:
                 self._write(path, content)
             except OrgrestError as error:
                 raise EvaluationError(
-                    f"could not write the file of this result: {error}"
+                    f"could not write the file for this result: {error}"
                 ) from error
         insort(self._spans, (edit.start, edit.end))
         self._edits.append(edit)

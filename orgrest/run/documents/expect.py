@@ -33,13 +33,13 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
     """
     words = re.split(r"[\s,]+", arguments.get("expect"))
     if "expect" in arguments and not any(words):
-        reason = ":expect requires statuses such as 200 or 2xx, or same; found none"
+        reason = ":expect requires `same` or statuses such as 200 or 2xx; found none"
         raise EvaluationError(reason, file=file, line=line)
     statuses = [word for word in words if word and word.lower() != SAME]
     for word in statuses:
         if not _EXPECTED.fullmatch(word):
             raise EvaluationError(
-                f":expect requires statuses such as 200 or 2xx, or same; found {word}",
+                f":expect requires `same` or statuses such as 200 or 2xx; found {word}",
                 file=file,
                 line=line,
             )

@@ -184,9 +184,7 @@ def _extension(arguments: Arguments, exchange: Exchange) -> str:
     suffix = arguments.get("file-ext") or extension or ".txt"
     match = _EXTENSION.fullmatch(suffix)
     if match is None:
-        raise EvaluationError(
-            f":file-ext must be the suffix of a file name, such as json; found {suffix}"
-        )
+        raise EvaluationError(f":file-ext must be a file name suffix, such as json; found {suffix}")
     return f".{match[1]}"
 
 

@@ -209,7 +209,8 @@ def _elements(path: str, parsed: ParsedRequest, context: Context) -> list[str]:
     match = _ROOT.match(path)
     if match is None:
         raise EvaluationError(
-            f"{{{{{path}}}}} must start with the name of a variable, as in $.list..name"
+            f"{{{{{path}}}}} must consist of a variable and a path in it, as in "
+            "{{$.list..name}}"
         )
     values = Values(parsed, context)
     text = values.value(match["name"], parsed.span.start)

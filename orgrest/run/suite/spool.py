@@ -177,10 +177,12 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
         if not values and not (matches(value, _HEAD) and value["format"] == FORMAT):
             break
         if not matches(value, _LINE):
-            raise OrgrestError("not a record of `orgrest test`", file=str(path), line=number)
+            raise OrgrestError(
+                "not a record written by `orgrest test`", file=str(path), line=number
+            )
         values.append(value)
     if not values:
-        raise OrgrestError("not a file that `orgrest test --jsonl` wrote", file=str(path))
+        raise OrgrestError("not a file written by `orgrest test --jsonl`", file=str(path))
     records = sorted(
         (line_value for line_value in values if "order" in line_value), key=itemgetter("order")
     )

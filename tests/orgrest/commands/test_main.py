@@ -280,7 +280,7 @@ class TestBeforeAnythingIsSent:
         [
             ("#+begin_src restclient\nGET x\n* H\n", "line 1: this block was ignored: missing"),
             (BLOCK.replace("\n", "\r\n") + "x\n", "the file mixes LF and CRLF line endings"),
-            (BLOCK.replace("#+end", "\n#\nGET HOST/2\n#+end"), "the other request of this block"),
+            (BLOCK.replace("#+end", "\n#\nGET HOST/2\n#+end"), "the other request in this block"),
             (BLOCK.replace("GET", "@a = 1\nGET"), "restclient's language, write :a = 1"),
         ],
     )
@@ -701,7 +701,7 @@ def test_a_document_that_is_not_utf8_is_named_with_its_line(orgrest, tmp_path: P
     called = orgrest("--dry-run", "a.http")
     assert called.err == (
         "orgrest: a.http: line 2 is not UTF-8: the file was read as Latin-1, "
-        "and requests are sent in UTF-8\n"
+        "but requests are sent in UTF-8\n"
     )
     (tmp_path / "a.http").write_bytes(b"# -*- coding: latin-1 -*-\nGET http://127.0.0.1:1/\xe9\n")
     assert orgrest("--dry-run", "a.http").err == ""

@@ -144,9 +144,9 @@ def test_a_binary_file_is_one_error(orgrest, tmp_path: Path, command: tuple[str,
 @pytest.mark.parametrize(
     ("codec", "mark", "reason"),
     [
-        ("utf-16-le", b"", "UTF-16 without a byte order mark, or damaged"),
-        ("utf-16-be", b"", "UTF-16 without a byte order mark, or damaged"),
-        ("utf-32", b"", "UTF-32 without a byte order mark, or damaged"),
+        ("utf-16-le", b"", "seems to be UTF-16 without a byte order mark, or damaged"),
+        ("utf-16-be", b"", "seems to be UTF-16 without a byte order mark, or damaged"),
+        ("utf-32", b"", "seems to be UTF-32 without a byte order mark, or damaged"),
         ("utf-8", b"\xff\xfe", "starts with a UTF-16 byte order mark, but is not UTF-16"),
         ("utf-8", b"\xfe\xff ", "starts with a UTF-16 byte order mark, but is not UTF-16"),
     ],

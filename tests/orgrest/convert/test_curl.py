@@ -414,7 +414,7 @@ class TestFromCurl:
 
     @pytest.mark.parametrize("url", ["http://x/{a,b}", "http://x/{a}", "http://x/[1-20:2]?[a-f]"])
     def test_a_url_that_stands_for_several_is_reported(self, url: str) -> None:
-        with pytest.raises(ConversionError, match="curl globbing was left out"):
+        with pytest.raises(ConversionError, match="curl globbing is not supported"):
             request_of(f"curl '{url}'")
         assert request_of(f"curl -g '{url}'") == f"GET {url}"
 

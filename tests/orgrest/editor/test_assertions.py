@@ -114,7 +114,7 @@ def test_what_is_no_assertion_and_no_expectation_is_marked_at_its_line() -> None
     assert set(found) == {"bad-assertion", "bad-argument"}
     wrong = found["bad-assertion"]
     assert text[wrong.span.start : wrong.span.end] == "# ?? stats == 200"
-    assert ":expect requires statuses" in found["bad-argument"].message
+    assert ":expect requires `same` or statuses" in found["bad-argument"].message
 
 
 # -------------------------------------------------------------------------------------- outcomes

@@ -457,7 +457,7 @@ def test_functions_are_those_of_expressions() -> None:
     assert labels(":a := base64(u@@") == ["urlencode(", "uuid()"]
     assert labels(":a := base64( u@@") == ["urlencode(", "uuid()"]
     assert about(":a := env@@", "env(") == (
-        'env("NAME"): A variable of the environment or the env file.'
+        'env("NAME"): An environment variable, or else a variable from the env file.'
     )
 
 

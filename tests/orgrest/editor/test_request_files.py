@@ -85,7 +85,7 @@ def test_nothing_is_wrong_with_what_other_requests_scripts_and_the_environment_g
 def test_what_the_chosen_environment_lacks_is_told_with_the_ones_that_have_it(folder: Path) -> None:
     found = Report(analysed(folder)).diagnostics
     assert [one.code for one in found] == ["undefined-variable"] * 2
-    assert "defined in the environment dev or prod" in found[0].message
+    assert "defined in the environments dev, prod: select one of them" in found[0].message
 
 
 def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder: Path) -> None:

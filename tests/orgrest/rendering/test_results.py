@@ -944,7 +944,7 @@ def test_a_jq_program_that_does_not_end_is_stopped(
     monkeypatch.setattr(jq, "PATIENCE", 20)
     killed: list[jq.Child] = []
     monkeypatch.setattr(jq.Child, "kill", lambda child: killed.append(child) or child.terminate())
-    with pytest.raises(CaptureError, match=r"used more than 1 s of processor time|^jq: "):
+    with pytest.raises(CaptureError, match=r"used more than 1 s of CPU time|^jq: "):
         jq.run(program, "1")
     assert killed == []  # its limit of CPU time ended it
 

@@ -411,7 +411,7 @@ def test_tests_of_scripts_say_where_their_script_stands(server: RawServer, tmp_p
 def test_an_expectation_that_is_invalid_sends_nothing(server: RawServer, tmp_path: Path) -> None:
     before = len(server.requests)
     done = in_org(server, tmp_path, block("GET HOST/user", arguments=":expect fine"))
-    assert ":expect requires statuses such as 200 or 2xx, or same; found fine" in done.reasons[0]
+    assert ":expect requires `same` or statuses such as 200 or 2xx; found fine" in done.reasons[0]
     assert len(server.requests) == before
 
 

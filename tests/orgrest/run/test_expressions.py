@@ -133,7 +133,7 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
         ("1 //", "SyntaxError"),
         ("/if", "SyntaxError"),
         ("require('fs')", "scripts cannot access files, the network or programs"),
-        ("new Promise(() => 0)", "awaits a promise that is never settled"),
+        ("new Promise(() => 0)", "awaits a promise that never settles"),
         ("(() => { for (;;) ; })()", "the expression did not finish within"),
         ("'x'.repeat(2 ** 28)", "the script used more than"),
         ("'{' + '{x'", "contains {{, but placeholders in results are not expanded"),

@@ -98,7 +98,7 @@ def test_variables_that_double_each_other_are_an_error_and_take_little_memory(
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert "are larger than 64 MiB" in found[0]
+    assert "exceed 64 MiB in total" in found[0]
     assert most < 400 * 2**20
 
 

@@ -258,9 +258,9 @@ class TestFiles:
             ),
             (
                 ":file-ext ../../x",
-                ":file-ext must be the suffix of a file name, such as json; found ../../x",
+                ":file-ext must be a file name suffix, such as json; found ../../x",
             ),
-            (":file-ext /x", ":file-ext must be the suffix of a file name,"),
+            (":file-ext /x", ":file-ext must be a file name suffix,"),
         ],
     )
     def test_no_link_is_made_to_another_file_than_the_one_that_is_written(
@@ -285,7 +285,7 @@ class TestFiles:
         text = block("/json", f":results file :file notes-{'x' * 300}.json") + old
         done = run(text + block("/json", ":results file :file notes-b.json"), write=write_result)
         assert done.text.startswith(done.before.partition("notes-b.json")[0])
-        assert "could not write the file of this result:" in done.reasons()[0]
+        assert "could not write the file for this result:" in done.reasons()[0]
         assert "xxx.json: could not write the file: File name too long" in done.reasons()[0]
         assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert (tmp_path / "notes-b.json").read_bytes() == b'{"a":1}'
@@ -785,7 +785,7 @@ class TestHostileDocuments:
             (block("/json", ":results value file :file a\0b"), ":file a\0b: "),
             (
                 block("/json", ":results value file :file-ext a\0b"),
-                ":file-ext must be the suffix of a file name,",
+                ":file-ext must be a file name suffix,",
             ),
             (block("/json", ":dir a\0b", "", "< c"), "cannot contain NUL characters"),
             (block("/json", ":results value file :file loop/x"), ":file loop/x: "),
@@ -819,7 +819,7 @@ class TestHostileDocuments:
         headers = [f"X-{i}: :a4" for i in range(300)]
         text = "\n".join([*values, "GET HOST/json", *headers])
         done = run(f"#+begin_src http\n{text}\n#+end_src\n")
-        assert "the values of the variables are larger than 64 MiB" in done.reasons()[0]
+        assert "the values of the variables exceed 64 MiB in total" in done.reasons()[0]
 
     @pytest.mark.parametrize("use", [":var t=login", ":var t=login()", "<<login()>>"])
     def test_a_secret_in_a_response_is_sent_on_and_shown_as_asterisks(

@@ -922,7 +922,7 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
         ("GET HOST/{{$.nobody..id}}\n", "the variable nobody is not defined"),
         ("@a = text\nGET HOST/{{$.a..id}}\n", "a is not valid JSON"),
         ("@a = [1]\nGET HOST/{{$.a[?}}\n", "is not a valid JSONPath:"),
-        ("@a = [1]\nGET HOST/{{$..a}}\n", "must start with the name of a variable"),
+        ("@a = [1]\nGET HOST/{{$..a}}\n", "must consist of a variable and a path in it"),
         (
             f"@a = {list(range(10_001))}\nGET HOST/{{{{$.a[*]}}}}\n",
             "a request can be sent for at most 10,000 elements",

@@ -139,8 +139,8 @@ def definition(reader: Reader, line: Line, text: str) -> bool:
     start = line.start
     if mark == ":" and match["value"].startswith("<<"):
         reason = (
-            "multi-line values only exist in restclient's language; here, variables are "
-            "set with lines like @name = value"
+            "multi-line values are only supported in restclient's language; here, set variables "
+            "with lines like @name = value"
         )
         reader.problem(start, reason, "bad-definition")
     name_end = start + match.end("name")

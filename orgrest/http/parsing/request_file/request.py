@@ -162,5 +162,6 @@ def pasted_response(reader: Reader, line: Line, text: str) -> bool:
     if region.is_delimited():
         return False
     region.closed = True
-    reader.notice(line.start, "this stored response is skipped, up to ###", "response")
+    reason = "this looks like a stored response: everything up to the next ### is skipped"
+    reader.notice(line.start, reason, "response")
     return True

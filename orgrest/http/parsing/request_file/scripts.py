@@ -110,8 +110,9 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     event = (match["event"] or "").lower()
     if event in ("streaming", "responselogging"):
         reason = (
-            f"scripts for {match['event']} are not supported: write messages in the body, "
-            "separated by `===` lines; scripts for the response start with {{@response"
+            f"scripts for {match['event']} are not supported: to send messages, write them in the "
+            "body, separated by `===` lines; to handle the response, start the script with "
+            "{{@response"
         )
         reader.problem(first_line.start, reason, "unknown-script")
     region = reader.region

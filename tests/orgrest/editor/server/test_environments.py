@@ -28,7 +28,7 @@ def test_the_environment_that_the_user_chooses_counts_at_once_and_is_remembered(
     _environments(folder)
     buffer = editor.open(folder / "a.http", "GET http://{{host}}/\n", "http")
     (problem,) = buffer.diagnostics()
-    assert "dev or prod" in problem.message
+    assert "dev, prod" in problem.message
     editor.answer = "prod"
     found = buffer.command("orgrest.chooseEnvironment")
     assert found == {"environments": ["dev", "prod"], "chosen": ["prod"]}

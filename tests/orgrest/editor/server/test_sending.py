@@ -173,7 +173,7 @@ def test_an_answer_never_stands_below_a_request_that_did_not_get_it(
     assert buffer.text == typed
     assert found["outcome"] == "error"
     assert found["message"] == (
-        "the request was changed in the meantime: its result is shown instead"
+        "the request was changed in the meantime: its result is shown, but not inserted"
     )
     assert '"a": 1' in found["text"]
 

@@ -113,7 +113,7 @@ def test_the_arguments_of_a_function_are_reported_while_they_are_typed(
         start, end = one.parameters[found.active_parameter].label
         return one.label, one.label[start:end], one.documentation
 
-    about = "A variable of the environment or the env file."
+    about = "An environment variable, or else a variable from the env file."
     assert told(text.index('"X') + 1) == ('env("NAME", ...)', '"NAME"', about)
     assert told(text.index('"y')) == ('env("NAME", ...)', "...", about)
     assert (told(text.index("env")) or "")[:2] == ("base64(...)", "...")

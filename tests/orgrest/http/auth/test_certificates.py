@@ -123,7 +123,7 @@ def test_jetbrains_environment_names_the_certificate(mutual: Mutual, tmp_path: P
     assert "0pen" in request.secrets
     with pytest.raises(ExpansionError, match="this request asks for a value: passphrase"):
         sent(mutual, tmp_path, environments=("dev",))
-    with pytest.raises(TransportError, match="or the passphrase is wrong"):
+    with pytest.raises(TransportError, match="and the right passphrase"):
         sent(mutual, tmp_path, environments=("dev",), overrides={"certificate-passphrase": "no"})
 
 
@@ -181,7 +181,7 @@ def test_a_file_that_is_no_certificate_is_an_error_that_names_it(tmp_path: Path)
         Client() as client,
         pytest.raises(
             TransportError,
-            match=r"not a certificate and private key in PEM, or the passphrase is wrong",
+            match="expected a certificate and its private key in PEM format, and the right pass",
         ),
     ):
         client.send(Request("GET", "https://127.0.0.1:9", certificate=certificate))

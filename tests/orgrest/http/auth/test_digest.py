@@ -90,7 +90,7 @@ def test_names_that_are_not_ascii_go_in_the_extended_form() -> None:
 def test_what_is_not_computed_is_an_error_that_says_so(offer: str) -> None:
     challenge = f'Digest realm="a", nonce="b", algorithm={offer}'
     with pytest.raises(
-        TransportError, match=r"the server asks for an unsupported kind of Digest credentials \("
+        TransportError, match=r"the server requires an unsupported form of Digest authentication \("
     ):
         digest.answer([challenge], MUFASA, "GET", "/")
 
@@ -122,7 +122,7 @@ def test_digest_credentials_are_not_sent_to_who_does_not_ask_for_them() -> None:
     with RawServer(answer) as server, Client() as client:
         got = client.send(Request("GET", server.url, credentials=MUFASA))
         assert got.warnings == (
-            "the server does not ask for Digest credentials, so they were not sent",
+            "the server did not ask for Digest credentials, so they were not sent",
         )
         assert len(server.requests) == 1
 

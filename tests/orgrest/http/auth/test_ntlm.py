@@ -193,7 +193,7 @@ def test_a_server_that_asks_for_something_else_is_reported(client: Client, offer
     with RawServer(data) as server:
         answer = client.send(Request("GET", server.url, credentials=credentials()))
     assert answer.warnings == (
-        "the server does not ask for NTLM credentials, so they were not sent",
+        "the server did not ask for NTLM credentials, so they were not sent",
     )
     assert len(server.requests) == 1
 

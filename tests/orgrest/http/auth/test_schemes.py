@@ -66,7 +66,7 @@ def test_a_challenge_is_answered_once_and_none_is_told_of() -> None:
     next(flow)
     with pytest.raises(StopIteration) as done:
         flow.send(answer(401))
-    assert "does not ask for Digest" in done.value.value
+    assert "did not ask for Digest" in done.value.value
 
 
 def test_a_device_is_asked_about_with_pauses_until_it_is_confirmed() -> None:

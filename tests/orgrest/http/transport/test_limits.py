@@ -67,7 +67,7 @@ def endless(piece: bytes, start: bytes = b"HTTP/1.1 200 OK\r\n") -> object:
             "a line of the response's headers or chunks",
         ),
         (b"x" * 9000, b"", "a line of the response's headers or chunks"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", b"", "gave up because the server does not stop sending"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", b"", "gave up because the server kept sending data"),
         (
             b"1" * 9000,
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",

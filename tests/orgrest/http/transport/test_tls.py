@@ -80,5 +80,5 @@ def test_certificates_that_cannot_be_read_are_an_error_at_once(tmp_path: Path) -
         Client(ca=tmp_path / "none.pem")
     bad = tmp_path / "bad.pem"
     bad.write_text("nonsense")
-    with pytest.raises(OrgrestError, match="not a file with PEM certificates"):
+    with pytest.raises(OrgrestError, match="expected a file of certificates in PEM format"):
         Client(ca=bad)

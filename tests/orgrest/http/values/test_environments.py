@@ -188,7 +188,7 @@ def test_a_malformed_line_of_a_dotenv_file_is_reported_with_its_place(
     put(tmp_path / ".env", "A=1\n# a comment\nB='two\nlines'\n\n\nH\n  =bad\nC=3\nD='open\n")
     assert values(tmp_path) == {"A": "1", "B": "two\nlines", "C": "3"}
     [notice] = environments.find(tmp_path).notices  # however many lines of the file are malformed
-    reason = "expected NAME=value, so this line is ignored (and 2 more such lines)"
+    reason = "this line is not of the form NAME=value, so it is ignored (and 2 more such lines)"
     assert notice == f"{tmp_path / '.env'}:7: {reason}"
     assert not caplog.records
 

@@ -139,7 +139,7 @@ def test_a_variable_that_refers_to_itself_is_an_error(definitions: str, message:
 def test_variables_that_multiply_stop_before_they_fill_the_memory() -> None:
     lines = [":a0 = " + "x" * 1000] + [f":a{n} = " + f":a{n - 1}" * 10 for n in range(1, 12)]
     message = error("\n".join(lines) + "\nPOST http://h/\n\n:a11")
-    assert message.endswith("the values of the variables are larger than 64 MiB")
+    assert message.endswith("the values of the variables exceed 64 MiB in total")
 
 
 def test_a_long_chain_of_variables_is_an_error_and_no_crash() -> None:

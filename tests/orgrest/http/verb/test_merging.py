@@ -88,8 +88,8 @@ def test_the_same_origin_in_other_words_continues() -> None:
     ("levels", "reason"),
     [
         (["template http://h/"], "no method here or in a parent heading: change"),
-        (["get /path"], "no URL with http:// or https:// and a host"),
-        (["get http:///path"], "no URL with http:// or https:// and a host"),
+        (["get /path"], "no http:// or https:// URL with a host"),
+        (["get http:///path"], "no http:// or https:// URL with a host"),
         (["get ftp://h/"], "expected an http or https URL, found ftp://h/"),
         (["get http://h/", "get mailto:me"], "expected an http or https URL, found mailto:me"),
         (["post http://h/\nContent-Type: a/b; charset=klingon\n\nbody"], "as klingon"),

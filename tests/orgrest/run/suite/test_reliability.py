@@ -201,7 +201,7 @@ class TestReport:
         ("arguments", "why"),
         [
             (("missing.jsonl", "--tap", "-"), "could not read"),
-            (("a.http", "--tap", "-"), "not a file that"),
+            (("a.http", "--tap", "-"), "not a file written by"),
             (("a.http",), "no report requested: use"),
             (("a.http", "--tap", "-", "--report-json", "-"), "only one report"),
         ],

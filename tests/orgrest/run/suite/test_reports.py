@@ -168,7 +168,7 @@ class TestData:
         from orgrest.run.suite.spool import read
 
         (folder / "x.jsonl").write_text(text)
-        with pytest.raises(OrgrestError, match=r"not a record|not a file that"):
+        with pytest.raises(OrgrestError, match=r"not a record|not a file written by"):
             read(folder / "x.jsonl")
 
     def test_a_damaged_record_is_refused_with_its_line_and_never_breaks_a_report(
@@ -195,8 +195,8 @@ class TestData:
                     main(["report", "t.jsonl", *EVERY])
                 err = capfd.readouterr().err
                 if ended.value.code:
-                    why = f"orgrest: t.jsonl:{number + 1}: not a record of `orgrest test`\n"
-                    assert err == why if number else "not a file that" in err
+                    why = f"orgrest: t.jsonl:{number + 1}: not a record written by `orgrest test`\n"
+                    assert err == why if number else "not a file written by" in err
                     refused += 1
         assert refused > 3 * most
 
