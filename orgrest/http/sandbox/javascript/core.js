@@ -206,11 +206,11 @@
     dayjs: "dayjs", querystring: "querystring", url: "url", uuid: "uuid",
   };
   const MACHINE = {
-    fs: "a body takes a file's content with < ./file, and >> ./file saves a response",
-    "fs/promises": "a body takes a file's content with < ./file, and >> ./file saves a response",
-    child_process: "run the program before orgrest, and give its output with --var NAME=VALUE",
-    os: "what a document needs to know of the machine is given with --var NAME=VALUE",
-    process: "{{$processEnv NAME}} has a variable of the environment",
+    fs: "< ./file makes a file the body, and >> ./file saves a response",
+    "fs/promises": "< ./file makes a file the body, and >> ./file saves a response",
+    child_process: "run the program before orgrest, and pass its output with --var NAME=VALUE",
+    os: "pass facts about the machine with --var NAME=VALUE",
+    process: "{{$processEnv NAME}} is the value of an environment variable",
   };
   for (const name of ["http", "https", "http2", "net", "tls", "dns", "dgram", "axios", "got"]) {
     MACHINE[name] = "write a request with # @name login, which others use as {{login.token}}";
