@@ -120,7 +120,7 @@ OPTIONS: Final = (
         "--env",
         _VALUES,
         (*_ALL, PYTEST),
-        "Use the variables of this environment; with several, the last one takes precedence.",
+        "Use the variables of this environment; if repeated, the last one takes precedence.",
         field="inputs.environments",
         metavar="NAME",
         many=True,

@@ -298,7 +298,7 @@ def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
         text: bytes = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         raise ValidationError(
-            f"{field.message}.{field.name} contains a surrogate that represents no byte "
+            f"{field.message}.{field.name} contains a surrogate that does not represent a byte "
             f"(U+{ord(value[error.start]):04X} at index {error.start})"
         ) from None
     return tag_bytes(field) + varint_bytes(len(text)) + text

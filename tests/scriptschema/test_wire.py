@@ -351,7 +351,7 @@ def test_a_surrogate_that_stands_for_no_byte_cannot_be_encoded() -> None:
     with pytest.raises(wire.EncodeError) as caught:
         wire.encode(tree)
     assert str(caught.value) == (
-        "list[0].string: ExprConstantString.val contains a surrogate that represents no byte "
+        "list[0].string: ExprConstantString.val contains a surrogate that does not represent a byte "
         "(U+D800 at index 2)"
     )
 

@@ -90,7 +90,7 @@ OPERATORS: Final[Sequence[Operator]] = (
     ),
     Operator(
         "unwrap", 2, (m.Stat,), unwrap,
-        "a statement in place of a function, coroutine or loop that runs it once", -1,
+        "a statement in place of the function, coroutine or loop that contains it", -1,
     ),
     Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
     Operator("print", 1.5, (m.Stat,), show, "a value printed where it is computed", 1),
