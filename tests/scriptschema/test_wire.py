@@ -351,8 +351,8 @@ def test_a_surrogate_that_stands_for_no_byte_cannot_be_encoded() -> None:
     with pytest.raises(wire.EncodeError) as caught:
         wire.encode(tree)
     assert str(caught.value) == (
-        "list[0].string: ExprConstantString.val contains a surrogate that does not represent a byte "
-        "(U+D800 at index 2)"
+        "list[0].string: ExprConstantString.val contains a surrogate that does not represent "
+        "a byte (U+D800 at index 2)"
     )
 
 
