@@ -109,7 +109,7 @@ class FieldInfo:
     name of that oneof.
 
     `since` is the version of Luau that introduced the field. It is None for fields of the original
-    schema, and for fields of an extension message that are as old as this message.
+    schema, and for fields that were introduced together with their extension message.
     """
 
     message: str
@@ -152,7 +152,11 @@ class FieldInfo:
             raise ValidationError(self.missing)
 
     def check_item(self, value: object, where: str = "") -> None:
-        """Raise ValidationError unless `value` is valid for the field or as an item of its list."""
+        """Raise ValidationError unless `value` is a valid value of the field.
+
+        If the field is repeated, `value` is one item of its list. `where` is the item's index for
+        the error message, such as `[2]`.
+        """
         if self.type in INTEGERS:
             if isinstance(value, int) and not isinstance(value, bool):
                 least, most = INTEGERS[self.type]

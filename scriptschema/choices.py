@@ -165,9 +165,10 @@ class BytesChoices:
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
 
     def string(self) -> str:
-        """Return a string.
+        """Return a string: empty, one of `WORDS`, one of `PIECES`, or up to 127 bytes of the data.
 
-        One byte determines its kind and length, and further bytes are its content.
+        The first byte selects one of these. If it selects bytes, it also gives their number, and
+        they follow it.
         """
         value = self._byte()
         if value < 64:

@@ -245,8 +245,8 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
     """Write the prefix of a message of `size` bytes. Return the size of the message and its prefix.
 
-    This works for any size. The complete prefixes in `prefixes` are only for sizes below `_SHORT`,
-    so the prefix is built from the tags in `prefixes` instead.
+    This works for any size: the prefix is built from the tags in `prefixes`. The complete prefixes
+    stored there are only for sizes below `_SHORT`.
     """
     for tag in prefixes[_TAGS]:
         if size < 128:
@@ -269,7 +269,7 @@ def _put_nothing(_: None, put: Callable[[bytes], None], __: int, prefixes: Prefi
 class _Choices(dict[str | None, tuple[Any, Prefixes]]):
     """Maps each alternative of a choice to the function that writes it and to its prefixes.
 
-    Items are created when they are first used, because most combinations never occur.
+    Items are created when they are first used, because most of them are never needed.
     """
 
     def __init__(

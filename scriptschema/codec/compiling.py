@@ -72,8 +72,8 @@ class Reader:
     """Generates the lines that read `b[p:e]` as a message that is not a choice.
 
     The lines expect the fields in tag order, without a loop over tags. At the end, they raise
-    `Unusual` unless `p` equals `e`. This also detects that they read past `e`, because `p` is then
-    greater than `e`.
+    `Unusual` unless `p` equals `e`. This also catches reads past `e`, after which `p` is greater
+    than `e`.
     """
 
     def __init__(self, schema: Schema) -> None:

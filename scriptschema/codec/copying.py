@@ -48,7 +48,7 @@ def _lines_of_shallow_copy(cls: type[Message]) -> list[str]:
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
     """Return the deep-copy function of each message class.
 
-    Each function calls the copy functions of the messages that its message's fields contain.
+    Each function copies the messages in the fields by calling the functions of their classes.
     """
     scope: dict[str, Any] = {}
     newest = schema(TODAY)

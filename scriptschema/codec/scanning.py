@@ -44,7 +44,8 @@ class Part:
     """An element that a tree may contain.
 
     `feature` is the name shown to users, or None if the element only describes the shape of a tree.
-    The other attributes are names in the schema. Statistics count the element once for each name.
+    The other attributes are names in the schema. In the statistics of a corpus, each occurrence of
+    the element is counted once under each of these names.
     """
 
     feature: str | None = None

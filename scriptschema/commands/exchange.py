@@ -1,4 +1,4 @@
-"""The commands `schema`, `dictionary` and `convert`, for use with other tools, and `show`."""
+"""The command `show`, and the commands for other tools: `schema`, `dictionary` and `convert`."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def convert(
     with --from, all files) or - for standard input. The format is given by the file's suffix or by
     --from. Unknown fields are an error. A file that cannot be converted is reported, and the others
     are converted. The exit status is 1 if a file fails, or if there is nothing to convert. With
-    --upstream, parts that the other schema cannot represent are left out and reported.
+    --upstream, parts that the schema of the output cannot represent are left out and reported.
 
     \b
     scriptschema convert program.pb --to text

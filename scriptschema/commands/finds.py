@@ -194,9 +194,9 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     """Find the first build that shows a bug.
 
     Builds are tried by bisection, and the result is stored in the find, for the report. FIND is a
-    folder in a campaign's finds/. A build shows the bug if its verdict on the find's program
-    has the same kind as the find's verdict. The exit status is 0 if a first build was found,
-    otherwise 1.
+    folder in a campaign's finds/. The find's program is run with each build that is tried. The
+    build shows the bug if the verdict is of the same kind as the verdict stored in the find. The
+    exit status is 0 if a first build was found, otherwise 1.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\

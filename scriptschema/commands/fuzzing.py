@@ -257,7 +257,7 @@ def _serialized(target: Path, tree: ModuleSet) -> bytes:
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """Return the shortest source of a tree that passes the test, or None.
+    """Write a tree as several shortened sources. Return the shortest that passes the test, or None.
 
     The result is None if no shortened source passes, if the tree has a module, or if the test reads
     trees.

@@ -41,11 +41,12 @@ _COMMANDS = {
 
 
 def hold_standard_streams() -> None:
-    """Reopen closed standard streams, so that using them raises an error that can be reported.
+    """Reopen closed standard streams as the null device.
 
     Otherwise, the next opened file would get the descriptor of a closed stream, and everything
-    printed would be written to that file. Each stream is opened in the opposite direction, so that
-    reading or writing fails as on a closed stream.
+    printed would be written to that file. Standard input is opened write-only, and standard output
+    read-only. Using them therefore raises an error that can be reported, as with a closed stream.
+    Standard error is opened for writing, and what is written to it is discarded.
     """
     for number, (name, mode) in enumerate(
         [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]

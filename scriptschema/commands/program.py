@@ -78,7 +78,7 @@ class Program(Group):
     """The program: a group whose commands are imported when they are used.
 
     `table` maps the name of each command to its module and the name of its definition
-    (`package.module:name`), in the order of the help.
+    (`package.module:name`), in the order in which the help lists the commands.
     """
 
     def __init__(self, *arguments: Any, table: Mapping[str, str], **options: Any) -> None:

@@ -44,10 +44,10 @@ class CommandError(Exception):
 class CommandTest:
     """A test that runs a command to decide whether a tree, or its source, is interesting.
 
-    `names` are the tables for the names in trees. `limit` is the command's time limit in seconds.
-    It adapts to the duration of interesting runs, and never exceeds `max_time`. Several threads can
-    test trees simultaneously. `stop` ends all running commands and the processes that they have
-    started.
+    `names` are the tables that sources take their names from. `limit` is the command's time limit
+    in seconds. It adapts to the duration of interesting runs, and never exceeds `max_time`. Several
+    threads can test trees simultaneously. `stop` ends all running commands and the processes that
+    they have started.
 
     A test raises CommandError if the command cannot be run, or if it reaches the time limit before
     it has succeeded once. The constructor raises CommandError for a command that is empty, cannot

@@ -181,9 +181,10 @@ def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
 @timeout_option
 @output_option
 def merge_command(inputs: tuple[Path, ...], **options: Any) -> None:
-    """Add the trees of other corpora that have new features.
+    """Add trees to a corpus if they have features that it lacks.
 
-    Trees are compared in the same way as by distill.
+    The trees are those of other corpora. A few of them that together have all new features are
+    added. Features are the same as for distill.
 
     \b
     scriptschema corpus merge found/ -o corpus/

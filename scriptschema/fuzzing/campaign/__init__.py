@@ -17,7 +17,8 @@ The folder of a campaign (`folder.Campaign`):
     log.txt               a log with timestamps, for people to read
     .lock                 held by the process that runs the campaign
 
-Files are written atomically, and a find's folder is created atomically before the find is reported
-and reduced. Only `statistics.jsonl` and `log.txt` are appended to, and at most their last line can
-be truncated. So a campaign can be killed at any time, and read while it runs.
+A campaign can be killed at any time, and read while it runs. Files are written atomically, and a
+find's folder is created atomically before the find is reported and reduced. The exceptions are
+files to which lines are appended, such as `statistics.jsonl` and `log.txt`: if the process is
+killed, the line that it is writing may be truncated.
 """

@@ -147,7 +147,7 @@ class AflEngine:
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:
-        """Return AFL++'s statistics, as `counts` returns them."""
+        """Return a summary of the instances' statistics: the result of `counts`."""
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
@@ -192,7 +192,7 @@ class _Instance:
         self._failures = 0
 
     def start(self) -> None:
-        """Start the process, which resumes an earlier run of the instance."""
+        """Start the process. If the instance has run before, AFL++ resumes that run."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         # AFL++ embeds its own Python, which finds modules only through this variable.
         modules = map(importlib.import_module, ("scriptschema", "attr"))
@@ -282,7 +282,10 @@ class AflWorker(Worker):
 
 
 def _command_of(config: Config) -> list[str]:
-    """Return the afl-fuzz options and the words of the target's command. Raises EngineError."""
+    """Return arguments for afl-fuzz: its time and memory limits, and the first target's command.
+
+    Raises EngineError if AFL++ cannot run the target.
+    """
     target = config.targets[0]
     if target.kind != "command" or "{variant}" in target.command:
         raise EngineError(
@@ -365,7 +368,10 @@ class Inputs(ProgramSource):
         self._waiting.append((name, self._folder / "out" / name))
 
     def unreadable(self) -> list[str]:
-        """Return the names of crash and hang inputs read since the last call that are not Luau."""
+        """Return the names of crash and hang inputs that are not Luau.
+
+        Only inputs that were read since the last call are included.
+        """
         names, self._unreadable = self._unreadable, []
         return names
 

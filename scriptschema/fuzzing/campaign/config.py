@@ -56,7 +56,7 @@ class Config:
     programs, `broken` the fraction whose source is not valid Luau (`luau.breaking`), and `compiled`
     the fraction that are compiled but not run (`fuzzing.uncalled`).
 
-    `checker` and `printer` are commands (see `oracles`), `judge` is a user's function
+    `checker` and `printer` are commands (see `oracles`), `judge` names the user's judge function
     (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`
     define what counts as a difference (see `oracles.differential`).
 
@@ -112,7 +112,7 @@ class Config:
     def rewrites(self) -> bool:
         """Whether programs are compared with rewritten versions of themselves (see `rewriting`).
 
-        This requires targets that run code.
+        This requires that all targets run code.
         """
         return (
             "metamorphic" in self.oracles
@@ -124,12 +124,15 @@ class Config:
     def styles(self) -> bool:
         """Whether some programs are written in random styles.
 
-        This requires targets that can all read programs in any style.
+        This requires that all targets can read programs in any style.
         """
         return self.style == "random" and all(SPELLINGS not in t.missing for t in self.probed)
 
     def missing(self) -> frozenset[str]:
-        """Return the features that programs must not use: excluded, or missing in a target."""
+        """Return the features that programs must not use.
+
+        These are the features that `without` and `only` exclude, and those that a target lacks.
+        """
         missing = {name for target in self.probed for name in target.missing}
         return missing_of(self.without, self.only) | missing - {SPELLINGS}
 

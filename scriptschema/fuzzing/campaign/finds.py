@@ -163,9 +163,9 @@ class Reduced:
     """The smallest program found by a reduction.
 
     `data` is its encoded tree. `nodes` is its size: the number of nodes of the tree or, if the
-    program is a source that is not Luau, the number of words. `tests` is the number of programs
-    that the reduction tried. `is_smallest` is false if the reduction ended early or is not
-    reliable.
+    program's source is not valid Luau, the number of parts into which `words` splits the source.
+    `tests` is the number of programs that the reduction tried. `is_smallest` is false if the
+    reduction ended early or is not reliable.
     """
 
     data: bytes
@@ -186,7 +186,7 @@ class Reduced:
 
 
 def words(text: str) -> list[str]:
-    """Split a source into words, runs of whitespace, and other single characters."""
+    """Split `text` into words, runs of whitespace, and other single characters."""
     return re.findall(r"\s+|\w+|[^\w\s]", text)
 
 
@@ -360,11 +360,12 @@ is a hang or memory exhaustion that cannot be reproduced."""
 
 
 class FindStore:
-    """The finds of a campaign by name.
+    """The finds of a campaign.
 
-    `new` contains the finds of this run. `versions` maps the targets to their versions. `seconds`
-    is a function that returns how long the campaign has run. `on_find` is called for each new,
-    reduced or retracted find. Methods may raise FileError.
+    `by_name` maps the name of each find to the find. `new` contains the finds of this run.
+    `versions` maps the targets to their versions. `seconds` is a function that returns how long the
+    campaign has run. `on_find` is called for each new, reduced or retracted find. Methods may raise
+    FileError.
     """
 
     def __init__(

@@ -43,8 +43,8 @@ class Campaign:
     example if another process holds the lock.
 
     `is_unused` is true for a new campaign until its first programs have run. If an error ends an
-    unused campaign, all its files are removed. If they were kept, a corrected command would be
-    refused, because its options differ from those of the existing campaign.
+    unused campaign, all its files are removed, so that the user can run the command again with
+    corrected options. (An existing campaign refuses options that differ from its own.)
     """
 
     def __init__(self, path: Path, expected: Config | None) -> None:
@@ -94,7 +94,7 @@ class Campaign:
         statistics.append_line(self.path / LOG, f"{statistics.now()} {' '.join(text.split())}")
 
     def judged(self, names: Iterable[str]) -> None:
-        """Record that the inputs `names`, which AFL++ found, were judged. Raises FileError."""
+        """Record the names of AFL++'s inputs that have been judged. Raises FileError."""
         for name in names:
             statistics.append_line(self.path / AFL / JUDGED, name)
 
@@ -119,9 +119,9 @@ class Campaign:
     def _hold(self) -> None:
         """Lock the campaign. Raises FileError if another run has locked it.
 
-        If a run is killed while it starts a child process, the child holds the lock until it
-        executes its own program. So if the owner of the lock is no longer running, locking is
-        retried for up to `_PATIENCE` seconds.
+        If a run is killed while it starts a child process, the child holds the lock until it calls
+        `exec`. So if the owner of the lock is no longer running, locking is retried for up to
+        `_PATIENCE` seconds.
         """
         end = time.monotonic() + _PATIENCE
         while True:

@@ -92,9 +92,9 @@ class Fuzzer:
     """A fuzzer, as described in the module's docstring.
 
     `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees. They are repaired
-    first, because the campaign may come from somebody else. `programs` supplies the programs, by
-    default `ProgramSource(config, seed)`. The constructor and `work` raise TargetError and
-    JudgeError.
+    first, because they may be invalid if the campaign was received from somebody else. `programs`
+    supplies the programs, by default `ProgramSource(config, seed)`. The constructor and `work`
+    raise TargetError and JudgeError.
     """
 
     def __init__(
@@ -155,8 +155,8 @@ class Fuzzer:
         If `at_once` is true, stop at the first suspect.
 
         Verdicts whose signature is in `enough` are counted, but not reported. If `enough` lists
-        constructs (sets of language features) for the signature, this applies only to programs that
-        use all features of at least one of them.
+        constructs (sets of language features) for the signature, a verdict is still reported unless
+        its program uses all features of at least one of the constructs.
         """
         batch = Batch()
         self._handed.clear()

@@ -44,7 +44,8 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
 def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> None:
     """Turn a find that has just been reduced into a member of the find `into`.
 
-    If `into` already has a program with this signature, only its count increases. Raises FileError.
+    The count of `find` is added to that of `into`. If `into` already has a program with the same
+    signature, `find` is removed instead of becoming a member. Raises FileError.
     """
     store.put_reduced(find, reduced)
     store.count(into, find.count)

@@ -141,7 +141,7 @@ class Restriction:
         return bool(self.missing)
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
-        """Return whether an encoded tree uses only features that are not missing."""
+        """Return whether an encoded tree uses none of the missing features."""
         scan = encoding.scan(cls, data)
         if not self.missing.isdisjoint(library_names(scan)):
             return False
@@ -152,7 +152,7 @@ class Restriction:
     def strip(self, tree: ModuleSet) -> ModuleSet:
         """Return the tree without the top-level statements that use missing features.
 
-        The tree's module is left out, and the result is repaired.
+        If the program requires a module, the module is removed as well. The result is repaired.
         """
         body = [
             stat
@@ -164,10 +164,7 @@ class Restriction:
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return the names in `SYNTAX` that each part of the schema uses.
-
-    The index in the result is the part's number.
-    """
+    """Return the names in `SYNTAX` that each part of the schema uses, in the order of `parts`."""
     table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
@@ -181,9 +178,10 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 class MadeProgram:
     """A program that was generated, with its origin.
 
-    `mutants` and `parent` are set for a mutant: `mutants` has the result of each of its mutations.
-    `rewriting` is set for a rewritten program. `style` is the style of its `sources`, or None if
-    they have no style. `claim` is the verdict that another engine reported for the program, if any.
+    `mutants` and `parent` are set for a mutant. `mutants` contains the result of each mutation, in
+    order. `rewriting` is set for a rewritten program. `style` is the style of its `sources`, or
+    None if they have no style. `claim` is the verdict that another engine reported for the program,
+    if any.
     """
 
     tree: ModuleSet
@@ -368,8 +366,8 @@ class ProgramSource:
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support.
 
-        With probability `Config.broken`, the result is a source that is not valid Luau. It is None
-        only if programs come from another engine and none of its inputs is waiting.
+        With probability `Config.broken`, the program's source is not valid Luau. If programs come
+        from another engine, the result is None while no input of that engine is waiting.
         """
         if self._back:
             return self._back.pop()
@@ -393,7 +391,7 @@ class ProgramSource:
         self._back.append(program)
 
     def stripped(self, program: MadeProgram) -> MadeProgram:
-        """Return a program without the statements that use features missing in a target."""
+        """Return a program without the statements that use features in `Config.missing`."""
         if program.only_compiled:
             tree = uncalled(self._restriction.strip(body_of(program.tree)))
         else:
@@ -401,7 +399,10 @@ class ProgramSource:
         return MadeProgram(tree, program.origin, program.style)
 
     def unreadable(self) -> list[str]:
-        """Return the names of the inputs read since the last call that could not be parsed."""
+        """Return the names of inputs that could not be parsed.
+
+        Only inputs that were read since the last call are included.
+        """
         return []
 
     def rewritten(self, program: MadeProgram, runs: list[Run]) -> MadeProgram | None:

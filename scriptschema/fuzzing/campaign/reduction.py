@@ -48,7 +48,7 @@ class _OutOfTimeError(Exception):
 class _Test:
     """A test of whether a program, written in the style `style`, shows the bug of a suspect.
 
-    `runs` is false if the suspect executes no code: then programs that execute code fail the test.
+    `runs` is false if the suspect executes no code. Programs that execute code then fail the test.
     `quick` is a runner for only the target and variant that show the bug. If it is None, all
     targets and variants are run.
     """

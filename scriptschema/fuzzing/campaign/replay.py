@@ -141,11 +141,11 @@ def bisect(
 
     `tree` is the tree of the find's smallest program. `builds` are (name, command) pairs, the
     oldest build first. Each command replaces the command of the campaign's first target, whose
-    variants and limits are kept. A build shows the bug if its verdict has the same kind as the
-    find's. Stacks are not compared, because they may differ between builds. `on_run` is called with
-    the name of each build that was run, and whether it shows the bug. Each build runs a one-line
-    program first, because a build that cannot run anything would wrongly seem to be free of the
-    bug.
+    variants and limits are kept. A build shows the bug if running the program with it gives a
+    verdict of the same kind as the find's verdict. Stacks are not compared, because they may differ
+    between builds. `on_run` is called with the name of each build that was run, and whether it
+    shows the bug. Each build runs a one-line program first, because a build that cannot run
+    anything would wrongly seem to be free of the bug.
 
     Raises TargetError, for example if a build does not work, and JudgeError.
     """

@@ -182,10 +182,12 @@ class Runner:
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.
 
-        A broken run is one with an outcome in `BROKEN`, such as a crash. It alone decides the
-        verdict, and waiting for the sanitizer's reports of other runs would take a long time. Of
-        several broken runs, the last is used, because variants that optimize more usually come
-        last, and show the bug even without attributes such as `@native`.
+        A broken run is one with an outcome in `BROKEN`, such as a crash. Such a run decides the
+        verdict alone. The other targets and variants are left out because waiting for the
+        sanitizer's reports of their runs would take a long time.
+
+        If several runs are broken, the last of them is used, because variants that optimize more
+        usually come last, and show the bug even without attributes such as `@native`.
 
         The result is None if no run is broken, or if there is only one variant.
         """

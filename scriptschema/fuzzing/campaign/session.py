@@ -161,9 +161,9 @@ class State:
         self._write()
 
     def _is_new(self, corpus: CorpusFolder, data: bytes, batch: Batch) -> bool:
-        """Return whether a tree or its batch adds something new to a corpus, and record it.
+        """Return whether a tree or its batch is new to a corpus, and record both.
 
-        A tree can add features, and a batch can add kinds of messages.
+        A tree is new if it has a new feature, and a batch if it has a new kind of message.
         """
         mask = features.features_of(encoding.scan(ModuleSet, data))
         new = bool(mask & ~self._masks[corpus]) or not batch.messages <= self._messages[corpus]
@@ -254,7 +254,7 @@ class Session:
     def run(self) -> None:
         """Fuzz until a limit is reached.
 
-        Raises CampaignError if the campaign cannot continue, and FileError. Raises
+        Raises FileError, and CampaignError if the campaign cannot continue. Raises
         KeyboardInterrupt only after all finds have been written.
         """
         self._began = time.monotonic()
@@ -308,7 +308,7 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """Return the time limit for a reduction, low enough to finish before the session ends."""
+        """Return a time limit for a reduction that lets it finish before the session ends."""
         if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)
@@ -355,7 +355,7 @@ class Session:
     def _order(self, worker: AnyWorker) -> None:
         """Give an idle worker an order: to reduce a suspect, or to fuzz for a while.
 
-        Until the session is over, at least half of `jobs` and at most `jobs` workers fuzz.
+        Until the session is over, between `jobs // 2` and `jobs` workers fuzz.
         """
         fuzzing, reducing = self._count(Order), self._count(Task)
         over = self._is_over()

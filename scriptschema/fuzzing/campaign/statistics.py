@@ -100,8 +100,8 @@ def total(intervals: Iterable[Interval]) -> Interval:
 def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | None]:
     """Return the share of programs that ended normally in each of `parts` equal periods.
 
-    The periods divide the time that the campaign has run. The share is None for a period without
-    programs. Programs that are only compiled do not count.
+    Together, the periods cover the time that the campaign has run. The share is None for a period
+    without programs. Programs that are only compiled do not count.
     """
     programs, ended = [0] * parts, [0] * parts
     whole = max((each.seconds for each in intervals), default=0.0) or 1.0

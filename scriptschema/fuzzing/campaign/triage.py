@@ -1,8 +1,8 @@
 """Triage: decides which suspects are new bugs, and the order of reductions.
 
 A suspect is a program whose verdict a second run confirmed (for a crash, one run is enough). It is
-stored on disk immediately, so that it survives the campaign's process. This run or a later run
-reduces it.
+stored on disk immediately, so that it is not lost if the campaign's process ends. This run or a
+later run reduces it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
 and later suspects are counted. Any other signature (a difference, a hang) may be shared by several
@@ -16,7 +16,8 @@ examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
 consecutive reductions for a signature lead only to existing finds, workers are asked less and less
-often for suspects with this signature: in every second order, then in every fourth, and so on.
+often for suspects with this signature: every second order asks for them, then every fourth, and so
+on.
 """
 
 from __future__ import annotations
@@ -61,9 +62,10 @@ class _Job:
     """A suspect whose program is to be reduced.
 
     `find` is the suspect's find, or None if that is not decided yet. `explained` is a find that
-    probably shows the same bug. Its count includes the suspect, unless the reduction shows that the
-    bugs are different. `folder` is where the suspect is stored while it waits. `is_old` is true if
-    the suspect was left by an earlier run.
+    probably shows the same bug, or None. The suspect is included in that find's count. If the
+    reduction shows that the bugs are different, the suspect is subtracted again. `folder` is where
+    the suspect is stored while it waits. `is_old` is true if the suspect was left by an earlier
+    run.
     """
 
     suspect: Suspect
@@ -166,11 +168,11 @@ class Triage:
                 self.store.count(first, count)
 
     def enough(self) -> Enough:
-        """Return the signatures that need no further suspects for now, each mapped to constructs.
+        """Return the signatures that need no further suspects for now.
 
-        Verdicts with these signatures should be counted, but not reported as suspects. If a
-        signature has constructs, this applies only to programs that use all features of at least
-        one of them. If it has no constructs, this applies to all programs.
+        Verdicts with these signatures should be counted, but not reported as suspects. The result
+        maps each signature to constructs. If there are any, this applies only to programs that use
+        all features of at least one of them. Otherwise, it applies to all programs.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -245,10 +247,10 @@ class Triage:
             self._unreduced.append(job)
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Store a suspect as a new find, count it for an existing find, or queue it.
+        """Store a suspect as a new find, add it to the count of an existing find, or queue it.
 
-        `folder` contains the suspect if it is stored already. It is removed unless the suspect is
-        queued. A suspect without a folder gets a new folder when it is queued.
+        `folder` contains the suspect if it is stored already. This folder is removed unless the
+        suspect is queued. A suspect without a folder gets a new folder when it is queued.
         """
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())

@@ -33,7 +33,7 @@ from scriptschema.generation.bulk import interrupts_later
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 Programs: TypeAlias = Callable[[Config, int, Path], ProgramSource]
-"""A function that returns a fuzzer's source of programs, given a configuration, a seed and a
+"""A function that returns the `ProgramSource` of a fuzzer, given a configuration, a seed and a
 campaign's folder."""
 
 
@@ -88,10 +88,11 @@ class AnyWorker(Protocol):
         """Send an order."""
 
     def answer(self) -> Any:
-        """Return the next answer.
+        """Return the next answer to the order.
 
-        The answer is News while the order is being executed. Finally, it is a Batch, the result of
-        `reduce_suspect`, or a Failure. Raises EOFError or OSError if the worker has died.
+        While the order is being executed, an answer is News. The last answer is a Batch for an
+        Order, the result of `reduce_suspect` for a Task, or a Failure. Raises EOFError or OSError
+        if the worker has died.
         """
 
     def stop(self) -> None:
@@ -101,7 +102,7 @@ class AnyWorker(Protocol):
 class Workers(Protocol):
     """A factory for a session's workers.
 
-    `slice_seconds` is the duration of the workers' orders.
+    `slice_seconds` is how long a worker fuzzes for one order, in seconds.
     """
 
     slice_seconds: float
@@ -135,8 +136,8 @@ class Processes:
 class Worker:
     """A worker process and the pipe to it.
 
-    `programs` creates the source of the programs that the worker runs. By default, programs are
-    generated.
+    `programs` is a function that creates the `ProgramSource` of the worker. By default, programs
+    are generated as configured.
     """
 
     def __init__(
