@@ -64,10 +64,10 @@ def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
     """Return `tree` with a copy of `node` inserted at `path`.
 
-    If the path ends in the index of a list, the copy is inserted before the item with that index,
-    or at the end of the list. If the path ends in a field or an alternative, the copy becomes its
-    value. The field or alternative must not be set already. Raises EditError if the insertion is
-    not possible.
+    If the path ends in the index of a list, the copy is inserted before the item with that index.
+    If the index equals the length of the list, the copy is appended. If the path ends in a field or
+    an alternative, the copy becomes its value. The field or alternative must not be set already.
+    Raises EditError if the insertion is not possible.
     """
     edited = copy(tree)
     parent, name, index = _parent(edited, path)

@@ -249,12 +249,12 @@ class Mutator:
 
 
 def _is_far_from_limits(index: Index[Any]) -> bool:
-    """Return whether a safe mutation cannot exceed a limit of Luau in any function of the tree.
+    """Return whether the tree is so far from Luau's limits that no safe mutation can exceed them.
 
-    The locals and registers that all variables and expressions need are added up and compared with
-    the limits for a function, because no single function can need more than this sum. Constants,
-    type functions, and `continue` in a `repeat` loop restrict how variables may be used, so the
-    result is false for trees that contain any of these.
+    Each function has its own limits. The locals and registers that all variables and expressions of
+    the tree need are added up and compared with the limits for one function, because no function
+    can need more than this sum. Constants, type functions, and `continue` in a `repeat` loop
+    restrict how variables may be used, so the result is false for trees that contain any of these.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -280,10 +280,10 @@ loop around it."""
 def repaired(
     index: Index[MessageT], mutant: MessageT, number: int
 ) -> tuple[MessageT, int | None] | None:
-    """Return the repaired mutant, and the number of the block in which it differs from the index.
+    """Return the repaired mutant, and the number of the block that contains all its changes.
 
-    The number is None if the whole tree was repaired. The result is None if the repaired mutant
-    equals the tree of `index`.
+    The changes are the differences between the mutant and the tree of `index`. The number is None
+    if the whole tree was repaired. The result is None if there are no differences after the repair.
 
     `mutant` must differ from the tree of `index` only in the message `number`, and that tree must
     be valid. The mutant must have at most MAX_CLOSURES messages and at most MAX_DEPTH levels. It is

@@ -2,7 +2,7 @@
 
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
-Each function in `REWRITINGS` changes all suitable places together. Its result depends only on the
+Each function in `REWRITINGS` changes all suitable places in a tree. Its result depends only on the
 tree, so a find can be reproduced and reduced with nothing but its program. The functions serve as a
 metamorphic oracle (T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which
 needs only one target at one optimization level.

@@ -163,7 +163,7 @@ class SourceMutator:
 def version_asked() -> Version | None:
     """Return the Luau version in the environment variable that `VERSION` names.
 
-    The result is None if the variable is not set or empty. Exits if the version is invalid.
+    The result is None if the variable is unset or empty. Exits if the version is invalid.
     """
     text = os.environ.get(VERSION)
     try:

@@ -1,4 +1,7 @@
-"""Selects a few trees that have all features of many trees, by greedy set cover over bits."""
+"""Selects a few trees that together have all features of a larger set.
+
+The method is greedy set cover over bits.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The smallest tree of each shape is a candidate. Among the candidates, a small set is selected that
 has all their features: either features of the schema (`features`), or features that a command
-reports (`coverage`). Only the candidates' features are in memory; their bytes are in a temporary
-file.
+reports (`coverage`). The candidates are stored in a temporary file, and only their features are in
+memory.
 """
 
 from __future__ import annotations

@@ -77,9 +77,10 @@ def _table(luau: Version | None) -> _Table:
 
 
 def names(luau: Version | None = None) -> list[str]:
-    """Return each feature's name by its number. Numbers that are not features have an empty name.
+    """Return the names of the features, indexed by feature number.
 
-    `luau` is the Luau version of the scans that the numbers come from.
+    Numbers that are not features have an empty name. `luau` is the Luau version of the scans that
+    the numbers come from.
     """
     return _table(schema(luau).since).names
 

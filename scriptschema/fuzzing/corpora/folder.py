@@ -38,9 +38,9 @@ class CorpusFolder:
             raise FileError(f"{path}: {files.reason_of(error)}") from None
 
     def add(self, data: bytes) -> bool:
-        """Write a tree, whole or not at all, unless it exists. Return whether it was written.
+        """Write a tree unless it is in the folder already. Return whether it was written.
 
-        Raises FileError.
+        The write is atomic. Raises FileError.
         """
         name = name_of(data)
         if name in self.names:

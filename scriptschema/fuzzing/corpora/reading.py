@@ -244,7 +244,9 @@ def require_apart(inputs: Iterable[Path], output: Path) -> None:
 class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
-    They are added to the corpus even if they show nothing new, and run before other programs.
+    They are added to the corpus even if neither their syntax nor their behaviour is new. Those that
+    were not in the corpus yet are run before other programs.
+
     `incomplete` is the number of sources that the schema cannot represent completely. `without`
     lists the names of the programs from which a module was left out. `repaired` lists the names of
     the other programs that had to be repaired.

@@ -170,7 +170,7 @@ def percentile(counts: Counter[int], percent: float) -> int:
 
 @attrs.frozen
 class _Known:
-    """The names of all items that can be counted in a schema, in the order of the schema."""
+    """The names of everything in a schema that is counted in trees, in the order of the schema."""
 
     messages: list[str]
     alternatives: list[str]

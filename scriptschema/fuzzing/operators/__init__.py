@@ -1,9 +1,9 @@
 """The mutation operators, each a small function, and their table.
 
-An operator is called with a mutation (`mutation.py`) and the number of a message of one of its
-classes, and returns whether it changed something. In a program that should still run, it respects
-the kinds of values and the scopes of variables, and does not change code that ends loops.
-Otherwise, any result that the schema allows is acceptable.
+An operator applies to messages of certain classes. It is called with a mutation (`mutation.py`) and
+the number of such a message, and returns whether it changed something. In a program that should
+still run, it respects the kinds of values and the scopes of variables, and does not change code
+that ends loops. Otherwise, any result that the schema allows is acceptable.
 """
 
 from __future__ import annotations

@@ -203,10 +203,9 @@ class Mutation:
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
         """Replace a message with `node`, and return whether the tree has changed.
 
-        The caller sets `safe` if the new tree needs no repair. The caller does not have to check
-        whether `node` must be written differently in its new place, for example with other
-        parentheses. Where `node` may have to be written differently, `safe` is ignored, and the
-        tree is repaired.
+        The caller sets `safe` if the new tree needs no repair. Some places may require a change to
+        `node`, for example to remove redundant parentheses. The caller does not have to check for
+        this: in such a place, `safe` is ignored, and the tree is repaired.
         """
         index = self.index
         if number == 0 or node == index.nodes[number]:
@@ -229,11 +228,10 @@ class Mutation:
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Return whether a message can be replaced with any operation or constant.
+        """Return whether every operation and constant can replace a message without a repair.
 
         In parentheses, after a unary operator and in an interpolated string, some operations and
-        constants must be written differently: `-` and the constant 1 become the constant -1, for
-        example.
+        constants need a different form: `-` and the constant 1 become the constant -1, for example.
         """
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)

@@ -187,7 +187,11 @@ def use_variable(mut: Mutation, number: int) -> bool:
 
 
 def show(mut: Mutation, number: int) -> bool:
-    """Insert a `print` of a variable where it is assigned, or of the result of a call."""
+    """Make a statement print the value that it computes.
+
+    After an assignment or declaration, a `print` of its local variables is inserted. A call
+    statement becomes the argument of a `print`: `f(x)` becomes `print(f(x))`.
+    """
     node: Any = mut.index.nodes[number]
     inner = node.alternative
     name, position = mut.index.step(number)

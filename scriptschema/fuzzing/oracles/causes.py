@@ -1,10 +1,11 @@
 """Recognises finds that have different signatures but are caused by the same faulty operation.
 
-For example, a faulty `<` in native code makes results differ, loops hang and branches fail, which
-gives finds with several signatures and constructs. Two completely reduced programs have the same
-cause if they share an operation, and if their runs fail in the same variant or in variants that
-share an option. A new program must share these with all programs of a find. If one program were
-enough, a chain of similar programs could give quite different programs the same cause.
+For example, a faulty `<` in native code can change results, select the wrong branch and make
+loops hang, which gives finds with several signatures and constructs. Two completely reduced
+programs have the same cause if they share an operation, and if their runs fail in the same variant
+or in variants that share an option. A new program must share these with all programs of a find. If
+one program were enough, a chain of similar programs could give quite different programs the same
+cause.
 """
 
 from __future__ import annotations

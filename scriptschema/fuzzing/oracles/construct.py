@@ -1,8 +1,8 @@
-"""The construct of a program: the language features it uses, which identify the bug it shows.
+"""Determines the construct of a program, which identifies the bug that the program shows.
 
-A reduced program has nothing left to remove or simplify, so the bug needs every feature that it
-still uses. Features that almost every program has are left out: calls, blocks, variables,
-constants, `print`.
+The construct is the set of language features that the program uses. A reduced program has nothing
+left to remove or simplify, so the bug needs every feature that it still uses. Features that almost
+every program has are left out: calls, blocks, variables, constants, `print`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ The output may vary if the program
 - has weak tables, whose contents depend on garbage collection;
 - needs the length of a table with holes: any border is a valid length (Lua 5.1 manual, section
   2.5.5). `ipairs` is not affected, because it ends at the first nil;
-- adds keys to a table in a loop over this table (section 5.1, `next`);
+- adds keys to a table while iterating over it (section 5.1, `next`);
 - changes the environment of a caller (`setfenv(2, ...)`): which function that is depends on
   inlining, and whether a call in progress has already looked up its function depends on the
   optimization level.

@@ -5,8 +5,8 @@ level `output`, the message and the position of an error are ignored. The level 
 compares the message. The level `positions` also compares the position, but only between variants of
 one target.
 
-A difference only in messages has its own kind, as does a difference only in positions. Each of
-these two kinds counts as a single bug per campaign.
+Differences in messages alone and differences in positions alone are separate kinds. Each of these
+two kinds counts as a single bug per campaign.
 
 Programs are not compared if their output is not deterministic (see `determinism`), or if a run
 exceeds a time, memory, output or stack limit. (The depth at which the stack overflows depends on

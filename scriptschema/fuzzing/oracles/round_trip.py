@@ -66,8 +66,8 @@ def _as_any_printer(result: ParseResult) -> Sources:
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
     """Return a verdict if a pretty-printing command changes the program, otherwise None.
 
-    The command contains `{file}` or reads standard input. It is not a bug if the command cannot
-    print a source.
+    The command contains `{file}` or reads standard input. If it fails or exceeds the time limit,
+    the result is None.
     """
     printed = output_of(command, sources.program, seconds, megabytes)
     if printed is None:

@@ -13,7 +13,11 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
 
 
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that remove items of a list: all items, then half of them, down to one item."""
+    """Yield edits that remove items from a list.
+
+    For each list, the first edit removes all items. The next ones remove each half, then each
+    quarter, and so on down to single items.
+    """
     sizes = index.sizes
     first_child = _children(index)
     for number, node in enumerate(index.nodes):
@@ -124,7 +128,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """Yield an edit that removes the program of a module set, and makes its module the program."""
+    """Yield an edit that replaces the program of a module set with the set's module."""
     root: Any = index.tree
     if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)

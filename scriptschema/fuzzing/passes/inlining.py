@@ -71,9 +71,9 @@ def _inlining(
 
 
 def inline_functions(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace the only use of a local function with the function.
+    """Yield edits that move a local function to its only use.
 
-    The result looks like `(function(a) ... end)(1)`.
+    `local function f(a) ... end` and `f(1)` become `(function(a) ... end)(1)`.
     """
     uses: dict[int, list[int]] = {}
     for number in index.of(m.ExprLocal):
@@ -120,8 +120,9 @@ on."""
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a call of a function expression with the function's body.
 
-    Calls through `pcall`, `coroutine.wrap` and the like are replaced as well. `f(function(a) g(a)
-    end, 1)` becomes `g(1)` or, in case the compiler must not know the value, `x = 1 g(x)`.
+    Calls through `pcall`, `coroutine.wrap` and the like are replaced as well. For example,
+    `pcall(function(a) g(a) end, 1)` becomes `g(1)`. Another edit hides the value from the compiler:
+    with that edit, the call becomes `x = 1 g(x)`.
     """
     for number in index.of(m.ExprCall):
         called = _called(index, number)

@@ -143,7 +143,7 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 
 
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a statement with a print of one of its expressions.
+    """Yield edits that replace a statement with `print(e)`, where `e` is an expression in it.
 
     The rest of the block is removed. Printing a value where it is computed shows a bug closer to
     its origin. In a small tree, another edit also removes the rest of every enclosing block.
@@ -216,9 +216,9 @@ def _local_of(node: Message) -> Callable[[], Message]:
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a part with one of the simplest parts of its class.
+    """Yield edits that replace an expression, an assignment target or a type with something simple.
 
-    Examples are `nil`, `0`, `{}`, a global, and `any`.
+    The replacements are `nil`, `0`, `{}`, a global, and the type `any`.
     """
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
@@ -242,8 +242,8 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
     m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
-"""For each class, the number of messages in its simplest parts, and functions that create those
-parts."""
+"""For each class, the number of messages in each replacement, and functions that create the
+replacements."""
 
 
 def use_constants(index: AnyIndex) -> Iterator[Edit]:

@@ -47,7 +47,7 @@ class ReportedFind:
 
     If the find is not reduced, `source` is the original and `found_source` is None. `like` is the
     name of a more severe or earlier find that is probably the same bug. `members` are other
-    programs of the find.
+    programs that probably show the bug of the find.
     """
 
     find: Find

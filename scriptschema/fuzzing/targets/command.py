@@ -30,8 +30,10 @@ _VARIANT: Final = "{variant}"
 class CommandTarget:
     """Runs a command for each program and variant.
 
-    `{file}` in the command is replaced by the path of a file with the source. The module's file is
-    in the same folder. Without `{file}`, the command reads the source from standard input.
+    `{file}` in the command is replaced by the path of a file with the source. The program's module,
+    if it has one, is in the same folder. Without `{file}`, the command reads the source from
+    standard input.
+
     `{variant}` is replaced by the words of the variant. Without `{variant}`, the words follow the
     command's first word.
     """

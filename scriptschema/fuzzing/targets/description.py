@@ -1,4 +1,6 @@
-"""The description of a target, given as a table in TOML or a word on the command line.
+"""The description of a target, given as a value of `--target` or as a table in TOML.
+
+Values of `--target`:
 
     luau-web                                   the npm package, in this folder or installed globally
     luau-web:tools                             the npm package in tools/node_modules
@@ -7,7 +9,7 @@
     command:luau -                             a command that reads standard input
     persistent:node service.mjs                a process that runs many programs
 
-In TOML, with all options:
+A table in TOML (`Description` lists all settings):
 
     [[targets]]
     kind = "command"

@@ -182,9 +182,9 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
     """Read a process's output until it exits or exceeds a limit, and return the result.
 
     `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the
-    output limit in bytes. If a sanitizer has begun a report at the time limit, it gets more time to
-    finish the report. A process that exceeds a limit is killed. The processes that it started are
-    killed in any case.
+    output limit in bytes. If a sanitizer has started a report before the time limit is reached, it
+    gets more time to finish the report. A process that exceeds a limit is killed. The processes
+    that it started are killed in any case.
     """
     watched = Watched()
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}

@@ -166,7 +166,7 @@ def bounded(errors: str) -> str:
 
 
 def _assertion_of(match: re.Match[str]) -> str:
-    """Return the failed assertion, after its file and line if known: `lvm.cpp:31: n > 0`."""
+    """Return the failed assertion, preceded by its file and line if known: `lvm.cpp:31: n > 0`."""
     condition = match["one"] or match["two"] or match["three"] or match[0]
     text = match.string
     before = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 1000) : match.start()]
