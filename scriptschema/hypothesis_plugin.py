@@ -1,4 +1,6 @@
-"""Lets `st.from_type(messages.Expr)` and `st.builds` find our strategies without any import.
+"""Lets Hypothesis find our strategies, even if a program does not import `strategies`.
+
+`st.from_type(messages.Expr)` and `st.builds` use these strategies.
 
 When Hypothesis is imported, it calls `register` (entry point `hypothesis`). `register` only
 registers a callback, which is called once all message classes are defined. Therefore the order of

@@ -114,7 +114,7 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Like `build`, for an optional field or an alternative that can hold a tree of any size.
+        """Like `build`, but for an optional field or alternative that can hold a tree of any size.
 
         With Hypothesis, this method is overridden to draw such a part as a separate unit.
         """

@@ -1,10 +1,10 @@
 """Reads and writes text format with protobuf's Python runtime and descriptors created here.
 
 Strings of this schema need not be UTF-8 (many in a fuzzer's corpus are not), but protobuf's Python
-text parser rejects such strings. Neither text format nor binary distinguishes string fields from
-bytes fields, so the descriptors for the parser declare strings as bytes. String literals are parsed
-here, in the same way as in the C++ parser: the Python parser treats raw bytes and some escapes
-differently.
+text parser rejects such strings. Neither the text format nor the binary format distinguishes string
+fields from bytes fields, so the descriptors for the parser declare strings as bytes. String
+literals are parsed here, in the same way as in the C++ parser: the Python parser treats raw bytes
+and some escapes differently.
 
 Source: the Protocol Buffers manual, "Text Format Language Specification".
 """

@@ -134,7 +134,7 @@ class _ToUpstream:
         self.omissions.append(Omission(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write `node` into `into`, with the function for its class in `_TO` if there is one."""
+        """Write `node` into `into`, using the function for its class in `_TO` if there is one."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)

@@ -64,7 +64,7 @@ _ERRORS: Final = {
 
 
 class Source:
-    """A Luau source that converts offsets to lines and columns."""
+    """The text of a Luau source, and a method to convert offsets to lines and columns."""
 
     def __init__(self, text: str) -> None:
         self.text = text

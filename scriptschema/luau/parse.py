@@ -122,7 +122,7 @@ def _chunk(
     luau: Version | None,
     places: Places | None,
 ) -> StatBlock:
-    """Return the block of a whole source. `label` is `program` or `module`."""
+    """Parse a whole source, and return its block. `label` is `program` or `module`."""
     reader = Reader(
         *(label, text, names, losses, luau),
         expression=read_expression,

@@ -419,7 +419,7 @@ class _Code:
         return nodes.expr("function", self.function(size, room))
 
     def function(self, size: int, room: int) -> m.ExprFunction:
-        """Return a function that uses the variables around it."""
+        """Return a function that can use the variables of the enclosing scopes."""
         maker = self.maker
         outside, outer_count = (self.vararg, self.loops), len(self.locals)
         mark = maker.scope.open()

@@ -272,7 +272,7 @@ class _Frame:
         return [nodes.print_([callback(body)])]
 
     def growing(self, value: m.Expr) -> m.Expr:
-        """Return the callback `value`. One time in four, first change it to grow the stack.
+        """Return the callback `value`. In one case out of four, it first grows the stack.
 
         Only a function expression is changed, not a library member such as `rawequal`.
         """

@@ -69,7 +69,10 @@ class Counts:
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether `item` was used with `on` at most once more than the rarest of `items`."""
+        """Return whether `item` is one of the rarest of `items` with `on`, or nearly so.
+
+        It may have at most one use more than the rarest item.
+        """
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1
 

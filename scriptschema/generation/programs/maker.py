@@ -224,8 +224,8 @@ class Tables:
     """The tables that a maker chooses from. `grammar.Grammar` fills these tables.
 
     `wrong` is the number of operands and arguments, out of 256, that are wrong on purpose where
-    errors are caught. `wrong_unguarded` is the same number for places where errors are not caught.
-    `ends` is the probability, out of 256, that a block ends before its next statement.
+    errors are caught. `wrong_unguarded` is the corresponding number for places where errors are not
+    caught. `ends` is the probability, out of 256, that a block ends before its next statement.
 
     `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
     are true if the Luau version has these features. Exports also require the idiom that uses them.
@@ -278,7 +278,7 @@ class Tables:
     def affordable(
         self, maker: Maker, size: int, room: int, *, wide: bool
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
-        """Return the idioms that fit at this place, and their cumulative weights.
+        """Return the idioms that fit here, and their cumulative weights.
 
         If `wide` is true and any of the idioms have a block or similar holes, return only those.
         """

@@ -25,8 +25,9 @@ CROWDED: Final = 32
 
 @attrs.define(eq=False)
 class Variable:
-    """A variable: the index of its name, its kind, and, for functions, parameters and results.
+    """A variable: the index of its name, and its kind.
 
+    If it is a function, `parameters` and `results` are the kinds of its parameters and results.
     `cost` is the maximum number of statements that a call to the function, or to the object's
     method, executes. `is_global` means that the variable is one of the program's own globals.
     """

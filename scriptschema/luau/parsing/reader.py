@@ -164,7 +164,7 @@ class Reader:
     def expect(self, kind: str, purpose: str) -> None:
         """Move past the current token, which must have this kind. Raises ParseError if it does not.
 
-        `purpose` follows the kind in the error message, such as `after the condition`.
+        `purpose`, such as `after the condition`, follows the kind in the error message.
         """
         if self.kind != kind:
             self.fail(f"`{kind}` {purpose}")
@@ -184,8 +184,8 @@ class Reader:
     def name(self, purpose: str) -> str:
         """Return the name at the current token, and move past it.
 
-        Raises ParseError if the token is not a name. `purpose` follows "a name" in the error
-        message, such as `of a field`.
+        Raises ParseError if the token is not a name. `purpose`, such as `of a field`, follows
+        "a name" in the error message.
         """
         if self.kind != "name":
             self.fail(f"a name {purpose}")
@@ -256,9 +256,9 @@ class Reader:
         return Local(name=self.names.local(name))
 
     def declare_type(self, name: str) -> None:
-        """Declare a type alias or a type function.
+        """Declare a type alias or a type function in the innermost scope.
 
-        Uses in the same scope also refer to it if they come before the declaration.
+        Even uses before the declaration refer to it, if they are in this scope.
         """
         self.scopes[-1][1].add(name)
 

@@ -1,4 +1,4 @@
-"""Reads types, generics, and the arguments for generics."""
+"""Reads types, generics and type arguments."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def read_pack(r: Reader) -> Reading:
 def _read_type_list(r: Reader) -> Reading:
     """Read a list of types up to `)`.
 
-    Returns the types, the names of parameters if there are any, and the pack that ends the list.
+    Returns the types, the names of parameters if there are any, and the pack at the end or None.
     """
     types: list[m.Type] = []
     names: list[m.Name] = []
@@ -291,7 +291,8 @@ def _read_type_list(r: Reader) -> Reading:
 def _read_pack_or_type(r: Reader) -> Reading:
     """Read `(types)` or a type that begins with `(`, where both are possible.
 
-    Returns the types, the pack that ends them, and whether they are a list `(types)`.
+    Returns the types, the pack at the end of the list or None, and whether it read `(types)`. If
+    not, the first value contains only the type that begins with `(`.
     """
     opening = r.index
     r.advance()
@@ -321,7 +322,7 @@ def _read_rest_of_function(
 
 
 def read_results(r: Reader) -> Reading:
-    """Read the return types of a function, and the pack that ends them."""
+    """Read the return types of a function. Return the types, and the pack at the end or None."""
     if at_pack(r):
         index = r.index
         tail = yield read_pack(r)

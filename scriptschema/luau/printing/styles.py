@@ -196,7 +196,7 @@ class StyledWriter(Writer):
         return gap
 
     def _with_comment(self, gap: str, kind: str, *, one_line: bool) -> str:
-        """Return a gap with a comment. The last gap of a source may end with the comment."""
+        """Return a gap with a comment. At the end of a source, no line break has to follow it."""
         comment = self._comment(one_line=one_line)
         if kind == "eof" and self.near.below(2):
             return f"{gap or ' '}{comment.rstrip()}"

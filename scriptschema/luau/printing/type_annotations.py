@@ -85,9 +85,10 @@ def _listed(
     tail: m.TypePack | None,
     names: Callable[[int], list[Part]] | None = None,
 ) -> tuple[list[Part], int]:
-    """Return the parts that print a list of types and the pack that ends it, and the list's length.
+    """Return the parts that print a list of types, and the length of the list.
 
-    The length includes types and packs, but not the commas among the parts.
+    `tail` is the pack at the end of the list. The length includes types and packs, but not the
+    commas among the parts.
     """
     parts: list[Part] = []
     count = 0
