@@ -301,7 +301,7 @@ class ExprFunction(Message):
     `types` contains the types of the parameters and `rettypes` those of the results, by position.
     `vararg` is true if the parameters end with `...`. The type of `...` is the next item of
     `types`. If it is written `...: T...`, its type is the generic pack `vararg_pack` instead.
-    `rettail` is the pack that ends the results.
+    `rettail` is the pack that follows `rettypes`.
 
     Source: specification 2.1.
     """
@@ -835,8 +835,9 @@ class TypeTable(Message):
 class TypeFunction(Message):
     """A function type: `<generics, genericpacks...>(args) -> rets`.
 
-    `argtail` and `rettail` are the packs that end the parameters and the results. `argnames` are
-    the names of `args` by position. An unset Name means that the parameter has no name.
+    `argtail` is the pack that follows `args`, and `rettail` is the pack that follows `rets`.
+    `argnames` are the names of `args` by position. An unset Name means that the parameter has no
+    name.
 
     The original schema has no field that marks a function type as variadic. The specification lists
     this as an open item.
@@ -1124,7 +1125,9 @@ class ClassMethod(Message):
 
 @message
 class TypeOmitted(Message):
-    """A placeholder for a missing type annotation, if a later name in the same list has one.
+    """A placeholder for a missing type annotation.
+
+    It is only used if a later name in the same list has a type annotation.
 
     Source: https://luau.org/grammar
     """
@@ -1149,7 +1152,7 @@ class TypePack(Message):
 
 @message
 class TypeList(Message):
-    """A list of types, and the pack that ends it: `types, tail`.
+    """A list of types, and the pack that follows them: `types, tail`.
 
     Source: https://luau.org/grammar
     """

@@ -113,9 +113,9 @@ def messages(
 ) -> SearchStrategy[MessageT]:
     """Return a strategy for trees of class `cls`.
 
-    `size`, from 1 to `MAX_SIZE`, is the maximum number of nodes. Only required nodes may exceed it.
-    The other options are those of `generation.trees.generate`. Failing examples shrink towards the
-    smallest tree. Raises ValueError for options that do not allow any tree.
+    `size`, from 1 to `MAX_SIZE`, is the maximum number of nodes. A tree has more nodes only if
+    they are required. The other options are those of `generation.trees.generate`. Failing examples
+    shrink towards the smallest tree. Raises ValueError for options that do not allow any tree.
     """
     _check_size(size)
     grammar = grammar_of(weights, luau)

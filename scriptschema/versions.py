@@ -25,10 +25,11 @@ class Version:
 
     @classmethod
     def parse(cls, text: str | Version) -> Version:
-        """Return the version that `text` names, such as `0.711`, or the newest version for `today`.
+        """Return the version that `text` names.
 
-        A Version is returned as is. Raises ValueError for any other string, and for a release older
-        than `SEED` or newer than `TODAY`.
+        `text` is a number such as `0.711`, or `today` for the newest version. A Version is returned
+        as is. Raises ValueError for any other string, and for a release older than `SEED` or newer
+        than `TODAY`.
         """
         if isinstance(text, Version):
             return text

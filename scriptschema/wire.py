@@ -95,7 +95,7 @@ def decode(
     """Return the message of class `cls` that `data` encodes.
 
     Unknown fields and unknown values of enums are dropped, or rejected with `unknown="error"`.
-    Bytes of strings that are not UTF-8 become lone surrogates. If `luau` is a version, as in
+    In strings, bytes that are not UTF-8 become lone surrogates. If `luau` is a version, as in
     `encode`, the schema includes the extension fields for that version.
 
     Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime rejects: malformed

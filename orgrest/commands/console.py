@@ -82,9 +82,10 @@ def require_separate_files(
 ) -> None:
     """Raise UsageError if an option would overwrite a file that is needed for something else.
 
-    `outputs` are the files that options write, by the option's name. Each must differ from the
-    others, must not be an existing document, and must not be one of the `inputs` that the command
-    reads. Links are followed. A file is None if its option is not used, and `-` is standard output.
+    `outputs` maps the name of each option to the file that is written for it. Each of these files
+    must differ from the others, must not be an existing document, and must not be one of the
+    `inputs` that the command reads. Links are followed. A file is None if its option is not used,
+    and `-` is standard output.
     """
     from orgrest.files import DOCUMENT_SUFFIXES
 

@@ -117,7 +117,7 @@ def _save(export_: Export, written: Written, output: Path | None) -> None:
 
 
 def _report(export_: Export, written: Written, *, strict: bool) -> int:
-    """Report everything that the export lacks, and return the exit status."""
+    """Report everything that was not exported, and return the exit status."""
     for reason in export_.failed:
         complain(f"not exported: {safe(reason, export_.secrets)}")
     for reason in export_.suspects:

@@ -136,8 +136,8 @@ def _write(whole: Collection, output: Path | None) -> Written:
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
     """Return a collection's environments, preceded by a shared environment if necessary.
 
-    `elsewhere` contains the names of all variables in the environments. If the collection has its
-    own values for some of these variables, they are in the shared environment, so that the other
+    `elsewhere` contains the names of all variables in the environments. If the collection itself
+    sets some of these variables, its values go into the shared environment, so that the other
     environments can override them.
     """
     from orgrest.convert.environments import shared

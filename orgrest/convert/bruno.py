@@ -448,7 +448,7 @@ def _file_type(path: str) -> str:
 
 
 def _without_comments(json: str) -> str:
-    """Return JSON without comments, as Bruno sends it.
+    """Return JSON without its comments, because Bruno does not send them.
 
     A line that contains only a comment is removed entirely.
     """

@@ -102,8 +102,8 @@ class Command:
     def _without_dots(self, url: str) -> str:
         """Return a URL without the dot segments in its path (RFC 3986, section 5.2.4).
 
-        If a variable makes their removal impossible, the URL is returned unchanged, and the
-        difference is recorded.
+        If a variable makes their removal impossible, the URL is returned unchanged, and a note in
+        `left_out` says that curl would send a different URL.
         """
         head, path, rest = cast("re.Match[str]", _PATH.match(url)).groups()
         segments = path.split("/")
@@ -188,9 +188,9 @@ class Command:
 
 
 def read_words(words: list[str], mark: str) -> Command:
-    """Return the command in the words after ``curl``. Raises ConversionError if it is invalid.
+    """Return the command ``curl`` with the arguments `words`.
 
-    Markers for variables begin with `mark`.
+    Raises ConversionError if it is invalid. Markers for variables begin with `mark`.
     """
     command = Command(mark)
     rest = _split_short(words)

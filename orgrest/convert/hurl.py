@@ -1,7 +1,8 @@
 """Hurl files: requests, with assertions on their responses and captures from them.
 
-The position of a line determines what it can be. A line that cannot be translated is reported with
-a line number. Source: hurl's documentation, "Request", "Response", "Asserting response", "Grammar".
+The meaning of a line depends on the lines above it. A line that cannot be translated is reported
+with its number. Source: hurl's documentation, "Request", "Response", "Asserting response",
+"Grammar".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Compares an exchange with its OpenAPI description: finds problems, and values to validate.
+"""Compares an exchange with its OpenAPI description: finds problems, and collects values.
 
-The values are validated later, by JSON Schema in a separate process (see `schemas`), because
-matching the patterns of a description can take exponential time. Values that cannot be checked are
-always reported.
+The collected values are validated later, by JSON Schema in a separate process (see `schemas`),
+because matching the patterns of a description can take exponential time. Values that cannot be
+checked are always reported.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ class Parameter:
     """A parameter: its name, its location (`path`, `query` ...), and how its value is serialized.
 
     `schema` is the schema of its value, and `style` is OpenAPI's serialization style. If `media` is
-    not None, the value is serialized as this media type, not in a style, and `content` is the
-    parameter's Media Type Object.
+    not None, the value is serialized as this media type, regardless of `style`, and `content` is
+    the parameter's Media Type Object.
     """
 
     name: str

@@ -226,13 +226,13 @@ class Node:
 
 
 def steps(pointer: str) -> Iterator[str]:
-    """Yield the decoded steps of a JSON pointer (RFC 6901) from the fragment of a URI."""
+    """Yield the decoded reference tokens of a JSON pointer (RFC 6901) in a URI fragment."""
     for step in pointer.split("/")[1:]:
         yield unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def escaped(step: str) -> str:
-    """Return a step of a JSON pointer, encoded for the fragment of a URI."""
+    """Return a reference token of a JSON pointer (RFC 6901), encoded for a URI fragment."""
     return step.replace("%", "%25").replace("~", "~0").replace("/", "~1")
 
 

@@ -1,4 +1,4 @@
-"""Deserializes parameters and form fields from OpenAPI's styles, using the types in their schemas.
+"""Deserializes parameters and form fields in OpenAPI's styles, using the types in their schemas.
 
 Source: the OpenAPI specification 3.1.1, sections 4.8.12.5 (style values) and 4.8.12.6 (examples),
 appendices C to E; RFC 6570.

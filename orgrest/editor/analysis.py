@@ -280,7 +280,7 @@ class Analysis:
         return self.imports or Imports(self.checked.whole, "", values.Context(self._inputs))
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
-        """Return the request that `name` refers to at `offset` of a request file, or None.
+        """Return the request that `name` refers to at `offset` in a request file, or None.
 
         The second value is the location of the request's name.
         """

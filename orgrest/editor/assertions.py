@@ -154,7 +154,10 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
 
 
 def _sends(request: ParsedRequest) -> object:
-    """Return a comparable form of a request, without comments, indentation and assertions."""
+    """Return what a request sends, for comparison: its method, target, headers and body.
+
+    Comments, assertions and the indentation of a block make no difference.
+    """
     headers = tuple(
         (header.name.text, header.value.text) if isinstance(header, HeaderLine) else header.name
         for header in request.headers

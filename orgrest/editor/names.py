@@ -96,7 +96,8 @@ class Names:
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
         """Prepare to search `analysis` for names. The search itself happens on first use.
 
-        The names found in `before`, which belong to an earlier version, are reused.
+        `before` belongs to an earlier version of the document. The names of elements that
+        it found in unchanged sections are reused.
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}

@@ -301,7 +301,7 @@ def _request(
 def _lines(
     template: syntax.Template, start: int, end: int, kind: TokenType
 ) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield a token for each line of a piece of a template, from index `start` to `end`."""
+    """Yield a token of type `kind` for each non-blank line in `template.text[start:end]`."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):
         piece = template.text[first:last].rstrip("\n")

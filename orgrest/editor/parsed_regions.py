@@ -430,6 +430,6 @@ class ParsedRegion:
         return document.block(self.given.values, self.given.literal, self.given.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
-        """Return the request at an offset of the region's text, or None."""
+        """Return the request at an offset in the region's text, or None."""
         request = self.parsed.request_at(offset)
         return request if request and request.span.start <= offset <= request.span.end else None

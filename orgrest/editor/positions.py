@@ -1,11 +1,11 @@
 r"""The text in an editor: its lines, positions in the client's units, and the client's changes.
 
 The Language Server Protocol gives a position as a line and a column. Lines end in LF, CRLF or CR.
-Columns are counted in UTF-8, UTF-16 or UTF-32 code units. Everything else in orgrest uses offsets
-in characters, into a text with ``\n`` line endings. `orgrest.files` converts a file to this form if
-all of its lines end in CRLF, or all in CR. A `Text` converts between protocol positions and
-offsets. It is immutable: a change creates a new `Text`, so a background thread can keep the version
-that it started with.
+Columns are counted in UTF-8, UTF-16 or UTF-32 code units. Everything else in orgrest uses character
+offsets into a text with ``\n`` line endings. `orgrest.files` converts a file to this form if all of
+its lines end in CRLF, or all in CR. A `Text` converts between protocol positions and offsets. It is
+immutable: a change creates a new `Text`, so a background thread can keep the version that it
+started with.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 def check(
     tree: Message, *, names: Names = DEFAULT, luau: str | Version | None = None
 ) -> list[Problem]:
-    """Return the problems that keep a tree from being a valid program, in the order of the program.
+    """Return the problems that keep a tree from being a valid program, in program order.
 
     A program without problems compiles. The limits on depth, registers and size are lower than
     Luau's, so a program that only exceeds these limits may compile, too.
@@ -94,7 +94,8 @@ def check(
     `tree` may be a message of any kind. A ModuleSet is a program with its module. Anything else is
     checked as if it were at the top of a program. `names` determines which indexes have the same
     name. `luau` is the version of Luau for which the program must be valid, as in `Version.parse`.
-    By default, it is the newest version. Raises ValueError for an unknown version.
+    By default, it is the newest version. Problems of the rule `version` come first. Raises
+    ValueError for an unknown version.
     """
     return repair_in_place(copy(tree), names=names, luau=luau)
 

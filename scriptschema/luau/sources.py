@@ -1,7 +1,7 @@
 """Luau sources in files: their names, and how one or two of them form a program.
 
 A program that requires a module consists of two sources in one folder: `program.luau` and
-`module0.luau`. The program requires the module by the name `module0`.
+`module0.luau`. The program refers to the module as `./module0`.
 """
 
 from __future__ import annotations

@@ -36,8 +36,10 @@ _SCHEME: Final = re.compile(r"https?://")
 def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
     """Return a marker for each variable. No marker occurs in the string `around`.
 
-    The marker of a variable whose value is a number or a URL is also a number or a URL. `begins`
-    contains the names of variables at the beginning of URLs.
+    If a variable's value is a number of at most five digits, the marker is a number. If the value
+    begins with `http://` or `https://`, so does the marker. `begins` contains the names of
+    variables at the beginning of URLs: if the value of such a variable is None (unknown), its
+    marker begins with `http://`.
     """
     marked: dict[str, str] = {}
     number, serial = 20_000, 0

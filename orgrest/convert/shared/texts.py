@@ -72,10 +72,10 @@ def body_of(text: str) -> str | bytes:
 
 
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
-    """Convert another tool's `{{name}}` in a string to the notation of request files.
+    """Convert another tool's `{{name}}` placeholders in a string to the notation of request files.
 
     `variable` translates the text between double braces. If it returns None, that text and the
-    braces stay unchanged. Raises ConversionError in the same cases as `written`.
+    braces are kept as literal text. Raises ConversionError in the same cases as `written`.
     """
     translated_pieces: list[str | Variable] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Completion: the candidates at an offset of a document, and the context there.
+"""Completion: the candidates at an offset in a document, and the context there.
 
 `complete` returns the candidates at an offset in an Org document or a request file, and `context`
 returns what kind of text is being typed there. Both work on incomplete lines. They determine what
@@ -43,7 +43,7 @@ def complete(
     described: Callable[[str], Description | None] = lambda _: None,
     beside: Callable[[], Iterable[Description]] = tuple,
 ) -> list[Candidate]:
-    """Return the candidates for completion at `offset` of `text`, the most likely first.
+    """Return the candidates for completion at `offset` in `text`, most likely first.
 
     - `files` returns the names in a folder, whose path is given as written in the document. The
       names of subfolders end in a slash.
@@ -90,7 +90,7 @@ def complete(
 
 
 def context(text: str, offset: int, *, document: regions.Kind = "org") -> Context | None:
-    """Return the context at `offset` of `text`, or None where nothing can be completed.
+    """Return the context at `offset` in `text`, or None where nothing can be completed.
 
     Nothing can be completed in comments or prose, for example. After a colon, the context is a
     ``variable`` even if no such variable is defined. Raises ValueError if the offset is outside of

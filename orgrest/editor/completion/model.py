@@ -1,4 +1,4 @@
-"""The context at an offset of a document, and the candidates for completion."""
+"""The context at an offset in a document, and the candidates for completion."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal[
 
 @classes.frozen
 class Context:
-    """The context at an offset of a document. `prefix` is its text before the offset.
+    """The context at an offset in a document. `prefix` is its text before the offset.
 
     `span` is the span of the context, including text after the offset (except for a URL). `subject`
     depends on the kind of context:

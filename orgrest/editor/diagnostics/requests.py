@@ -106,7 +106,7 @@ def _json(subject: Subject) -> Iterator[Problem]:
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
-    """Return the index in a template for the index `at` in its expanded text.
+    """Return the index in a template that corresponds to the index `at` in its expanded text.
 
     `pieces` lists the pieces of the expanded text, each with its index in the template.
     """

@@ -12,7 +12,7 @@ Rules:
 - Slow handlers run in a thread. A run has its own thread (`background_run`), shows its progress,
   and can be cancelled.
 - The text in the editor is used, not the file on disk. A result is inserted below its block, even
-  if the block has moved, by an edit that changes nothing else.
+  if the block has moved. The edit changes nothing else.
 - Cookies and the variables that responses and scripts set are kept while their document is open.
   Connections are kept for one run.
 """

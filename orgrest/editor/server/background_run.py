@@ -1,4 +1,4 @@
-"""Runs in the background: each run has its own thread, and an event loop receives its outcomes.
+"""Background runs: each run has its own thread, and an event loop receives its outcomes.
 
 Each run has its own `Client`, so closing the client's connections ends only that run. The thread is
 a daemon, so an editor can quit even if a server is not responding.

@@ -52,7 +52,7 @@ class ServerOfClient(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log an internal error instead of showing it to the user.
 
-        If the error is malformed JSON from the client, send an error response instead.
+        If the error was caused by malformed JSON from the client, send an error response instead.
         """
         with contextlib.suppress(Exception):  # the client may be gone
             if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):

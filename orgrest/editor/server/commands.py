@@ -230,5 +230,5 @@ COMMANDS: Mapping[str, Command] = {
 
 
 def command(name: str, uri: str, line: int) -> types.Command:
-    """Return a command for a line, counted from 0, as an LSP type."""
+    """Return the LSP command `name` for a line. Lines are counted from 0."""
     return types.Command(COMMANDS[name].title, name, arguments=[{"uri": uri, "line": line}])

@@ -128,7 +128,7 @@ def kind_of(item: types.TextDocumentItem) -> Kind | None:
 
 
 def to_diagnostic(text: Text, diagnostic: Diagnostic) -> types.Diagnostic:
-    """Return a diagnostic as an LSP type."""
+    """Return a diagnostic as an LSP diagnostic."""
     return types.Diagnostic(
         to_range(text, diagnostic.span),
         diagnostic.message,
@@ -139,7 +139,7 @@ def to_diagnostic(text: Text, diagnostic: Diagnostic) -> types.Diagnostic:
 
 
 def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
-    """Return edits as LSP types."""
+    """Return edits as LSP text edits."""
     return [
         types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
         for edit in edits
@@ -149,7 +149,7 @@ def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
 def to_workspace_edit(
     uri: str, version: int | None, text: Text, edits: Iterable[Edit], *, versioned: bool
 ) -> types.WorkspaceEdit:
-    """Return edits of a document as an LSP type.
+    """Return edits to a document as an LSP workspace edit.
 
     If `versioned` is True, the client applies the edits only if the document still has `version`.
     """

@@ -37,7 +37,7 @@ _NAMES = {"nxml": "xml", "text": "plaintext"}
 
 
 class Bodies:
-    """The files with the bodies of the last responses, for an editor to open, show and copy."""
+    """Files with the bodies of the most recent responses, for an editor to open, show and copy."""
 
     def __init__(self, scratch: ScratchFolder) -> None:
         """Create the object without writing any files to `scratch` yet."""

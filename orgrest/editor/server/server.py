@@ -50,7 +50,7 @@ class Server(ServerOfClient):
     # ---------------------------------------------------------------------------- documents
 
     def document(self, uri: str) -> OpenDocument | None:
-        """Return the open document with this URI, ignoring its percent-encoding, or None."""
+        """Return the open document with this URI, or None. Percent-encoding makes no difference."""
         return self._documents.get(unquote(uri))
 
     def open(self, item: types.TextDocumentItem) -> None:

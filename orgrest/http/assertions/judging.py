@@ -1,4 +1,4 @@
-"""Evaluates assertions, and returns the expected and actual values if an assertion fails."""
+"""Evaluates assertions. A verdict contains the expected value and, if possible, the actual one."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _MOST_LINES = 200  # the most lines of a diff
 def judge(
     assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
 ) -> Verdict:
-    """Return the verdict on an assertion. A failed verdict contains the actual value.
+    """Return the verdict on an assertion, with the expected and the actual value.
 
     `expected` is the assertion's expected value with its variables replaced. `source` is the text
     that contains the assertion. Without `source`, the verdict has no position. An assertion that
-    cannot be evaluated fails. Raises OrgrestError only if the evaluation is interrupted.
+    cannot be evaluated fails, and its verdict has no actual value. Raises OrgrestError only if the
+    evaluation is interrupted.
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")

@@ -179,7 +179,7 @@ def visit_call(
 
 
 def _called(prefix: m.ExprPrefix) -> str | None:
-    """Return the kind of the called expression, ignoring explicit types."""
+    """Return the kind of the called expression, ignoring explicit type arguments."""
     while prefix.which == "instantiate":
         prefix = prefix.alternative.expr
     return prefix.which

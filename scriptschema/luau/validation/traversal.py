@@ -69,7 +69,7 @@ _WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
 
 @attrs.frozen
 class Problem:
-    """A rule that a tree breaks: the path, the rule (a key of RULES), and what is wrong there."""
+    """A violation of a rule: the path, the rule (a key of RULES), and what is wrong there."""
 
     path: Path
     rule: str

@@ -46,7 +46,7 @@ def trim_types(v: Traversal, node: Any, path: Place) -> None:
 
 
 def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
-    """Return tasks that visit the pack that ends a list of types, in the field `name`."""
+    """Return tasks that visit the pack in the field `name`, which follows a list of types."""
     return [(_visit_pack, pack, (path, name, None), depth)]
 
 
@@ -95,7 +95,7 @@ def _visit_pack(v: Traversal, node: m.TypePack, path: Place, depth: int) -> None
 
 
 def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth: int) -> None:
-    """Check and repair the arguments for generics."""
+    """Check and repair the type arguments of a generic type or function."""
     for index, argument in enumerate(node.items):
         here = (path, "items", index)
         _settle_argument(v, argument, here)
