@@ -1,4 +1,4 @@
-"""The command that installs a missing package where orgrest itself is installed."""
+"""Determines the command that installs a missing package so that orgrest can import it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The data model that the modules of orgrest share: file positions, requests, responses, errors.
 
-This module contains only data types. They are frozen, compare by value and import almost nothing
-from orgrest, so every other module can use them. Bytes that are not valid UTF-8 are represented in
-strings by surrogate escapes (PEP 383). `to_bytes` restores them.
+The module imports almost nothing from orgrest, so every other module can import it. Its data types
+are frozen, and all except `Source` compare by value. Bytes that are not valid UTF-8 are represented
+in strings by surrogate escapes (PEP 383). `to_bytes` restores them.
 """
 
 from __future__ import annotations

@@ -150,10 +150,15 @@ def yaml_value(text: str, name: str) -> Any:
 def matches(value: object, shape: object) -> bool:
     """Return whether a JSON value has the structure that `shape` describes.
 
-    A shape is a type (`int` excludes booleans), None or a string, which matches only itself, a
-    tuple of alternatives, `[shape, ...]` for a list of any length, `[shape, shape]` for a list of
-    exactly these items, or a dict for an object with at least these members. A member whose name
-    ends in `?` may be missing.
+    A shape is one of the following:
+
+    - a type (`int` excludes booleans);
+    - None or a string, which matches only itself;
+    - a tuple of alternatives;
+    - `[shape, ...]` for a list of any length;
+    - `[shape, shape]` for a list of exactly these items;
+    - a dict for an object with at least these members. A member whose name ends in `?` may be
+      missing.
     """
     try:
         return _matches(value, shape)

@@ -294,7 +294,7 @@ class ParsedRequest:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """All definitions that are in the scope of this request, in order."""
+        """All definitions in scope for this request, in order."""
         if self.region is not None:
             return tuple(self.known.all)
         return tuple(d for d in self.known.all if d.span.start < self.span.start)
@@ -302,7 +302,7 @@ class ParsedRequest:
 
 @classes.frozen
 class LineState:
-    """The parser's state at the end of a text, which determines the meaning of the next line.
+    """The parser's state at the end of some text, which determines the meaning of the next line.
 
     - `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
       ``body`` in a body, and ``quoted`` in a here-document, a script or a multi-line comment.
@@ -354,8 +354,8 @@ Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
 class Document:
     """A parsed block or request file.
 
-    `problems` are errors that do not belong to a request, such as an unclosed `<<` or a text
-    without requests. `notices` are warnings about skipped lines that were probably not meant as
+    `problems` are errors that do not belong to a request, such as an unclosed `<<` or the absence
+    of any request. `notices` are warnings about skipped lines that were probably not meant as
     comments. `scripts` are the scripts outside of requests, including `{{+`. The field `runs` of a
     script says whether it runs once or for every request.
     """

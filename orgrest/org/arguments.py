@@ -142,9 +142,9 @@ class Inherited:
         self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the header arguments that apply to all blocks below `heading`.
+        """Return the header arguments that the blocks in `language` below `heading` inherit.
 
-        Returns those for all languages, and those for `language` only.
+        The first part of the result is for all languages, and the second is for `language` only.
         """
         at = (heading.line if self._has_drawers else 0, language)
         pairs = self._known.get(at)

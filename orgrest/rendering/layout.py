@@ -3,9 +3,9 @@
 `results` renders a response as text. This module wraps the text according to ``:results`` and
 ``:wrap``, like Org 9.5. If ``:results`` contains ``list`` or ``table``, the text is first converted
 to a list or table. For the wrapper, ``:wrap`` takes precedence over the words ``html``, ``latex``,
-``org``, ``code``, ``raw`` and ``drawer``. Without any of these, text other than a table becomes
-fixed-width text. As in ob-restclient, the default is ``raw``, unless ``:results`` contains another
-word of the same group.
+``org``, ``code``, ``raw`` and ``drawer``. As in ob-restclient, the default is ``raw``, which any
+other word of the same group (such as ``pp``) replaces. If ``:wrap`` is missing and none of these
+six words applies, text other than a table becomes fixed-width text.
 
 A response can never add structure to the document. In a result, Org finds only plain text, verbatim
 text and code, and lists and tables that contain only these. In source and example blocks, lines
@@ -287,10 +287,10 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 
 
 def _is_of_data(source: Sequence[str]) -> bool:
-    """Return whether a source block contains data, which is never run or tangled.
+    """Return whether a source block contains only data, so that it is never run or tangled.
 
-    `source` contains the words after `#+begin_src`. In a block with data, there are no such words,
-    or only the name of a data language.
+    `source` contains the words after `#+begin_src`. A data block has no such words, or only the
+    name of a data language.
     """
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 

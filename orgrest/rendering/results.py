@@ -62,9 +62,10 @@ class Rendered:
     without comment characters. `language` is the language of the source block. `notes` are messages
     for the user. `tests` contains a line for each assertion and test of the request.
 
-    `data` is the complete body if it is to be written to a file, because it is binary or longer
-    than the limit. If it is longer, `body` is its beginning. `extension` is the suffix of the file,
-    and `link` is a link to it, set once the file has a name.
+    `data` is the complete body if it must be written to a file, because it is binary or longer than
+    the limit. Otherwise, `data` is None. If the body is longer than the limit, `body` is the
+    beginning of `data`. `extension` is the suffix of the file, and `link` is a link to it, set once
+    the file has a name.
     """
 
     body: str

@@ -1,4 +1,4 @@
-r"""Makes untrusted text harmless: control characters, Emacs's local variables, Org's structure.
+r"""Neutralizes control characters, Emacs's local variables and Org syntax in untrusted text.
 
 Control characters, and characters that change the direction of text, are shown as `\x1b` or
 `\u202e`. Bytes that are invalid in the charset are shown as `\xe9`. `is_plain` returns whether Org

@@ -1,9 +1,9 @@
 """The OpenAPI descriptions that the exchanges of a run are checked against.
 
-The description for a request is selected by the last line `# @openapi FILE` above the end of the
-request, otherwise by the header argument `:openapi`, and otherwise by the run's option. The value
-`no` selects no description. The value `auto` selects the first description near the document that
-applies to the request. The requests to each operation are counted.
+The description for a request is selected by the first of these that is present: the last line
+`# @openapi FILE` above the end of the request, the header argument `:openapi`, and the run's
+option. The value `no` selects no description. The value `auto` selects the first description near
+the document that applies to the request. The requests to each operation are counted.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Work:
         return self.client
 
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
-        """Wait for the `length` seconds that the document requests. A dry run does not wait.
+        """Wait for `length` seconds, because the document asks for it. A dry run does not wait.
 
         `what` names the cause in error messages. Raises EvaluationError if the document makes the
         run wait too long in total.
@@ -136,9 +136,9 @@ class Job:
     If `declined` is true, the request is not sent.
 
     `attempts` contains the attempts to send the request. `asked` contains the requests for tokens
-    and the requests by scripts that are not part of an exchange yet. `tested` is the index of the
-    first test of the current request. `unsent` contains the reasons why requests of the task were
-    declined.
+    and the requests that scripts sent, until `keep` makes them part of an exchange. `tested` is the
+    index of the first test of the current request. `unsent` contains the reasons why requests of
+    the task were declined.
     """
 
     work: Work

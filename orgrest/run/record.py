@@ -1,8 +1,8 @@
 """The record of a request in a run, as JSON data without secrets.
 
 All reports are generated from records. Therefore, secrets are masked in one place only, and a
-report that is generated later from a `.jsonl` file is the same. The fields are described in
-docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
+report that is generated later from a `.jsonl` file is identical to one that the run itself writes.
+The fields are described in docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
 """
 
 from __future__ import annotations

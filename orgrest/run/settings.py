@@ -60,8 +60,8 @@ class RetryPolicy:
 def may_pass(error: TransportError) -> bool:
     """Return whether a request that failed with `error` might succeed if it is sent again.
 
-    Otherwise, the error is permanent, as after a redirect loop, with an invalid URL, or when the
-    run has ended.
+    Otherwise, the error is permanent: for example, a redirect loop, an invalid URL, or the end of
+    the run.
     """
     return error.code in (UNREACHED, INTERRUPTED)
 

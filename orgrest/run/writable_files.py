@@ -94,7 +94,10 @@ def check(
 
 
 def own_name(document: str) -> str:
-    """Return the prefix for the names of a document's files: its name, made suitable for links."""
+    """Return the prefix for the names of the files that a document writes.
+
+    It is the document's name without the suffix, in a form that is suitable for links.
+    """
     return re.sub(r"[^\w.-]+", "-", Path(document).stem).lstrip("-.") or "result"
 
 

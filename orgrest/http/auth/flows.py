@@ -315,9 +315,9 @@ def _is_text(text: str) -> bool:
 
 
 def _number(value: object, default: float, *, most: float) -> float:
-    """Return `value`, a number or numeric string from a server, as a float of at most `most`.
+    """Convert `value`, a number or numeric string from a server, to a float, capped at `most`.
 
-    Returns `default` if the value is invalid.
+    Returns `default` if the value is not a number or is negative.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return default

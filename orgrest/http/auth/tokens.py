@@ -93,8 +93,8 @@ class Tokens:
     def renew(self, grant: Grant) -> Token | None:
         """Replace a token that a server rejected, and return the new token.
 
-        Returns None if the token cannot be refreshed or the server refuses to do so. Raises
-        TransportError if no response arrives.
+        Returns None if the token cannot be refreshed, or if the server refuses to refresh it.
+        Raises TransportError if no response arrives.
         """
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)

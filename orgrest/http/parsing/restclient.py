@@ -100,7 +100,7 @@ _HERE = compiled(r"<<[ \t]*\w*[ \t\r]*$", re.MULTILINE)  # a here-document may c
 
 
 def parts(text: str) -> list[int]:
-    """Return the start offsets of the parts of a text that can be parsed separately.
+    """Return the start offsets of the parts of `text` that can be parsed separately.
 
     The first offset is 0.
     """
@@ -115,7 +115,7 @@ def parts(text: str) -> list[int]:
 
 
 def read_above(text: str) -> LineState:
-    """Return the parser's state at the end of a text. Only the last part is parsed."""
+    """Return the parser's state at the end of `text`. Only the last part is parsed."""
     reader = _DocumentReader(Source(text[parts(text)[-1] :]))
     reader.document()
     return reader.state

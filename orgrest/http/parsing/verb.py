@@ -29,7 +29,7 @@ _FENCE = compiled(r"[ \t]*#\+(?:begin|end)_src", re.IGNORECASE)
 
 
 def parse(source: Source) -> Document:
-    """Parse a text as one request. Never raises: errors are in the request's `problems`."""
+    """Parse `source` as a single request. Never raises: errors are in the request's `problems`."""
     return Document(source, (_Reader(source).request(),), (), ())
 
 

@@ -1,8 +1,8 @@
 """Tracks the child processes of a run, so that none continues after the run.
 
 `end` kills the processes. Afterwards, new processes start only in `allowed` contexts, such as
-teardowns. In an editor, several runs may be in progress, each in its own thread, so `end_of` only
-kills the processes of one thread.
+teardowns. In an editor, several runs may be in progress, each in its own thread, so `end_of` kills
+only the processes that one thread is using.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def end() -> None:
 
 
 def end_of(thread: threading.Thread) -> None:
-    """Kill the processes that work for a thread, and prevent it from starting others."""
+    """Kill the processes that a thread is using, and prevent it from starting others."""
     _OVER.add(thread)
     for child in tuple(RUNNING):
         if child.works_for is thread:

@@ -175,7 +175,10 @@ def _digest(given: str, form: str) -> str:
 
 
 def _convert(what: str, text: str) -> str:
-    """Return a string converted to or from Base64, like `btoa` and `atob` of the HTML Standard."""
+    """Encode a string in Base64 or decode it, as `btoa` and `atob` do in the HTML standard.
+
+    `what` is the name of the function. The result or an error message is returned as JSON.
+    """
     if what == "btoa":
         try:
             data = text.encode("latin-1")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def explain(error: BaseException, limits: Limits) -> str:
-    """Explain an error of urllib3, http.client or the system in plain words.
+    """Explain an error from urllib3, http.client or the operating system in plain words.
 
     `limits` are the limits of the failed exchange.
     """

@@ -86,7 +86,7 @@ class Listener:
         return self.why()
 
     def timed_out(self, what: str, error: BaseException | None) -> str:
-        """Return a note that a time limit ended the reading of messages.
+        """Return a note saying that reading stopped because a time limit was reached.
 
         `what` is the kind of message, such as "event". `error` is an OverdueError if the
         deadline of the whole exchange passed, rather than the limit on how long the server may be

@@ -172,9 +172,9 @@ class Budget:
         return left
 
     def wait(self, seconds: float) -> None:
-        """Wait for some seconds.
+        """Wait for `seconds` seconds.
 
-        Raises BrokenOffError if the run ends in the meantime, or if less time than that is left.
+        Raises BrokenOffError if the run has less time left, or if it ends in the meantime.
         """
         left = self.left()
         if left is not None and seconds > left:

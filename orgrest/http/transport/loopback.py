@@ -169,7 +169,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind the socket without the DNS lookup of HTTPServer."""
+        """Bind the socket without the DNS lookup that HTTPServer does."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]  # str, int
 

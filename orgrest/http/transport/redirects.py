@@ -129,8 +129,8 @@ def redirected(
 ) -> tuple[Request, tuple[str, ...]]:
     """Return the request that follows a redirect, and the names of the headers it leaves out.
 
-    Raises `TransportError` if the location is invalid, or if it has another origin and the body,
-    the method or the URL contains a secret.
+    Raises `TransportError` if the location is invalid, or if it is on another origin and a secret
+    is in the body, the method or the new URL.
     """
     old = parse_url(request.url)
     try:

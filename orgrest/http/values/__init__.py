@@ -38,7 +38,7 @@ Values may refer to variables, except for values from outside the document (capt
 command line, the environment): text sent by a server is never expanded.
 
 `:name := EXPRESSION` is evaluated once per request. An expression is a number, `:name`, `{{name}}`,
-a string in double quotes (in which variables are replaced), or a call of one of these functions:
+a string in double quotes (in which variables are replaced), or a call to one of these functions:
 
     env("NAME")  env("NAME", "default")     an environment variable, or one from the env file
     netrc("host")  netrc("host", "login")   the password (or login, account) of a netrc entry

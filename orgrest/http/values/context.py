@@ -138,7 +138,7 @@ class Captured:
 
     `source` is None for captures of an earlier run, and for values that a script or `(verb-var
     NAME)` set. `made` is the value that a script assigned to the variable, or None. `value` is None
-    if that value cannot be sent as text, such as a function.
+    if that value (for example, a function) cannot be sent as text.
     """
 
     value: str | None
@@ -318,9 +318,9 @@ class Context:
     def dynamic(self, text: str) -> str | None:
         """Return the value of `{{$...}}`.
 
-        In a dry run with placeholders, one of the user's secrets is an empty string that records
-        the secret. Raises `OrgrestError` if there is no such dynamic value, or if it cannot be
-        computed.
+        In a dry run with placeholders, the value of `{{$secret NAME}}` is an empty string, which
+        still records the secret. Raises `OrgrestError` if there is no such dynamic value, or if it
+        cannot be computed.
         """
         from orgrest.http.values import dynamic, environments
 

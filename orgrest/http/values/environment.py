@@ -28,10 +28,10 @@ class Environment:
     ) -> None:
         """Create the environment without reading any files.
 
-        The files with environments are looked up on first use, in `folder` and its parents up to
-        the project's root. Secrets in these files are added to `secrets`. `environ` contains
-        environment variables, which are used to locate the user's secrets for .NET projects.
-        `settings` are the settings of VS Code REST Client that an editor provides.
+        The files that define environments are searched for on first use, in `folder` and its
+        parents up to the project's root. Secrets in these files are added to `secrets`. `environ`
+        contains environment variables, which are used to locate the user's secrets for .NET
+        projects. `settings` are the settings of VS Code REST Client that an editor provides.
         """
         self._of_editor = settings
         self._environ = environ or {}

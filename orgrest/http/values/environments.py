@@ -1,6 +1,6 @@
 """Reads environments: sets of variables in files near a document, in the formats of other tools.
 
-The files are looked up in the document's folder and its parents, up to the project's root (the
+The files are searched for in the document's folder and its parents, up to the project's root (the
 first folder with `.git`, `.hg`, `.idea`, `.vscode` or `.httpyac.json`). If a variable has several
 values, the file further down in this table takes precedence, then the nearer folder, then the
 environment that was selected later:
@@ -20,8 +20,8 @@ tools may reject them. A malformed line of a `.env` file is ignored, with a warn
 References to variables in values are resolved by the rules for documents.
 
 A broken file only affects variables that it might define. Files are never executed. Files larger
-than `LARGEST` bytes are rejected. Subfolders are not searched. JavaScript configurations of httpyac
-are not read.
+than `LARGEST` bytes are rejected. Subfolders are not searched. httpyac's JavaScript configuration
+files are not read.
 """
 
 from __future__ import annotations

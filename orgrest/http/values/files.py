@@ -1,8 +1,8 @@
 """Reads netrc and env files, and locates the files that a document names.
 
 A document may name files below its folder, and below other folders that the caller allows, but
-nothing in a `.git` or `.hg` folder there: `.git/config` may contain a password. If it is in a
-repository, it may also name files below the repository's root, except hidden ones such as `.env`. A
+nothing in a `.git` or `.hg` folder there: `.git/config` may contain a password. A document in a
+repository may also name files below the repository's root, except hidden ones such as `.env`. A
 repository that contains the user's home folder does not count.
 """
 
@@ -122,7 +122,10 @@ def locate(
 
 
 def _is_open(file: Path, folder: Path) -> bool:
-    """Return whether a file is in or below a folder, but not in a repository's own data there."""
+    """Return whether a file is in or below a folder, but not in a `.git` or `.hg` folder there.
+
+    Returns False for a file that is itself called `.git` or `.hg`.
+    """
     if not file.is_relative_to(folder):
         return False
     return not any(part in _REPOSITORY for part in file.relative_to(folder).parts)

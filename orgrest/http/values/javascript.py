@@ -2,7 +2,7 @@
 
 Variables are strings in orgrest. In httpyac, a variable from an environment, a response or a script
 may be a number. If the type of a variable is not known, the expression is evaluated with both
-types, and the results must be equal.
+types. It is an error if the two results differ.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Variables(Protocol):
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return `compute()`, or its result in an earlier attempt to expand the request."""
+        """Return the result of `compute()`, or of the same call before the expansion restarted."""
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request provides later."""
@@ -145,9 +145,11 @@ class Expressions:
         others: dict[str, Any],
         responses: dict[str, Response],
     ) -> str:
-        """Return the value of an expression, evaluated with variables as strings and as JSON.
+        """Evaluate an expression with the variables in `texts` and in `others`.
 
-        Raises an error unless both results are equal.
+        A variable of unknown type is a string in `texts` and a JSON value in `others`. Returns the
+        result if it is the same with both, or if only one evaluation succeeds. Raises OrgrestError
+        if both evaluations fail, if their results differ, or if the result contains `{{`.
         """
         results: dict[str, Any] = {}
         failure: OrgrestError | None = None
@@ -189,7 +191,7 @@ class Expressions:
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
         """Return a variable's value as a string, and as the JSON value that httpyac may use.
 
-        Both are the same if the type is known.
+        If the type is known, the two are identical.
         """
         source = self._values.find(name, view)
         if isinstance(source, Definition):
@@ -277,8 +279,8 @@ def _for_script(source: Found, text: str) -> Any:
 def parsed_or(text: str) -> Any:
     """Return the parsed value of `text` if it is a JSON object, array, number, boolean or null.
 
-    Any other text is returned unchanged, including a JSON string with its quotes, and JSON after
-    leading white space.
+    Any other text is returned unchanged, including a JSON string (with its quotes) and JSON that is
+    preceded by white space.
     """
     if text[:1] not in set("{[-0123456789tfn"):
         return text

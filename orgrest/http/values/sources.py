@@ -68,7 +68,7 @@ class Literal:
 class Scripted:
     """A value that a script has set, in this run or an earlier one.
 
-    `text` is the string to send, or None if the value cannot be sent, such as a function.
+    `text` is the string to send, or None if the value cannot be sent (for example, a function).
     """
 
     text: str | None

@@ -89,9 +89,9 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return the result of `compute()`, or that from an earlier attempt to expand the request.
+        """Return the result of `compute()`, or of the same call before `again` was called.
 
-        Results are matched by the order of the calls.
+        Calls are matched by their order.
         """
         if self._at == len(self._log):
             self._log.append(compute())

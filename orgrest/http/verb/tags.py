@@ -2,7 +2,7 @@ r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No cod
 
     {{"text"}}  {{25}}  {{}}                       constants
     {{(verb-var token)}}                           a variable
-    {{(verb-var page "1")}}                        with a default, which becomes its value
+    {{(verb-var page "1")}}                        a variable, set to "1" if it has no value
     {{(verb-json-get (oref (verb-stored-response "book") body) "items" 0 "id")}}
     {{(verb-headers-get (verb-stored-response "book") "Location")}}
     {{(getenv "TOKEN")}}                           an environment variable, which is a secret

@@ -192,7 +192,10 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Return the requests of a block that are sent, and notices about those that are not."""
+    """Return the requests to send from a block, and notices about lines and requests left out.
+
+    Raises the first of the document's problems, if there are any.
+    """
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]

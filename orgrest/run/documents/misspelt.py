@@ -64,9 +64,10 @@ def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line in a block that is a directive in request files only.
+    """Yield (offset, reason) for each line in a block that would be a directive in a request file.
 
-    In an Org document, such a line is a comment.
+    In restclient's and verb's languages, such a line is a comment. `name`, `tag` and the directives
+    that only other tools use are left out.
     """
     for match in _DIRECTIVE.finditer(text, block.start, block.end):
         from orgrest.http.parsing.directives import rule_of
@@ -185,7 +186,7 @@ def _is_quoted(text: str, offset: int) -> bool:
 
 @lru_cache(1024)
 def _language(word: str) -> str | None:
-    """Return the request language that a word probably misspells, or None.
+    """Return the request language that `word` is probably a misspelling of, or None.
 
     The name of another language does not count as a misspelling: `rust` is not `rest`.
     """

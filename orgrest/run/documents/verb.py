@@ -149,7 +149,8 @@ def is_export(arguments: Arguments) -> bool:
 def selected_part(arguments: Arguments) -> str:
     """Return the part of a response that ``:op`` selects, for `Rendered.as_verb`.
 
-    Raises EvaluationError for other values of ``:op``.
+    Raises EvaluationError unless ``:op`` is missing or is ``send``, ``send get-body`` or
+    ``send get-headers``.
     """
     words = arguments.get("op", "send").split()
     if is_export(arguments):

@@ -1,4 +1,4 @@
-"""Rejects directives that the user must allow with an option of the run."""
+"""Rejects directives that need the user's permission, unless an option of the run gives it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def rewritten(
 
     `code` is the source of the script. The script may insert only placeholders that occur in the
     request or in `code`, so that placeholders in text from a response cannot reveal other values.
-    Raises OrgrestError if the script inserts another placeholder, or if a change cannot be sent.
+    Raises OrgrestError if the script inserts another placeholder, sets an invalid method, or
+    changes a body that includes files.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
@@ -90,7 +91,9 @@ def rewritten(
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
     """Apply a script's changes to a request that is ready to be sent, and return the new request.
 
-    `secrets` contains all secrets known so far. Raises OrgrestError if a change cannot be sent.
+    `secrets` contains all secrets known so far. Raises OrgrestError if the script sets an invalid
+    method, URL or header, or if it changes the origin of a request that has credentials or a client
+    certificate.
     """
     changed = _changed(request, change)
     try:

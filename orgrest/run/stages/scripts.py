@@ -44,7 +44,7 @@ _PARTS = ("method", "url", "body")
 def before(job: Job) -> Needing[None]:
     """Run the scripts above a request. They may change the request.
 
-    Raises OrgrestError if a script fails, or if a change cannot be sent. In a dry run with
+    Raises OrgrestError if a script fails or makes an invalid change. In a dry run with
     placeholders, the error becomes a note instead, and the remaining scripts are skipped.
     """
     job.defined = {}
@@ -77,7 +77,7 @@ def prepare(job: Job) -> Needing[None]:
 def completed(job: Job) -> Needing[None]:
     """Run the scripts for a request that is ready to be sent. They may change the request.
 
-    Raises OrgrestError if a script fails, or if a change cannot be sent. In a dry run with
+    Raises OrgrestError if a script fails or makes an invalid change. In a dry run with
     placeholders, the error becomes a note instead, and the remaining scripts are skipped.
     """
     with _previewed(job):

@@ -30,7 +30,8 @@ class Unit:
 
     `turn` is the number of this repetition (`--repeat`), from 1. `row` is the number of the row of
     data, and `data` contains the row's variables. If `found` is true, the document was found in a
-    folder. It may then contain no requests, since other documents may import it.
+    folder. In that case, it is not an error if the document contains no requests, since it may
+    exist only to be imported.
     """
 
     number: int
@@ -133,9 +134,9 @@ def run(
 ) -> str | None:
     """Run a document, and pass the record of each request to `keep`.
 
-    If the document cannot be read or planned, the reason is returned, and otherwise None. `begin`
-    is called with the document once it has been read and planned. If the run is abandoned, nothing
-    more is recorded.
+    Returns the reason if the document cannot be read or planned, otherwise None. `begin` is called
+    with the document once it has been read and planned. If the run is abandoned, nothing more is
+    recorded.
     """
     place = {"order": [unit.number, 0], **unit.place}
     if control.why:

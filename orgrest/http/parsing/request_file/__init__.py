@@ -78,14 +78,14 @@ STEPS = (
 
 
 def read_above(text: str) -> LineState:
-    """Return the parser's state at the end of a text. Only the last part is parsed."""
+    """Return the parser's state at the end of `text`. Only the last part is parsed."""
     reader = Reader(Source(text[parts(text)[-1] :]))
     reader.read(STEPS)
     return reader.state
 
 
 def parts(text: str) -> list[int]:
-    """Return the start offsets of the parts of a text that can be parsed separately.
+    """Return the start offsets of the parts of `text` that can be parsed separately.
 
     The first offset is 0.
     """

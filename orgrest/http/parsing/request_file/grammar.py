@@ -126,7 +126,7 @@ def is_httpyac(text: str) -> bool:
 
 
 def is_restclient(text: str) -> bool | None:
-    """Return whether a text is in restclient's language, or None if its syntax is ambiguous.
+    """Return whether `text` is in restclient's language, or None if its syntax is ambiguous.
 
     restclient's language is recognized by `-> jq-set-var`, `:name = value`, `:name` alone on a
     line, a body in `<<END`, or a URL that begins with `:name`. Syntax of the other tools, such as

@@ -201,7 +201,7 @@ class Reader:
 
 
 def _for_document(script: Script) -> Script:
-    """Convert a script from a region without a request to a script for the whole document.
+    """Turn a script whose region has no request into a script for the whole document.
 
     As in httpyac, an httpyac script that names no event, or that runs last (`end`), becomes a
     script that runs once. All other scripts run for every request.

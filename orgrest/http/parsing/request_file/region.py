@@ -47,7 +47,10 @@ class Line:
         return Span(self.offset, self.offset + len(self.raw))
 
     def template(self, match: re.Match[str], group: str) -> Template:
-        """Return the stripped text of a group of `match` (a match of `text`) as a template."""
+        """Return the text that `group` captured in `match`, stripped of blanks, as a template.
+
+        `match` must be a match of `text`. If the group captured nothing, the template is empty.
+        """
         content = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()
         stripped = content.lstrip(" \t")

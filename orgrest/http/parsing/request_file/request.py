@@ -111,7 +111,10 @@ def header(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _continues_url(region: RequestRegion, line: Line, text: str) -> bool:
-    """Return whether a line continues the URL above, as indented lines do in JetBrains' files."""
+    """Return whether a line continues the URL above it.
+
+    As in JetBrains' HTTP Client, an indented line may continue the URL.
+    """
     if text[0] in "?&":
         return True
     if line.start == line.offset or HEADER.fullmatch(text):
