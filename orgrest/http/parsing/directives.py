@@ -28,6 +28,8 @@ class Rule:
     - If `names` is set, the value is the name of a request and must be given.
     - If `acts` is set, the directive has an effect before the request is sent. The module of the
       same name in `orgrest/run/directives` implements it.
+    - If `in_files` is set, the directive has no effect in the blocks of Org documents, which have
+      header arguments and calls for this.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Rule:
     informs: bool = False
     names: bool = False
     acts: bool = False
+    in_files: bool = False
 
     @property
     def about(self) -> str:
@@ -64,16 +67,33 @@ _TABLE: Final = (
         "disabled",
         "[EXPRESSION]",
         "Skips the request; with an expression, only if the expression is true.",
+        in_files=True,
     ),
-    Rule("ref", "NAME", "Sends the named request first, once per run.", names=True),
-    Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
+    Rule("ref", "NAME", "Sends the named request first, once per run.", names=True, in_files=True),
+    Rule(
+        "force-ref",
+        "NAME",
+        "Sends the named request first, each time.",
+        names=True,
+        in_files=True,
+    ),
     Rule(
         "openapi",
         "FILE",
         "Checks this request and those below it against an OpenAPI description.",
     ),
-    Rule("import", "FILE", "Makes the requests and variables of another file available."),
-    Rule("loop", "for N | for NAME of LIST | while EXPRESSION", "Sends the request several times."),
+    Rule(
+        "import",
+        "FILE",
+        "Makes the requests and variables of another file available.",
+        in_files=True,
+    ),
+    Rule(
+        "loop",
+        "for N | for NAME of LIST | while EXPRESSION",
+        "Sends the request several times.",
+        in_files=True,
+    ),
     Rule(
         "file-to-variable",
         "NAME FILE",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import arguments_of
-from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.org.known import KNOWN, resembled
 from orgrest.org.lisp import ArgumentError
 from orgrest.regular import compiled
@@ -64,18 +64,33 @@ def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line in a block that would be a directive in a request file.
+    """Yield (offset, reason) for each line in a block that looks like a directive without effect.
 
-    In restclient's and verb's languages, such a line is a comment. `name`, `tag` and the directives
-    that only other tools use are left out.
+    In restclient's and verb's languages, all directives are comments. In a block, `disabled` and
+    `loop`, for example, have no effect in any language. `name`, `tag` and the directives that only
+    other tools use are left out.
     """
     for match in _DIRECTIVE.finditer(text, block.start, block.end):
         from orgrest.http.parsing.directives import rule_of
 
         rule = rule_of(match["name"])
-        if rule is not None and not rule.informs and rule.name not in ("tag", "name"):
+        if rule is None or rule.informs or rule.name in ("tag", "name"):
+            continue
+        if rule.in_files:
             hint = " (to turn a block off, use :eval no)" if rule.name == "disabled" else ""
             yield match.start(), f"@{rule.name} has an effect only in request files{hint}"
+        elif _is_comment(text, block):
+            reason = f"@{rule.name} has an effect only in http blocks and request files"
+            yield match.start(), f"{reason}; here, it is a comment"
+
+
+def _is_comment(text: str, block: Block) -> bool:
+    """Return whether a line `# @name` is a comment in a block's language."""
+    from orgrest.http.parsing.dialects import is_restclients
+
+    if block.language == VERB:
+        return True
+    return is_restclients(text[block.start : block.end], block.language, (), text)
 
 
 def lines(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:

@@ -329,6 +329,13 @@ def test_what_resembles_a_request_is_a_warning_where_it_stands() -> None:
         (good.replace("GET", "# @disabled\nGET"), "# @disabled"),
     ):
         assert problems(good + wrong, "org") == [("misspelt", line)]
+    with_effect = good.replace("GET", "# @no-redirect\n# @timeout 9 s\nGET")
+    assert problems(with_effect, "org") == []
+    comment = with_effect.replace("http\n", "restclient\n")
+    assert problems(comment, "org") == [
+        ("misspelt", "# @no-redirect"),
+        ("misspelt", "# @timeout 9 s"),
+    ]
     quoted = "#+begin_example\n#+begn_src http\n#+hedaer: :expect 5xx\n#+end_example\n"
     assert problems(good + quoted, "org") == []
 
