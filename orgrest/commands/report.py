@@ -76,7 +76,7 @@ def print_response(exchange: Exchange) -> None:
         return
     if rendered.is_cut:
         size = len(rendered.data or b"")
-        click.echo(f"[truncated: the body has {size} bytes; use --limit to show more]")
+        click.echo(f"[truncated: the whole body is {size} bytes; use --limit to show more]")
     elif rendered.data is not None:
         click.echo(f"[{len(rendered.data)} bytes of binary data]")
     click.echo(classes.evolve(rendered, tests=()).text)  # the assertions are reported separately

@@ -119,7 +119,7 @@ def method(name: str) -> Method | None:
 
 
 def header(name: str) -> Header | None:
-    """Return the header field with this name in any case, or None."""
+    """Return the header field with this name, ignoring case, or None."""
     return _folded_headers().get(name.lower())
 
 

@@ -54,7 +54,7 @@ class Placed:
 
 
 class OrgDocument(Elements):
-    """A parsed Org text.
+    """A parsed Org document.
 
     `sections` contains its sections with their positions. Everything else is computed on first use.
     """

@@ -220,7 +220,7 @@ class _Owners:
     complete: AbstractSet[str] = frozenset()
 
     def add(self, kind: str, secret: str) -> None:
-        """Add a secret that has this spelling to the field named `kind`."""
+        """Add a secret, one of those with this spelling, to the field named `kind`."""
         secrets = getattr(self, kind) or set()
         secrets.add(secret)
         setattr(self, kind, secrets)

@@ -83,7 +83,7 @@ class Rendered:
         return self.data is not None and self.body != ""
 
     def uncut(self) -> str:
-        """Return the complete body. Raises OrgrestError if `body` is only its beginning."""
+        """Return the complete body. Raises OrgrestError if `body` is truncated."""
         if self.is_cut:
             size = len(self.data or b"")
             reason = (

@@ -139,7 +139,7 @@ class Mutator:
         """The cumulative weights for each ratio of a tree's size to the intended size."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
-        """Return a mutant of a tree. Passing the tree's index saves creating the index.
+        """Return a mutant of a tree. Pass the tree's index if you have it: it takes time to create.
 
         The mutant shares unchanged messages with `tree`, so do not change either in place. Raises
         ValueError if a weight is negative or not finite, or if all weights are 0.

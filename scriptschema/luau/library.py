@@ -48,7 +48,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "text": "a string constant of sixteen characters or more",
         "utf8": "a string constant that is valid UTF-8 and not empty",
         "numeral": "a string constant that can be read as a number",
-        "digits": "a string constant that is a number in every base from 2 up",
+        "digits": "a string constant that is a number in every base",
         "pattern": "a string constant that is a Lua pattern",
         "replacement": "a replacement for `string.gsub`: a string, a table or a function",
         "format": "a format for `string.format`, with arguments that fit it",

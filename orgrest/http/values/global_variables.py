@@ -69,7 +69,7 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace all variables with `values`, the variables at the end of a script.
+        """Replace all variables with `values`, their values after a script has run.
 
         A new or changed value that contains one of `secrets` is secret. If `keep` is False, new and
         changed values are kept only for this run.

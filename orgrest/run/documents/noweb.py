@@ -88,7 +88,8 @@ class Noweb:
         self._grown += length
         if self._grown > MAX_SIZE:
             raise EvaluationError(
-                f"the block is longer than {MAX_SIZE} characters after its <<...>> are expanded",
+                f"the block is longer than {MAX_SIZE} characters after its <<...>> "
+                "references are expanded",
                 file=self._file,
                 line=line,
             )

@@ -2,9 +2,9 @@
 
     python pluau_service.py
 
-The protocol is described in `persistent.py`. To start fast, this module imports nothing from this
-package. It loads only the extension module of pluau, because the Python code of pluau 0.1.2 needs
-Python 3.12.
+The protocol is described in `persistent.py`. To keep start-up fast, this module imports nothing
+from this package. It loads only the extension module of pluau, because the Python code of pluau
+0.1.2 needs Python 3.12.
 """
 
 from __future__ import annotations
