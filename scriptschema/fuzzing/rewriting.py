@@ -122,8 +122,8 @@ def _moving(
         edited = copy(tree)
         index = Index(edited)
         variables: list[Any] = [index.nodes[number] for number in index.of(m.Local)]
-        used = {variable.name for variable in variables}
-        free = next((n for n in range(len(DEFAULT.locals)) if n not in used), None)
+        used = {DEFAULT.local(variable.name) for variable in variables}
+        free = next((n for n, name in enumerate(DEFAULT.locals) if name not in used), None)
         if free is None:
             return None
         count = 0

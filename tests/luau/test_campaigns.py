@@ -23,6 +23,8 @@ from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.programs import Restriction
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.oracles import differential
+from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.report.exporting import export
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.description import Description, TargetError
@@ -296,5 +298,24 @@ def test_how_deep_a_recursion_goes_until_it_overflows_is_no_difference(
         printed = {run.outcome.output for run in runner.run(Sources(None, source))}
         assert len(printed) == 2  # it is another depth where the function is inlined
         assert runner.verdict(parse(source).tree)[0] is None
+    finally:
+        runner.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "name"), [("f()", "statements in functions"), ("pcall(f)", "statements in coroutines")]
+)
+def test_a_recursion_that_overflows_earlier_when_rewritten_is_no_difference(
+    body: str, name: str
+) -> None:
+    if missing := what_is_missing():
+        pytest.skip(missing)
+    tree = parse(f"local n = 0 local function f() n += 1 {body} end pcall(f) print(n)").tree
+    config = Config(targets=(attrs.evolve(WEB, variants=("-O1",)),))
+    runner = Runner(config, full_limits=True)
+    try:
+        verdict, runs = runner.verdict(tree, wanted=Signature(differential.KIND, name))
+        assert verdict is None
+        assert len({run.outcome.output for run in runs}) == 2
     finally:
         runner.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -75,6 +76,15 @@ def test_what_declares_returns_or_takes_varargs_stays_where_it_is() -> None:
     assert once["constants at run time"].count("select(1, ") == 4
     for text in once.values():
         assert "return v0" in text or "return a" in text
+
+
+def test_the_variable_of_an_added_loop_hides_no_variable_of_the_program() -> None:
+    tree = parse("local n = 0 local function f() n += 1 f() end pcall(f)").tree
+    rewritten = REWRITINGS["statements in loops"](tree)
+    assert rewritten is not None
+    text = render(rewritten.program)
+    added = {*re.findall(r"for (\w+) = 1, 1 do", text)}
+    assert added.isdisjoint(re.findall(r"(?:local|function) (\w+)", text))
 
 
 @pytest.mark.parametrize(

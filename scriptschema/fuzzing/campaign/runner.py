@@ -142,7 +142,9 @@ class Runner:
             if rewritten is not None:
                 others = self.run(written(rewritten, style), whole=whole)
                 if self.judge_all(rewritten, style, others) is None:
-                    return self.judge_rewritten(wanted.detail, tree, runs, others)
+                    verdict, runs = self.judge_rewritten(wanted.detail, tree, runs, others)
+                    if verdict and self._overflows(written(rewritten, style), whole=whole):
+                        verdict = None  # the stack of the rewritten version overflows earlier
         return verdict, runs
 
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ from scriptschema.fuzzing.oracles.determinism import is_determined
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
-from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW
 from scriptschema.luau.breaking import is_luau
 
 TYPES: Final = "types"
@@ -31,6 +33,7 @@ _TYPE_ERROR: Final = re.compile(
     r"|invalid argument #|missing argument #|expected, got"
 )
 _FRAMES: Final = 3
+_REPEATED: Final = 3
 _SLOW: Final = 10
 """If another run of the program takes more than 1/`_SLOW` of the time limit, a hang is not
 reported: the program is just slow."""
@@ -155,7 +158,7 @@ class Judge:
             return None
         for run in runs:
             if run.outcome.kind in outcome.BROKEN:
-                frames = run.outcome.frames[:_FRAMES]
+                frames = _site_of(run.outcome)
                 if run.outcome.kind == outcome.ASSERTION:
                     message = normalisation.assertion(run.outcome.error)
                 else:
@@ -220,6 +223,19 @@ def _is_slow(runs: Sequence[Run]) -> bool:
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
     return any(each.seconds - each.starting > limit / _SLOW for each in ended)
+
+
+def _site_of(end: Outcome) -> Sequence[str]:
+    """Return the functions that identify a crash: the top frames of its stack.
+
+    If the stack has overflowed, they are the functions that call each other again and again. The
+    function in which the stack ends is different in each run.
+    """
+    if end.error == STACK_OVERFLOW:
+        counts = Counter(end.frames)
+        repeated = sorted(name for name, count in counts.items() if count >= _REPEATED)
+        return repeated[:_FRAMES] or end.frames[:_FRAMES]
+    return end.frames[:_FRAMES]
 
 
 def is_clear(signature: Signature) -> bool:

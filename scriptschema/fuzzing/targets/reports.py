@@ -23,7 +23,9 @@ from the end."""
 _SANITIZER: Final = re.compile(
     r"^==\d+==\s*(?:ERROR|WARNING): \w+Sanitizer: (?P<what>[^\n]*)", re.MULTILINE
 )
-_SIGNAL: Final = re.compile(r"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|stack-overflow)\b")
+STACK_OVERFLOW: Final = "stack-overflow"
+"""The error of a crash for which AddressSanitizer reports that the stack is full."""
+_SIGNAL: Final = re.compile(rf"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|{STACK_OVERFLOW})\b")
 """The start of a sanitizer's report on a signal, which counts as a crash with a stack trace."""
 
 _UNDEFINED: Final = re.compile(

@@ -576,3 +576,22 @@ def test_operators_that_are_compiled_alike_are_one_find(first: str, second: str)
     causes.add("first", signature, operations_of(parse(f"print({first})").tree))
     operations = operations_of(parse(f"print({second})").tree)
     assert causes.find_of(signature, operations, is_smallest=True) == "first"
+
+
+def test_an_endless_recursion_is_one_bug_wherever_the_stack_ends() -> None:
+    recursion = ("Luau::getType", "Luau::getUnion") * 120
+    details = set()
+    for top in (
+        (),
+        ("strcmp", "Luau::AstName::operator==", "Luau::getPrimitive"),
+        ("Luau::clear",),
+    ):
+        crash = Outcome("crash", "", "stack-overflow", frames=(*top, *recursion[len(top) :]))
+        verdict = Judge(("broken",), [0]).judge(Sources(None, ""), [Run("x", crash)])
+        assert verdict is not None
+        details.add(verdict.signature.detail)
+    assert details == {"Luau::getType < Luau::getUnion"}
+    null = Outcome("crash", "", "SIGSEGV", frames=("Luau::read", *recursion))
+    verdict = Judge(("broken",), [0]).judge(Sources(None, ""), [Run("x", null)])
+    assert verdict is not None
+    assert verdict.signature.detail == "Luau::read < Luau::getType < Luau::getUnion"
