@@ -298,8 +298,8 @@ def check_login(grant: Grant) -> None:
     for name, url in ((page, grant.page), ("token endpoint", grant.token_url)):
         if not is_page(url):
             reason = (
-                f"the {name} must be an https URL without a user name or fragment (http is allowed "
-                "only for localhost and loopback addresses)"
+                f"the {name} must be a valid https URL without a user name or fragment (http is "
+                "allowed only for localhost and loopback addresses)"
             )
             raise OrgrestError(f"{reason}: {url}", code="credentials")
     if grant.redirect and not is_loopback(grant.redirect):

@@ -72,7 +72,7 @@ def read(
     text = source.text
     if (problem := _too_many(source)) is not None:
         return Document(source, (), (problem,), ())
-    if is_restclients(text, language, names, around):
+    if language == "restclient" or _is_restclient(text, names, around):
         from orgrest.http.parsing import restclient
 
         return restclient.parse(source)
@@ -81,14 +81,8 @@ def read(
     return request_file.parse(source)
 
 
-def is_restclients(text: str, language: str, names: Iterable[str], around: str) -> bool:
-    """Return whether a block is in restclient's language, judging by its language or syntax.
-
-    If the syntax of `text` is ambiguous, the document `around` it decides. The language must not be
-    verb's.
-    """
-    if language == "restclient":
-        return True
+def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
+    """Return whether the syntax of `text`, or of the document `around` it, is restclient's."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     by_syntax = is_restclient(text)

@@ -103,9 +103,12 @@ def locate(
     try:
         file = (directory / Path(path).expanduser()).resolve()
         folder = folder.resolve()
-        inside = any(_is_open(file, readable.resolve()) for readable in (folder, *allowed))
-        if not inside and not _is_in_project(file, folder):
-            is_below = file.is_relative_to(folder)
+        readable = [each.resolve() for each in allowed]
+        inside = any(_is_open(file, each) for each in readable)
+        if not inside and not _names_repository(Path(path)):  # not even through a link
+            inside = _is_open(file, folder) or _is_in_project(file, folder)
+        if not inside:
+            is_below = any(file.is_relative_to(each) for each in (folder, *readable))
             where = "in the data of a repository" if is_below else "outside the document's folder"
             raise OrgrestError(
                 f"{path} is {where}: use --allow-read {file.parent} to allow reading it"
@@ -126,9 +129,12 @@ def _is_open(file: Path, folder: Path) -> bool:
 
     Returns False for a file that is itself called `.git` or `.hg`.
     """
-    if not file.is_relative_to(folder):
-        return False
-    return not any(part in _REPOSITORY for part in file.relative_to(folder).parts)
+    return file.is_relative_to(folder) and not _names_repository(file.relative_to(folder))
+
+
+def _names_repository(path: Path) -> bool:
+    """Return whether a path leads through a folder such as `.git`, in any case (`.GIT`)."""
+    return any(part.casefold() in _REPOSITORY for part in path.parts[:-1])
 
 
 def _is_in_project(file: Path, folder: Path) -> bool:

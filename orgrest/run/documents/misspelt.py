@@ -32,7 +32,7 @@ _QUOTING = compiled(
     r"^[ \t]*#\+(?P<edge>begin|end)_(?P<kind>example|export|comment|verse|src)\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_DIRECTIVE = compiled(r"^[ \t]*#+[ \t]*@(?P<name>[A-Za-z][\w-]*)", re.MULTILINE)
+_DIRECTIVE = compiled(r"^[ \t]*(?:#+|//)[ \t]*@(?P<name>[A-Za-z][\w-]*)", re.MULTILINE)
 _ALIKE = 0.75
 _ARGUMENTS = "header-args"
 
@@ -79,18 +79,9 @@ def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
         if rule.in_files:
             hint = " (to turn a block off, use :eval no)" if rule.name == "disabled" else ""
             yield match.start(), f"@{rule.name} has an effect only in request files{hint}"
-        elif _is_comment(text, block):
+        elif block.language in ("restclient", VERB) and not rule.refused:
             reason = f"@{rule.name} has an effect only in http blocks and request files"
             yield match.start(), f"{reason}; here, it is a comment"
-
-
-def _is_comment(text: str, block: Block) -> bool:
-    """Return whether a line `# @name` is a comment in a block's language."""
-    from orgrest.http.parsing.dialects import is_restclients
-
-    if block.language == VERB:
-        return True
-    return is_restclients(text[block.start : block.end], block.language, (), text)
 
 
 def lines(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:

@@ -332,9 +332,12 @@ def remove(folder: Path | None) -> None:
 
 
 def move(folder: Path, target: Path) -> None:
-    """Move a find's folder to the path `target`. Raises FileError."""
+    """Move the folder of a find or member to `target`, which is in `members/` of another find.
+
+    Raises FileError.
+    """
     try:
-        files.make_folder(target.parent, below=folder.parent)
+        files.make_folder(target.parent, below=target.parents[2])
         folder.rename(target)
     except OSError as error:
         raise FileError(f"{target}: {files.reason_of(error)}") from None

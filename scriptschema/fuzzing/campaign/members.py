@@ -41,18 +41,33 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
     finds.add(folder, member, *trees, among=FOLDER)
 
 
-def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> None:
+def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tuple[Path, Find]]:
     """Turn a find that has just been reduced into a member of the find `into`.
 
     The count of `find` is added to that of `into`. If `into` already has a program with the same
-    signature, `find` is removed instead of becoming a member. Raises FileError.
+    signature, `find` is removed instead of becoming a member. In the same way, the members of
+    `find` become members of `into`. Return (folder, member) for each of these. Raises FileError.
     """
     store.put_reduced(find, reduced)
     store.count(into, find.count)
-    target = store.folder(into) / FOLDER / find.signature.name
-    if find.signature.name == into.signature.name or target.exists():
-        store.drop(find)
-        return
-    command = f"scriptschema reproduce {target}"
-    finds.save(store.folder(find), attrs.evolve(find, name=target.name, command=command))
-    store.drop(find, into=target)
+    moved = []
+    for path, member in [*load_all(store.folder(find))]:
+        if place := _place(store, member, into):
+            finds.save(path, _at(place, member))
+            finds.move(path, place)
+            moved.append((place, _at(place, member)))
+    place = _place(store, find, into)
+    if place is not None:
+        finds.save(store.folder(find), _at(place, find))
+    store.drop(find, into=place)
+    return moved
+
+
+def _place(store: FindStore, member: Find, find: Find) -> Path | None:
+    """Return the folder for a member, or None if the find has a program with its signature."""
+    place = store.folder(find) / FOLDER / member.signature.name
+    return None if member.signature.name == find.signature.name or place.exists() else place
+
+
+def _at(place: Path, member: Find) -> Find:
+    return attrs.evolve(member, name=place.name, command=f"scriptschema reproduce {place}")

@@ -305,7 +305,8 @@ class Triage:
             if job.explained is not matching:
                 self.store.count(matching)
             smaller = matching.reduced is not None and reduced.nodes < matching.reduced.nodes
-            if smaller and _is_alike(group, matching, reduced.construct):
+            own = attrs.evolve(matching.signature, construct="") == bare
+            if smaller and own and _is_alike(group, matching, reduced.construct):
                 self._add_reduced(group, matching, reduced)
             else:
                 members.add(self.store, matching, suspect, verdict, reduced)
@@ -400,8 +401,10 @@ class Triage:
             pattern = self.known.match(signature)
             if other is not None:
                 self._forget(group, find)
-                members.merge(self.store, find, other, reduced)
+                moved = members.merge(self.store, find, other, reduced)
                 self._learn(group, other, bare, reduced)
+                for path, member in moved:
+                    self._recall(member, path, other)
                 return
             if pattern is not None:
                 self.seen_known[pattern] += find.count
@@ -425,6 +428,7 @@ class Triage:
         neither construct contains the other. It was assigned to the find because of code that the
         bug does not need.
         """
+        released: list[tuple[Path, Suspect]] = []
         for path, member in [*members.load_all(self.store.folder(find))]:
             tree = finds.tree_of(path, finds.REDUCED)
             construct = construct_of(tree)
@@ -439,9 +443,11 @@ class Triage:
                 for known, each in group.finds.items()
                 if known != construct or each is not find
             }
-            self.store.count(find, -1)
-            finds.remove(path)
+            self.store.count(find, -member.count)
+            released.append((path, suspect))
+        for path, suspect in released:  # after the constructs of all these members are forgotten
             self._take(suspect)
+            finds.remove(path)
 
     def _drop(self, group: _Group, find: Find) -> None:
         """Remove a find that is a known bug, or not a bug."""
@@ -453,7 +459,8 @@ class Triage:
         if group.first is not None and group.first[0] is find:
             group.first = None
         self._causes.drop(find.name)
-        group.finds = {known: each for known, each in group.finds.items() if each is not find}
+        for other in self._groups.values():  # its members may have other signatures
+            other.finds = {known: each for known, each in other.finds.items() if each is not find}
 
     def _remember(self, find: Find, folder: Path) -> None:
         """Add an earlier run's find to its group, and queue its reduction if that is incomplete."""

@@ -32,8 +32,17 @@ from scriptschema.messages import (
 
 _PLAIN: Final = frozenset(
     [
-        *("ModuleSet", "Stat", "StatBlock", "StatCall", "StatLocal", "StatReturn", "LValue"),
-        *("Expr", "ExprPrefix", "ExprGroup", "ExprCall", "ExprLocal", "ExprGlobal", "Local"),
+        *("ModuleSet", "Stat", "StatBlock", "StatCall", "StatLocal", "StatAssign", "StatReturn"),
+        *(
+            "LValue",
+            "Expr",
+            "ExprPrefix",
+            "ExprGroup",
+            "ExprCall",
+            "ExprLocal",
+            "ExprGlobal",
+            "Local",
+        ),
         *("ExprIndexName", "ExprFunction", "Name", "ExprConstantNil", "ExprConstantBool"),
         *("ExprConstantNumber", "ExprConstantString"),
     ]

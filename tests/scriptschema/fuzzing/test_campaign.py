@@ -709,6 +709,75 @@ def test_a_bug_is_not_hidden_by_what_a_find_used_before_its_reduction(tmp_path: 
     assert not [*members.load_all(folder / "finds" / floor.name)]
 
 
+def reduce_all(it: Reported, *programs: tuple[Signature, str, int, bool]) -> None:
+    """Add suspects that are reduced to themselves: signature, source, nodes and `is_smallest`."""
+    for signature, source, nodes, is_smallest in programs:
+        suspect = it.suspect(source, signature)
+        while (following := it.triage.next()) is not suspect:
+            assert following is not None
+        it.reduce(suspect, source, is_smallest=is_smallest, nodes=nodes)
+
+
+def test_a_campaign_with_merged_finds_can_be_continued(tmp_path: Path) -> None:
+    """The members of a find that is merged into another one become members of the other one."""
+    folder = tmp_path / "campaign"
+    loop = "while true do break end"
+    with Campaign(folder, CONFIG) as campaign:
+        it = Reported(campaign)
+        reduce_all(
+            it,
+            (LESS, f"{loop} print(math.floor(a))", 20, True),
+            (LESS, f"{loop} print(vector.dot(a, a))", 20, True),
+            (HANG, "print(math.floor(a))", 20, True),
+            (LESS, loop, 8, False),
+            (HANG, "print(math.floor(b))", 20, True),
+        )
+        names = [find.name for find in it.finds.by_name.values()]
+        it.state.close()
+    kept = {find.name: path for path, find in finds.load_all(folder)}
+    assert [*kept] == sorted(names)
+    for path in kept.values():
+        for place, member in members.load_all(path):
+            assert place.name == member.name
+            assert str(place) in member.command
+            assert not [*members.load_all(place)]
+    with Campaign(folder, None) as campaign:
+        assert sorted(Reported(campaign).finds.by_name) == sorted(names)
+
+
+def test_a_find_keeps_a_program_of_its_own_signature(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        reduce_all(
+            it,
+            (LESS, "print(a < 1)", 20, True),
+            (HANG, "print(a < 2)", 20, True),
+            (HANG, "print(c < d)", 8, True),
+        )
+        [less] = it.finds.by_name.values()
+        assert less.verdict.signature.kind == "difference"
+        assert less.reduced is not None
+        assert less.reduced.nodes == 20
+
+
+def test_programs_that_a_smaller_find_does_not_explain_are_suspects_again(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        others = ("print(vector.dot(a * 2, a), a // 1)", "print(vector.dot(a * 2, a))")
+        reduce_all(
+            it,
+            (LESS, "print(math.floor(b * 2))", 20, True),
+            *((LESS, other, 20, True) for other in others),
+            (LESS, "print(math.floor(c))", 7, True),
+        )
+        [floor] = it.finds.by_name.values()
+        assert floor.count == 2
+        again = [it.triage.next(), it.triage.next()]
+        assert {each.data for each in again if each} == {
+            wire.encode(parse(other).tree) for other in others
+        }
+
+
 def test_wrong_shifts_are_one_find_and_so_are_wrong_fields_of_bits(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)

@@ -558,13 +558,13 @@ def test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read(
     assert "is outside the document's folder: use --allow-read" in message
 
 
-@pytest.mark.parametrize("path", [".git/config", "sub/.hg/hgrc", "link.txt"])
+@pytest.mark.parametrize("path", [".git/config", "sub/.hg/hgrc", "link.txt", ".GIT/config"])
 def test_the_data_of_a_repository_in_the_documents_folder_is_read_only_when_allowed(
     folder: Path, path: str
 ) -> None:
     """A clone's `.git/config` may contain a token, and the document may be somebody else's."""
-    for file in (".git/config", "sub/.hg/hgrc"):
-        (folder / file).parent.mkdir(parents=True)
+    for file in (".git/config", "sub/.hg/hgrc", ".GIT/config"):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("secret")
     (folder / "link.txt").symlink_to(folder / ".git" / "config")
     text = f"POST http://h/\n\n< {path}"
@@ -573,6 +573,14 @@ def test_the_data_of_a_repository_in_the_documents_folder_is_read_only_when_allo
     assert f"is in the data of a repository: use --allow-read {data}" in message
     assert "is in the data" in error(text, Context(Inputs(directory=folder, allow_read=[folder])))
     assert complete(text, Context(Inputs(directory=folder, allow_read=[data]))).body == b"secret"
+
+
+def test_the_data_of_a_repository_elsewhere_is_not_read_through_its_link(folder: Path) -> None:
+    (folder / "data").mkdir()
+    (folder / "data" / "config").write_text("secret")
+    (folder / ".git").symlink_to(folder / "data")
+    message = error("POST http://h/\n\n< .git/config", Context(Inputs(directory=folder)))
+    assert "is in the data of a repository" in message
 
 
 @pytest.mark.parametrize("home", ["", "user"])
