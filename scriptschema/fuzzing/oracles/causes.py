@@ -3,7 +3,8 @@
 For example, a faulty `<` in native code can change results, select the wrong branch and make
 loops hang, which gives finds with several signatures and constructs. Two completely reduced
 programs have the same cause if they share an operation, and if their runs fail in the same variant
-or in variants that share an option. A new program must share these with all programs of a find. If
+or in variants that share an option. If both use library members, they must share one of these, as
+almost every program has an operator. A new program must share these with all programs of a find. If
 one program were enough, a chain of similar programs could give quite different programs the same
 cause.
 """
@@ -75,6 +76,13 @@ class Causes:
             common = cause.operations & operations
             if cause.blamed and blamed and cause.blamed.isdisjoint(blamed):
                 continue
+            members = _members(cause.operations), _members(operations)
+            if all(members) and members[0].isdisjoint(members[1]):
+                continue
             if common and (is_smallest or common in (operations, cause.operations)):
                 return name
         return None
+
+
+def _members(operations: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for name in operations if name[0].islower())

@@ -101,7 +101,8 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
     - unary minus, constants such as `vector.zero`, and functions such as `pcall`.
 
     Operations that are usually implemented together share a name: `+` and `+=`, `<` and `>`, `and`
-    and `or`, shifts and rotations, minimum and maximum, or `bit32.extract` and `bit32.replace`.
+    and `or`, shifts and rotations, minimum and maximum, `bit32.extract` and `bit32.replace`, or the
+    functions that read and write a buffer's integers of one size.
     """
     used = {name for name in construct_of(tree) if ".Op." in name or name[0].islower()}
     used -= _LIBRARIES
@@ -153,6 +154,10 @@ _FAMILIES: Final = (
     "ExprBinary.Op.And ExprBinary.Op.Or",
     "unpack table.unpack",
     *(
+        " ".join(f"buffer.{name}{kind}" for name in ("read", "write") for kind in kinds.split())
+        for kinds in ("i8 u8", "i16 u16", "i32 u32", "f32", "f64", "integer", "bits", "string")
+    ),
+    *(
         " ".join(f"{library}.{name}" for name in names.split())
         for libraries, names in (
             (("math", "vector", "integer"), "min max clamp"),
@@ -168,9 +173,10 @@ _PASSING: Final = frozenset(
     [
         *("select", "tostring", "tonumber", "ipairs", "pairs", "next"),
         *("unpack", "table.unpack", "table.pack"),
+        *("buffer.create", "buffer.fromstring", "vector.create"),
     ]
 )
-"""Functions that usually only pass values on."""
+"""Functions that usually only create values or pass them on."""
 
 _CARRIERS: Final = frozenset(
     [

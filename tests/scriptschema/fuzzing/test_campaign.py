@@ -683,28 +683,28 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
 
 
 def test_a_bug_is_not_hidden_by_what_a_find_used_before_its_reduction(tmp_path: Path) -> None:
-    """A smaller program shows that the bug needs no `*`: the other program has another bug."""
+    """A smaller program shows that the bug needs no `%`: the other program has another bug."""
     folder = tmp_path / "campaign"
     with Campaign(folder, CONFIG) as campaign:
         it = Reported(campaign)
         for source, reduced in (
-            ("print(math.floor(b * 2))", "print(math.floor(b * 2))"),
-            ("print(vector.dot(a * 2, a))", "print(vector.dot(a * 2, a))"),
+            ("print(math.floor(b % 2))", "print(math.floor(b % 2))"),
+            ("print(a ^ (a % 3))", "print(a ^ (a % 3))"),
             ("print(math.floor(c))", "print(math.floor(c))"),
         ):
             suspect = it.suspect(source, LESS)
             assert it.triage.next() is suspect
-            it.reduce(suspect, reduced, nodes=9 - 2 * ("*" not in reduced))
+            it.reduce(suspect, reduced, nodes=9 - 2 * ("%" not in reduced))
         [floor] = it.finds.by_name.values()
         assert (str(floor.signature), floor.count) == ("difference: -O0 / -O2 (math.floor)", 2)
         again = it.triage.next()
         assert again is not None
-        it.reduce(again, "print(vector.dot(a * 2, a))")
+        it.reduce(again, "print(a ^ (a % 3))")
         it.state.close()
     counts = {str(find.signature): find.count for _, find in finds.load_all(folder)}
     assert counts == {
         "difference: -O0 / -O2 (math.floor)": 2,
-        "difference: -O0 / -O2 (vector.dot, ExprBinary.Op.Mul)": 1,
+        "difference: -O0 / -O2 (ExprBinary.Op.Mod, ExprBinary.Op.Pow)": 1,
     }
     assert not [*members.load_all(folder / "finds" / floor.name)]
 
@@ -763,10 +763,10 @@ def test_a_find_keeps_a_program_of_its_own_signature(tmp_path: Path) -> None:
 def test_programs_that_a_smaller_find_does_not_explain_are_suspects_again(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)
-        others = ("print(vector.dot(a * 2, a), a // 1)", "print(vector.dot(a * 2, a))")
+        others = ("print(a ^ (a % 3), a // 1)", "print(a ^ (a % 3))")
         reduce_all(
             it,
-            (LESS, "print(math.floor(b * 2))", 20, True),
+            (LESS, "print(math.floor(b % 2))", 20, True),
             *((LESS, other, 20, True) for other in others),
             (LESS, "print(math.floor(c))", 7, True),
         )

@@ -595,3 +595,18 @@ def test_an_endless_recursion_is_one_bug_wherever_the_stack_ends() -> None:
     verdict = Judge(("broken",), [0]).judge(Sources(None, ""), [Run("x", null)])
     assert verdict is not None
     assert verdict.signature.detail == "Luau::read < Luau::getType < Luau::getUnion"
+
+
+def test_finds_of_different_functions_are_not_one_because_of_an_operator() -> None:
+    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    read = "local v = buffer.create(8) for i = 0, 6 do print(buffer.readi16(v, i * 19)) end"
+    causes.add("read", signature, operations_of(parse(read).tree))
+    for source, name in (
+        ("print(vector.dot(a * 2, a))", None),
+        ("print(buffer.readf32(buffer.create(8), 0))", None),
+        ("print(buffer.readi16(buffer.fromstring('abc'), 0))", "read"),
+        ("buffer.writeu16(buffer.create(8), 7, 0)", "read"),
+        ("print(a * 2)", "read"),
+    ):
+        operations = operations_of(parse(source).tree)
+        assert causes.find_of(signature, operations, is_smallest=True) == name
