@@ -13,7 +13,7 @@ from orgrest.commands.console import complain
 
 @program.command()
 def emacs() -> None:
-    """Print a line that sets up orgrest in Emacs, to add to the init file.
+    """Print a line for Emacs's init file that sets up orgrest.
 
     The line loads orgrest.el from the Python package, and sets the command that runs orgrest. If
     the package is removed later, Emacs still starts without an error.

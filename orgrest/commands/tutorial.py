@@ -25,7 +25,7 @@ NEXT = """\
 @program.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def tutorial(folder: Path) -> None:
-    """Create a folder for the tutorial, and write the tutorial's server script there.
+    """Create a folder for the tutorial, with the script of its server.
 
     DIR must be empty or not exist yet. The tutorial needs no other files, and writes only there.
 

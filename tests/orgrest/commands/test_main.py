@@ -420,7 +420,7 @@ class TestRequestFiles:
     def test_of_a_long_body_the_beginning_is_printed(self, orgrest, notes) -> None:
         notes("GET HOST/json\n", "a.http")
         done = orgrest("--limit", "3", "a.http")
-        assert done.out.startswith("[truncated: the whole body is  ")
+        assert done.out.startswith("[truncated: the whole body is ")
         assert "--limit to show more]" in done.out
         refused = orgrest("--limit", "lots", "a.http")
         assert refused.status == 2
