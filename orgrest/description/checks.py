@@ -141,13 +141,12 @@ def _parameters(
 
 def _is_any(parameter: Parameter) -> bool:
     """Return whether a query parameter may be an object with arbitrary property names."""
-    spread = (
-        parameter.where == "query"
-        and parameter.style == "form"
-        and parameter.explode
-        and parameter.media is None
-    )
-    return spread and not kinds(parameter.schema)
+    return parameter.where == "query" and _is_spread(parameter) and not kinds(parameter.schema)
+
+
+def _is_spread(parameter: Parameter) -> bool:
+    """Return whether the properties of an object are separate pairs in the query."""
+    return parameter.style == "form" and parameter.explode and parameter.media is None
 
 
 def _is_within(name: str, known: set[str]) -> bool:
@@ -175,7 +174,7 @@ def _of_query(
     names = {parameter.name}
     if value is not None:
         names |= value.names
-    elif parameter.style == "form" and parameter.explode and kinds(parameter.schema) == {"object"}:
+    elif _is_spread(parameter) and kinds(parameter.schema) == {"object"}:
         names |= properties(parameter.schema).keys()
     return [] if value is None else [value.value], names
 

@@ -103,6 +103,7 @@ def test_a_parameter_is_read_by_its_style(where, style, explode, schema, text, v
         ({"explode": False, "schema": RGB}, "color=R,1,G", "not a list of names and values", ""),
         ({"schema": {**RGB, "additionalProperties": False}}, "R=1&X=2", "X is not described", ""),
         ({"content": {"application/json": {"schema": RGB}}}, "color={", "is not valid JSON", ""),
+        ({"content": {"application/json": {"schema": RGB}}}, "R=1", "R is not described", ""),
         ({"content": {"application/xml": {"schema": RGB}}}, "color=<a/>", "", "application/xml"),
         ({"in": "nowhere", "schema": COLOR}, "", "", "unknown parameter location 'nowhere'"),
         ({"in": "cookie", "schema": COLORS}, "", "", ""),
