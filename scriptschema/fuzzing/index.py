@@ -7,14 +7,14 @@ tree and for trees that donate parts. The reducer uses it for all candidates der
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from scriptschema.base import Message, Path
 from scriptschema.codec.compiling import compile_each, indented
 from scriptschema.luau.repair import is_valid
-from scriptschema.messages import schema
+from scriptschema.messages import ExprFunction, schema
 from scriptschema.versions import TODAY
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -209,6 +209,18 @@ class Index(Generic[MessageT]):
     def inside(self, number: int) -> range:
         """Return the numbers of all descendants of a message."""
         return range(number + 1, number + self.size(number))
+
+
+def own_nodes(node: Any) -> Iterator[Any]:
+    """Yield the messages of a tree, except those inside functions."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        if node.__class__ is not ExprFunction:
+            for slot, repeated in node._child_slots:
+                child = getattr(node, slot)
+                stack += child if repeated else [child] if child is not None else []
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:

@@ -10,7 +10,7 @@ needs only one target at one optimization level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from scriptschema import messages as m
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.editing import copy
-from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.index import Index, own_nodes
 from scriptschema.generation.programs import nodes
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import is_valid
@@ -91,20 +91,8 @@ def _only(block: m.StatBlock) -> m.Stat | None:
 def is_movable(stat: m.Stat) -> bool:
     """Return whether a statement keeps its meaning when it is moved into a function."""
     return stat.which in _MOVED and not any(
-        isinstance(node, m.ExprVarargs) for node in _own_nodes(stat)
+        isinstance(node, m.ExprVarargs) for node in own_nodes(stat)
     )
-
-
-def _own_nodes(node: Any) -> Iterator[Any]:
-    """Yield the messages of a tree, except those inside functions."""
-    stack = [node]
-    while stack:
-        node = stack.pop()
-        yield node
-        if node.__class__ is not m.ExprFunction:
-            for slot, repeated in node._child_slots:
-                child = getattr(node, slot)
-                stack += child if repeated else [child] if child is not None else []
 
 
 def _moving(

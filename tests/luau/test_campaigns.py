@@ -302,14 +302,13 @@ def test_how_deep_a_recursion_goes_until_it_overflows_is_no_difference(
         runner.close()
 
 
+@pytest.mark.usefixtures("luau")
 @pytest.mark.parametrize(
     ("body", "name"), [("f()", "statements in functions"), ("pcall(f)", "statements in coroutines")]
 )
 def test_a_recursion_that_overflows_earlier_when_rewritten_is_no_difference(
     body: str, name: str
 ) -> None:
-    if missing := what_is_missing():
-        pytest.skip(missing)
     tree = parse(f"local n = 0 local function f() n += 1 {body} end pcall(f) print(n)").tree
     config = Config(targets=(attrs.evolve(WEB, variants=("-O1",)),))
     runner = Runner(config, full_limits=True)

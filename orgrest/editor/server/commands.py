@@ -31,6 +31,7 @@ from orgrest.editor.positions import Place
 from orgrest.editor.server.documents import OpenDocument
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Context
+from orgrest.http.values.environments import NO_FILE
 from orgrest.model import OrgrestError, Request, explained
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.rendering.masking import mask
@@ -153,9 +154,7 @@ async def _choose_environment(
     folder = server.folder(document)
     names = _environment_names(server, document)
     if not names:
-        reason = (
-            "no environments: there is no environment file in the document's folder or its parents"
-        )
+        reason = f"no environments: there is {NO_FILE}"
         raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
     now = ", ".join(server.choices.of(folder)) or _NO_ENVIRONMENT
     question = f"Select the environment for documents in {folder.name} (currently {now})"

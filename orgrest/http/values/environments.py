@@ -41,6 +41,7 @@ from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 from orgrest.structured import without_comments
 
+NO_FILE: Final = "no environment file in the document's folder or its parents"
 LARGEST: Final = 2**20
 """The maximum size of an environment file, in bytes."""
 SHARED: Final = "$shared"
@@ -138,10 +139,7 @@ class Environments:
         for name in names:
             if name not in self.by_name or name in (SHARED, DEFAULT):
                 self.check()
-                available = (
-                    ", ".join(self.names)
-                    or "none: there is no environment file in the document's folder or its parents"
-                )
+                available = ", ".join(self.names) or f"none: there is {NO_FILE}"
                 raise OrgrestError(f"no environment named {name}; available: {available}")
             variables.update(self.by_name[name])
         return variables

@@ -337,7 +337,7 @@ def move(folder: Path, target: Path) -> None:
     Raises FileError.
     """
     try:
-        files.make_folder(target.parent, below=target.parents[2])
+        files.make_folder(target.parent, below=target.parents[2])  # the folder of all finds
         folder.rename(target)
     except OSError as error:
         raise FileError(f"{target}: {files.reason_of(error)}") from None

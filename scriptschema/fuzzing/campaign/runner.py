@@ -140,10 +140,11 @@ class Runner:
         if verdict is None and wanted is not None and wanted.detail in REWRITINGS:
             rewritten = REWRITINGS[wanted.detail](tree)
             if rewritten is not None:
-                others = self.run(written(rewritten, style), whole=whole)
+                sources = written(rewritten, style)
+                others = self.run(sources, whole=whole)
                 if self.judge_all(rewritten, style, others) is None:
                     verdict, runs = self.judge_rewritten(wanted.detail, tree, runs, others)
-                    if verdict and self._overflows(written(rewritten, style), whole=whole):
+                    if verdict and self._overflows(sources, whole=whole):
                         verdict = None  # the stack of the rewritten version overflows earlier
         return verdict, runs
 

@@ -16,6 +16,7 @@ from typing import Final
 import attrs
 
 from scriptschema.fuzzing.oracles import differential
+from scriptschema.fuzzing.oracles.construct import is_member
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
@@ -85,4 +86,4 @@ class Causes:
 
 
 def _members(operations: frozenset[str]) -> frozenset[str]:
-    return frozenset(name for name in operations if name[0].islower())
+    return frozenset(filter(is_member, operations))

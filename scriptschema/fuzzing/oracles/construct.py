@@ -33,17 +33,8 @@ from scriptschema.messages import (
 _PLAIN: Final = frozenset(
     [
         *("ModuleSet", "Stat", "StatBlock", "StatCall", "StatLocal", "StatAssign", "StatReturn"),
-        *(
-            "LValue",
-            "Expr",
-            "ExprPrefix",
-            "ExprGroup",
-            "ExprCall",
-            "ExprLocal",
-            "ExprGlobal",
-            "Local",
-        ),
-        *("ExprIndexName", "ExprFunction", "Name", "ExprConstantNil", "ExprConstantBool"),
+        *("LValue", "Expr", "ExprPrefix", "ExprGroup", "ExprCall", "ExprLocal", "ExprGlobal"),
+        *("Local", "ExprIndexName", "ExprFunction", "Name", "ExprConstantNil", "ExprConstantBool"),
         *("ExprConstantNumber", "ExprConstantString"),
     ]
 )
@@ -71,7 +62,12 @@ def construct_of(tree: ModuleSet) -> frozenset[str]:
 
 def text_of(construct: frozenset[str]) -> str:
     """Return a construct as a string for a signature, with library members first."""
-    return ", ".join(sorted(construct, key=lambda name: (name[0].isupper(), name)))
+    return ", ".join(sorted(construct, key=lambda name: (not is_member(name), name)))
+
+
+def is_member(feature: str) -> bool:
+    """Return whether a feature is a global or a library member."""
+    return feature[0].islower()
 
 
 def contains(construct: frozenset[str], other: frozenset[str]) -> bool:
@@ -104,7 +100,7 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
     and `or`, shifts and rotations, minimum and maximum, `bit32.extract` and `bit32.replace`, or the
     functions that read and write a buffer's integers of one size.
     """
-    used = {name for name in construct_of(tree) if ".Op." in name or name[0].islower()}
+    used = {name for name in construct_of(tree) if ".Op." in name or is_member(name)}
     used -= _LIBRARIES
     folded = _operators_of_constants(tree)
     named = (

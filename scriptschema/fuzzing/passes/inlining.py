@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
 from typing import Any, Final
 
 import attrs
@@ -16,7 +15,7 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.editing import at, copy
-from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.index import Index, own_nodes
 from scriptschema.fuzzing.passes.edits import AnyIndex, Edit
 from scriptschema.luau.names import DEFAULT
 
@@ -235,44 +234,46 @@ def _putting_body(
 
 
 def _unused_names(index: AnyIndex) -> Iterator[m.Name]:
-    """Yield the names that the tree does not use. After the last one, repeat the first name."""
+    """Return the names that the tree does not use."""
     nodes: list[Any] = [index.nodes[number] for number in index.of(m.Name)]
     used = {DEFAULT.global_(node) for node in nodes}
-    for number, name in enumerate(DEFAULT.customs):
-        if name not in used:
-            yield m.Name(custom=number)
-    yield from repeat(m.Name(custom=0))
+    numbers = (number for number, name in enumerate(DEFAULT.customs) if name not in used)
+    return (m.Name(custom=number) for number in numbers)
 
 
 def _assigned(
     values: Sequence[m.Expr], names: Iterator[m.Name]
 ) -> tuple[list[m.Expr], list[m.Stat]]:
-    """Return global variables with these values, and the statement that assigns them, if any."""
-    variables = [m.ExprGlobal(name=next(names)) for _ in values]
+    """Return global variables with these values, and the statement that assigns them, if any.
+
+    If there are not enough names, several values get the same variable.
+    """
+    if not values:
+        return [], []
+    variables = [m.ExprGlobal(name=next(names, m.Name(custom=0))) for _ in values]
     targets = [m.LValue(global_=copy(variable)) for variable in variables]
     assign = m.StatAssign(vars=targets, values=[copy(value) for value in values])
-    return [m.Expr(global_=each) for each in variables], [m.Stat(assign=assign)] * bool(values)
+    return [m.Expr(global_=each) for each in variables], [m.Stat(assign=assign)]
 
 
 def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
     """Replace the parameters in a part of a function with the arguments, or with nil if missing.
 
-    `...` is replaced with the first argument that it stands for.
+    `...` is replaced with the first argument that has no parameter.
     """
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
         given[parameter.name] = arguments[position] if is_given else m.Expr(nil=m.ExprConstantNil())
     rest = arguments[len(parameters)] if len(arguments) > len(parameters) else None
-    index = Index(node)
-    inner_functions = [index.inside(number) for number in index.of(m.ExprFunction)]
-    for number, each in enumerate(index.nodes):
+    own = {id(each) for each in own_nodes(node)}  # a function inside has its own `...`
+    for each in Index(node).nodes:
         inner: Any = each
         if each.__class__ in (m.Expr, m.ExprPrefix) and inner.which in ("local", "varargs"):
             if inner.which == "local":
                 value = given.get(inner.alternative.var.name)
             else:
-                value = None if any(number in each for each in inner_functions) else rest
+                value = rest if id(each) in own else None
             if value is not None:
                 content = copy(value)
                 if content.which not in inner.ALL_FIELDS:
