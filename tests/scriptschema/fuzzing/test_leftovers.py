@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from command import run_here
+from command import run
 from waiting import is_alive, wait_until
 
 from scriptschema.fuzzing.campaign import finds
@@ -131,7 +131,7 @@ def test_nothing_runs_on_after_control_c_while_a_campaign_starts(
     tmp_path: Path, words: str
 ) -> None:
     target, note = a_target_that_stops_its_campaign(tmp_path, words)
-    done = run_here("fuzz", "-t", f"command:{target.command}", "-o", tmp_path / "campaign")
+    done = run("fuzz", "-t", f"command:{target.command}", "-o", tmp_path / "campaign")
     assert done.returncode == 130, done.stderr
     assert len(daemons(note)) == 2
     assert all_end(daemons(note))
@@ -150,7 +150,7 @@ def arguments_for_a_find(command: str, folder: Path, target: Description) -> lis
 @pytest.mark.parametrize("command", ["reproduce", "bisect", "reduce"])
 def test_nothing_runs_on_after_control_c_while_a_find_is_run(tmp_path: Path, command: str) -> None:
     target, note = a_target_that_stops_its_campaign(tmp_path, "print(7)")
-    done = run_here(*arguments_for_a_find(command, tmp_path, target))
+    done = run(*arguments_for_a_find(command, tmp_path, target))
     assert done.returncode == 130, done.stderr
     assert len(daemons(note)) == 2
     assert all_end(daemons(note))
