@@ -130,6 +130,7 @@ class Scope:
         self.function = Function(None, vararg=True)
         self.type_function = 0
         """The depth of the innermost type function, or 0 outside of type functions."""
+        self._typeofs = 0
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()
@@ -228,9 +229,21 @@ class Scope:
 
     # References
 
+    def enter_typeof(self) -> None:
+        """Enter an expression of which only the type is used."""
+        self._typeofs += 1
+
+    def leave_typeof(self) -> None:
+        """Leave such an expression."""
+        self._typeofs -= 1
+
     def usable(self, binding: Binding | None) -> bool:
         """Return whether a local can be used here. If so, make it an upvalue where necessary."""
-        if binding is None or binding.jumped_over or binding.function.depth < self.type_function:
+        if binding is None or binding.function.depth < self.type_function:
+            return False
+        if self._typeofs:  # The compiler does not look into types.
+            return True
+        if binding.jumped_over:
             return False
         function: Any = self.function
         while function is not binding.function and binding not in function.upvalues:

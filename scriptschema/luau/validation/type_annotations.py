@@ -296,7 +296,8 @@ def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Place, depth:
 
 
 def _visit_typeof(v: Traversal, node: m.TypeTypeof, path: Place, depth: int) -> None:
-    v.push((HANDLERS[m.Expr], node.expr, (path, "expr", None), depth + 1))
+    v.scope.enter_typeof()
+    v.push((HANDLERS[m.Expr], node.expr, (path, "expr", None), depth + 1), (v.scope.leave_typeof,))
 
 
 def _visit_junction(

@@ -468,6 +468,7 @@ for v5, v6 in v1 do v5 = v6 end
 repeat local v7 = 1 if v7 then break end until v7
 repeat local v8 = 1 if v8 then continue end until v8
 repeat local v9 while v9 do continue end local v10 until v10
+repeat if v1 then continue end local v16 until (function(v17: typeof(v16)) return v17 end)()
 while v1 do local v11 = function(v12, ...) return v12, ... end continue end
 function x1.x2:x3(v13) return self, v13 end
 type T1<T2, T3...> = (T2, T4) -> T1<T2, T3...>
