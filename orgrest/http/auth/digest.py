@@ -102,7 +102,16 @@ def answer(
     if not offered:
         return None
     offers = ", ".join(
-        f"{item.get('algorithm', 'MD5')} {item.get('qop', '')}".strip() for item in offered
+        " ".join(
+            part
+            for part in (
+                item.get("algorithm", "MD5"),
+                item.get("qop"),
+                "nonce" not in item and "without a nonce",
+            )
+            if part
+        )
+        for item in offered
     )
     shown = offers if offers.isprintable() else ascii(offers)
     raise TransportError(

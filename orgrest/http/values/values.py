@@ -349,14 +349,10 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
     if parsed.restclient:
         return reason
     if names := context.environment.others_with(name):
-        if names[1:]:
-            return (
-                f"{reason}; it is defined in the environments {', '.join(names)}: select one of "
-                f"them, for example with --env {names[0]}"
-            )
+        noun, object_ = ("environments", "one of them") if names[1:] else ("environment", "it")
         return (
-            f"{reason}; it is defined in the environment {names[0]}: select it with "
-            f"--env {names[0]}"
+            f"{reason}; it is defined in the {noun} {', '.join(names)}: select {object_}, for "
+            f"example with --env {names[0]}"
         )
     if context.env(name) is not None:
         return f"{reason}; for the environment variable, write {{{{$processEnv {name}}}}}"

@@ -86,13 +86,18 @@ def test_names_that_are_not_ascii_go_in_the_extended_form() -> None:
     assert fields(value)["username*"] == "UTF-8''J%C3%A4s%C3%B8n"
 
 
-@pytest.mark.parametrize("offer", ['SHA-512, qop="auth"', 'MD5, qop="auth-int"'])
-def test_what_is_not_computed_is_an_error_that_says_so(offer: str) -> None:
-    challenge = f'Digest realm="a", nonce="b", algorithm={offer}'
-    with pytest.raises(
-        TransportError, match=r"the server requires an unsupported form of Digest authentication \("
-    ):
-        digest.answer([challenge], MUFASA, "GET", "/")
+@pytest.mark.parametrize(
+    ("offer", "shown"),
+    [
+        ('nonce="b", algorithm=SHA-512, qop="auth"', "SHA-512 auth"),
+        ('nonce="b", algorithm=MD5, qop="auth-int"', "MD5 auth-int"),
+        ("algorithm=SHA-256", "SHA-256 without a nonce"),
+    ],
+)
+def test_what_is_not_computed_is_an_error_that_says_so(offer: str, shown: str) -> None:
+    message = rf"the server requires an unsupported form of Digest authentication \({shown}\)"
+    with pytest.raises(TransportError, match=message):
+        digest.answer([f'Digest realm="a", {offer}'], MUFASA, "GET", "/")
 
 
 @given(st.lists(st.text(max_size=60), max_size=3))

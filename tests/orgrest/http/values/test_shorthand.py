@@ -332,7 +332,7 @@ def test_a_variable_of_an_environment_that_is_not_chosen_is_found_for_the_user(
     tmp_path: Path,
 ) -> None:
     environment(tmp_path, a="b")
-    hint = "it is defined in the environment dev: select it with --env dev$"
+    hint = "it is defined in the environment dev: select it, for example with --env dev$"
     with pytest.raises(ExpansionError, match=hint):
         completed("GET http://x/{{a}}\n", directory=tmp_path)
 
