@@ -1,9 +1,11 @@
 """Choices: the source of every decision that a generator makes.
 
+This module has two sources: random numbers (`RandomChoices`) and a fuzzer's bytes (`BytesChoices`).
+A third source, which uses Hypothesis's `draw`, is in `drawing/choices.py`.
+
 Each decision has a simplest value: 0, the empty string, or the first of several alternatives. A
 source that always returns the simplest value yields the smallest tree. Hypothesis shrinks towards
-that tree, and a generator continues with the simplest values when a fuzzer's bytes are used up. A
-third source, which uses Hypothesis's `draw`, is in `drawing/choices.py`.
+that tree, and a generator continues with the simplest values when a fuzzer's bytes are used up.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ class RandomChoices:
         return int(self.random() * 2**32) - 2**31
 
     def string(self) -> str:
-        """Return a string: empty, one of `WORDS`, or a sequence of up to four `PIECES`.
+        """Return an empty string, one of `WORDS`, or a sequence of up to four `PIECES`.
 
         Some sequences also contain words, and a few are repeated up to 200 times.
         """
@@ -165,10 +167,10 @@ class BytesChoices:
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
 
     def string(self) -> str:
-        """Return a string: empty, one of `WORDS`, one of `PIECES`, or up to 127 bytes of the data.
+        """Return an empty string, one of `WORDS` or `PIECES`, or up to 127 bytes of the data.
 
-        The first byte selects one of these. If it selects bytes, it also gives their number, and
-        they follow it.
+        The first byte selects one of these. In the last case, it also determines how many of the
+        bytes after it belong to the string.
         """
         value = self._byte()
         if value < 64:

@@ -1,7 +1,7 @@
 """Turns each declaration in `messages.py` into a class.
 
 `@message` creates a class with slots. `complete` is called once, when all messages exist and can
-refer to each other, and reads the annotations. The `__init__` of a class is compiled at its first
+refer to each other, and reads the annotations. The `__init__` of a class is compiled on its first
 call. The attrs fields, the signature and pure-protobuf's descriptors of a class are created on
 first use.
 """
@@ -172,7 +172,7 @@ def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
 
 
 def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
-    """Return an `__init__` that, at its first call, compiles its own replacement and calls it.
+    """Return an `__init__` that, on its first call, compiles its own replacement and calls it.
 
     Most programs construct only a few of the classes. Compiling every `__init__` during the import
     would take a tenth of the import time.

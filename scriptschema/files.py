@@ -1,8 +1,8 @@
 """Reads and writes trees in three formats, recognizes a file's format, and writes files atomically.
 
 All commands use this module. A file is written completely or not at all: its content is first
-written to a hidden temporary file in the same folder, which is then renamed. Folders may come from
-strangers, so links in them are never followed when writing.
+written to a hidden temporary file in the same folder, which is then renamed. Folders may be
+untrusted, so links in them are never followed when writing.
 
 A stream is many trees in one file or pipe. Each tree is preceded by its length as a varint, as in
 protobuf's `writeDelimitedTo`. The suffix of a stream is `.pbstream`.

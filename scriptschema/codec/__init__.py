@@ -1,7 +1,8 @@
-"""The implementation of `wire`: fast compiled readers and writers, and slower careful ones.
+"""The implementation of `wire`: fast compiled readers and writers, and slower ones for any input.
 
-These modules need the complete messages, and `wire` is loaded as soon as the messages are complete.
-So this package imports the messages first, no matter which of its modules is imported.
+The modules of this package import `scriptschema.messages`, which loads `wire` after defining all
+message classes, and `wire` imports the modules. To avoid an import cycle, the package imports
+`scriptschema.messages` before any of its modules is loaded.
 """
 
 import scriptschema.messages  # noqa: F401

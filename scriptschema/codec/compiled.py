@@ -2,8 +2,8 @@
 
 They support only the canonical form that every protobuf runtime writes (fields in tag order, each
 in its canonical encoding). For any other input they raise `Unusual` or another error that `wire`
-expects. Then `wire` starts over with the careful functions. In this module, a *choice* is a message
-that consists only of a oneof of messages (`is_choice`).
+expects. Then `wire` starts over with the slower functions of `codec.careful`. In this module, a
+*choice* is a message that consists only of a oneof of messages (`is_choice`).
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -99,8 +99,7 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
 
     The generated function calls `put` with the parts of X in reverse order, ending with the prefix,
     and returns the total size. In this way, no part is copied until all parts are joined. The depth
-    is checked only in messages that have message fields, because these fields contain the next
-    level.
+    is checked only in messages that have message fields, because only these can nest more deeply.
     """
     fields = schema.fields[cls]
     body = []

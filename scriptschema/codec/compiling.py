@@ -19,7 +19,10 @@ from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
-    """Raised for input that is not canonical, which only the careful functions can read."""
+    """Raised by compiled functions for input that only the functions of `codec.careful` support.
+
+    An example is an encoding that is not canonical.
+    """
 
 
 def compile_each(

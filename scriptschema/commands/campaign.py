@@ -254,8 +254,8 @@ def fuzz(
 
     Programs are generated, mutated, run by each TARGET with each variant, and judged: crashes,
     sanitizer reports, failed assertions, internal errors, hangs, and differences between targets
-    and variants are bugs. Each bug is reduced and kept once, in FOLDER/finds/. An existing campaign
-    is continued.
+    and variants are bugs. Each bug is kept once, with a reduced program, in FOLDER/finds/. An
+    existing campaign is continued.
 
     TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
     or standard input, or persistent:COMMAND, which runs many programs in one process, one after
@@ -274,7 +274,7 @@ def fuzz(
     With --types sound and --checker, a program that the checker accepts in strict mode but that
     fails with a type error shows a bug in the checker.
 
-    --seeds FOLDER contains sources or trees, for example a conformance suite. They are run first,
+    --seeds names a FOLDER of sources or trees, for example a conformance suite. They are run first,
     and then mutated. If a program requires a module, it gets an empty table instead. Programs that
     are not valid are repaired. The number of programs changed in either way is reported, and so are
     unreadable files.

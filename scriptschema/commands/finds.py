@@ -193,10 +193,10 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
 def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
     """Find the first build that shows a bug.
 
-    Builds are tried by bisection, and the result is stored in the find, for the report. FIND is a
-    folder in a campaign's finds/. The find's program is run with each build that is tried. The
-    build shows the bug if the verdict is of the same kind as the verdict stored in the find. The
-    exit status is 0 if a first build was found, otherwise 1.
+    The builds are bisected, and the result is stored in the find for the report. FIND is a folder
+    in a campaign's finds/. The find's program is run with each build that is tried. The build shows
+    the bug if the verdict is of the same kind as the verdict stored in the find. The exit status is
+    0 if the first build with the bug was found, otherwise 1.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\

@@ -242,7 +242,7 @@ def _place(target: Path, tree: ModuleSet) -> Path:
 def _serialized(target: Path, tree: ModuleSet) -> bytes:
     """Return the tree in the format that the suffix of `target` specifies. Raises FileError.
 
-    `target` must not have the suffix of a source.
+    The suffix of `target` must be one of `files.ENDINGS`.
     """
     from scriptschema import files
     from scriptschema.versions import TODAY

@@ -82,7 +82,10 @@ _FOREIGN: Final = (
 
 
 def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Return `data` wrapped in field 1 repeatedly, sometimes beyond the runtimes' nesting limit."""
+    """Return `data` wrapped one or more times in a field with the number 1.
+
+    The result sometimes exceeds the runtimes' nesting limit.
+    """
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
         data = b"\x0a" + varints.varint_bytes(len(data)) + data

@@ -73,7 +73,7 @@ def corpus() -> None:
 @reading_options
 @output_option
 def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
-    """Add trees of any format to a corpus.
+    """Add trees in any format to a corpus.
 
     A corpus is a folder of binary trees. Each tree is stored once, named by its hash. Files that
     were imported before are read again only if they have changed, so the same command can be run
@@ -183,8 +183,8 @@ def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
 def merge_command(inputs: tuple[Path, ...], **options: Any) -> None:
     """Add trees to a corpus if they have features that it lacks.
 
-    The trees are those of other corpora. A few of them that together have all new features are
-    added. Features are the same as for distill.
+    The trees come from other corpora. Only a few are added: enough to cover all the new features.
+    Features are the same as for distill.
 
     \b
     scriptschema corpus merge found/ -o corpus/

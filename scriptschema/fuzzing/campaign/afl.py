@@ -84,7 +84,7 @@ class EngineError(Exception):
 
 
 class AflEngine:
-    """Runs AFL++ instances for a campaign, and supplies the workers of its session.
+    """Runs AFL++ instances for a campaign, and creates the workers of its session.
 
     `instances` is the number of afl-fuzz processes. The first is AFL++'s main instance. The engine
     is a context manager. Raises EngineError, FileError and TargetError.

@@ -3,10 +3,10 @@
     with Cluster("tcp://scheduler:8786") as cluster:  # or "local:4"
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-Each order that a worker gets is a Dask task. A task that fuzzes takes ten seconds. This keeps the
-overhead negligible, and if a machine fails, at most ten seconds of work is lost. Such a task gets
-the latest trees of the corpus, and returns the trees that it kept. Suspects are reported
-immediately.
+A Dask task fuzzes for ten seconds (an `Order`) or reduces a suspect (a `Task`). Ten seconds keep
+the overhead negligible, and if a machine fails, at most ten seconds of fuzzing are lost. A Dask
+task that fuzzes gets the latest trees of the corpus, and returns the trees that it kept. Suspects
+are reported immediately.
 
 Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
@@ -62,7 +62,7 @@ class Cluster:
     """A Dask cluster that runs the workers of a session. It is a context manager.
 
     `address` is `tcp://HOST:PORT`, or `local:N` for N processes on this machine. `slice_seconds` is
-    the duration of a task. Raises ClusterError and, if a target does not work on the cluster,
+    how long a task fuzzes. Raises ClusterError and, if a target does not work on the cluster,
     TargetError.
     """
 
@@ -138,7 +138,7 @@ class Cluster:
 
 
 class RemoteWorker:
-    """A worker of a session (`AnyWorker`) that executes its orders as Dask tasks."""
+    """A worker of a session (`AnyWorker`) that executes each `Order` or `Task` as a Dask task."""
 
     def __init__(self, client: Any, key: str, config: Config, folder: Path, seed: int) -> None:
         self.seed = seed
@@ -157,10 +157,10 @@ class RemoteWorker:
         )
 
     def ask(self, order: Order | Task) -> None:
-        """Submit an order to the cluster as a Dask task.
+        """Submit an `Order` or a `Task` to the cluster as a Dask task.
 
-        If the task fails, `answer` raises an error. Raises ClusterError if the connection to the
-        scheduler is lost and not restored within `PATIENCE` seconds.
+        If the Dask task fails, `answer` raises an error. Raises ClusterError if the connection to
+        the scheduler is lost and not restored within `PATIENCE` seconds.
         """
         end = time.monotonic() + PATIENCE
         while self.client.status != "running":
@@ -190,9 +190,9 @@ class RemoteWorker:
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """Return the next answer, which is a `News` while the order is still being executed.
+        """Return the next answer. Each answer but the last of a Dask task is a `News`.
 
-        Raises EOFError if the task was lost.
+        Raises EOFError if the Dask task was lost.
         """
         self.pipe.recv_bytes()
         received = self._answers.popleft()
@@ -245,9 +245,9 @@ _lock = threading.Lock()
 
 
 def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
-    """Execute an order in a process of the cluster, and return the answer.
+    """Execute an `Order` or a `Task` in a process of the cluster, and return the answer.
 
-    If the order needs a new fuzzer, `number` is the fuzzer's seed.
+    If this needs a new fuzzer, `number` is the fuzzer's seed.
     """
     try:
         with _fuzzer(key, config, number) as idle:
@@ -267,7 +267,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
-    """Execute an order to fuzz, and return the results that have not been sent yet.
+    """Fuzz within the limits of `order`, and return the results that have not been sent yet.
 
     Suspects are sent to the session immediately, together with all results so far.
     """

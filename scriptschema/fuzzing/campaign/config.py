@@ -57,8 +57,8 @@ class Config:
     the fraction that are compiled but not run (`fuzzing.uncalled`).
 
     `checker` and `printer` are commands (see `oracles`), `judge` names the user's judge function
-    (`module:function`), and `known` is the path of a file with known bugs. `compare` and `ulps`
-    define what counts as a difference (see `oracles.differential`).
+    (`module:function`), and `known` is the path of a file that lists known bugs. `compare` and
+    `ulps` define what counts as a difference (see `oracles.differential`).
 
     Programs avoid the names in `without` (libraries, members, globals) and, unless `only` is empty,
     all libraries that are not in `only`. `luau` is the version of Luau that programs are written

@@ -111,7 +111,7 @@ class Find:
 
     @property
     def smallest(self) -> ShownProgram:
-        """The reduced program, or the original program if it is not reduced yet."""
+        """The reduced program, or the original program if it has not been reduced yet."""
         return self.reduced or self.program
 
     def as_json(self) -> dict[str, Any]:
@@ -141,8 +141,8 @@ class Find:
 class Suspect:
     """A program with a verdict.
 
-    `data` is its encoded tree. `requests` are the last requests to the process that crashed or
-    failed, if the target's processes run many programs each.
+    `data` is its encoded tree. For targets whose processes run many programs, `requests` are the
+    latest requests to the process that crashed or failed.
     """
 
     data: bytes

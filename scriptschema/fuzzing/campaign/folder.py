@@ -1,4 +1,4 @@
-"""Creates and reads a campaign's folder, and locks it for one process at a time."""
+"""Creates and reads a campaign's folder, and locks it so that no two runs use it simultaneously."""
 
 from __future__ import annotations
 

@@ -125,7 +125,10 @@ class Fuzzer:
             self.add(encoding.encode(repair(encoding.decode(ModuleSet, data))))
 
     def add(self, data: bytes) -> None:
-        """Add a tree to the corpus. It may be mutated, and its features no longer count as new."""
+        """Add a tree to the corpus.
+
+        From then on, mutants may be derived from it, and its features no longer count as new.
+        """
         tree = encoding.decode(ModuleSet, data)
         novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
         novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
@@ -332,7 +335,7 @@ class Fuzzer:
             self.runner.submit(following.sources)
 
     def _counted_only(self, signature: Signature, tree: ModuleSet, batch: Batch) -> bool:
-        """Count a verdict and return True if there are enough suspects with its signature."""
+        """Return whether there are enough suspects with `signature`. If so, count the verdict."""
         if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, tree):
             return False
         batch.again[signature] += 1

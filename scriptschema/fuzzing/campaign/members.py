@@ -64,7 +64,10 @@ def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tu
 
 
 def _place(store: FindStore, member: Find, find: Find) -> Path | None:
-    """Return the folder for a member, or None if the find has a program with its signature."""
+    """Return the folder for `member`, a new member of `find`.
+
+    The result is None if `find` already has a program with the member's signature.
+    """
     place = store.folder(find) / FOLDER / member.signature.name
     return None if member.signature.name == find.signature.name or place.exists() else place
 

@@ -1,4 +1,7 @@
-"""Reduces a suspect to the smallest program with the same verdict, and determines its construct.
+"""Reduces a suspect to the smallest program with the same verdict.
+
+The result includes the construct of this program: the set of language features that it uses
+(`oracles.construct`).
 
 A program that shows the bug without a style is reduced without a style. Otherwise its style is
 kept. At the end, the smallest program is tried without a style and in other styles, and the style
@@ -48,9 +51,9 @@ class _OutOfTimeError(Exception):
 class _Test:
     """A test of whether a program, written in the style `style`, shows the bug of a suspect.
 
-    `runs` is false if the suspect executes no code. Programs that execute code then fail the test.
-    `quick` is a runner for only the target and variant that show the bug. If it is None, all
-    targets and variants are run.
+    `runs` is false if the suspect executes no code. In that case, a program that executes code does
+    not pass the test. `quick` is a runner for only the target and variant that show the bug. If it
+    is None, all targets and variants are run.
     """
 
     def __init__(self, runner: Runner, signature: Signature, end: float, *, runs: bool) -> None:

@@ -147,7 +147,7 @@ def bisect(
     shows the bug. Each build runs a one-line program first, because a build that cannot run
     anything would wrongly seem to be free of the bug.
 
-    Raises TargetError, for example if a build does not work, and JudgeError.
+    Raises JudgeError, and TargetError (for example, if a build does not work).
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})

@@ -185,8 +185,8 @@ class Runner:
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.
 
-        A broken run is one with an outcome in `BROKEN`, such as a crash. Such a run decides the
-        verdict alone. The other targets and variants are left out because waiting for the
+        A broken run is one with an outcome in `BROKEN`, such as a crash. Such a run is enough to
+        decide the verdict. The other targets and variants are left out because waiting for the
         sanitizer's reports of their runs would take a long time.
 
         If several runs are broken, the last of them is used, because variants that optimize more

@@ -5,14 +5,14 @@
         session.run()
         session.state.finds.new              the new finds
 
-An order asks a worker for one second of fuzzing, and includes the trees that other workers have
-kept. Workers are processes on this machine, unless `workers` supplies other workers, whose orders
-may be longer. One additional worker reduces suspects, and others help it if many suspects are
-waiting. When the time is up, all workers reduce suspects for a limited time. The next run continues
-with the remaining suspects.
+An `Order` asks a worker to fuzz for one second, and includes the trees that other workers have
+kept. Workers are processes on this machine, unless `workers` creates other workers, which may fuzz
+for longer. One additional worker reduces suspects, and others help it if many suspects are waiting.
+When the time is up, all workers reduce suspects for a limited time. The next run continues with the
+remaining suspects.
 
 A session with one job whose only limit is a number of programs is reproducible: it does not depend
-on the clock. Its orders are limited by a number of programs instead of a duration, its only worker
+on the clock. Each `Order` is limited by a number of programs instead of a duration, the only worker
 reduces each suspect before it continues, and runs have the targets' full time limits.
 """
 
@@ -58,10 +58,10 @@ _DEATHS: Final = 5
 """The number of workers that may die in a row without stopping the session."""
 
 _SEEDS: Final = 20
-"""The maximum number of seed programs in each batch of work for a worker."""
+"""The maximum number of seed programs in each `Order`."""
 
 _PROGRAMS: Final = 20
-"""The number of programs in each batch of work in a reproducible session."""
+"""The maximum number of programs in each `Order` of a reproducible session."""
 
 _MANY: Final = 4
 """If at least this many suspects are waiting, other workers help to reduce them."""
@@ -308,7 +308,10 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """Return a time limit for a reduction that lets it finish before the session ends."""
+        """Return the time limit for a reduction: at most `MOST_SECONDS`.
+
+        It is short enough that the reduction ends before the session does.
+        """
         if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)
@@ -317,7 +320,7 @@ class Session:
         return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
 
     def _await_all(self) -> None:
-        """Give orders to workers, and process their answers, until the session is complete."""
+        """Assign work to idle workers, and process answers, until the session is complete."""
         shown = time.monotonic()
         over: float | None = None
         while True:
@@ -336,14 +339,14 @@ class Session:
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.on_event(self.progress())
-            # Wait for orders in progress and, in a reproducible session, for all reductions.
+            # Wait for each `Order` in progress and, in a reproducible session, for all reductions.
             if self._is_over() and not self._count(Order) and not self.reproducible:
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:
                     return
 
     def _count(self, kind: type[Order] | type[Task]) -> int:
-        """Return the number of workers that are executing an order of the given type."""
+        """Return the number of workers whose current `order` is of the type `kind`."""
         return sum(isinstance(worker.order, kind) for worker in self._workers.values())
 
     def _start_worker(self) -> None:
@@ -353,7 +356,7 @@ class Session:
         self._news[worker.pipe] = []
 
     def _order(self, worker: AnyWorker) -> None:
-        """Give an idle worker an order: to reduce a suspect, or to fuzz for a while.
+        """Ask an idle worker to reduce a suspect or to fuzz for a while, if there is such work.
 
         Until the session is over, between `jobs // 2` and `jobs` workers fuzz.
         """

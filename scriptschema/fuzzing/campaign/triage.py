@@ -15,9 +15,9 @@ construct or signature differs from that of its find becomes a member of the fin
 examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
-consecutive reductions for a signature lead only to existing finds, workers are asked less and less
-often for suspects with this signature: every second order asks for them, then every fourth, and so
-on.
+consecutive reductions for a signature lead only to existing finds, suspects with this signature are
+requested from workers less and less often: in every second `Order`, then in every fourth, and so on
+up to every 64th.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Job:
 class _Group:
     """The finds and suspects that share a signature, regardless of their constructs.
 
-    `first` is a find that is not reduced yet, paired with the construct of its program.
+    `first` is a find that has not been reduced yet, paired with the construct of its program.
     `is_pending` is true while its reduction is pending. During that time, the results of other
     reductions are kept in `held`.
     """
@@ -168,11 +168,11 @@ class Triage:
                 self.store.count(first, count)
 
     def enough(self) -> Enough:
-        """Return the signatures that need no further suspects for now.
+        """Return the signatures for which no further suspects are needed for now.
 
         Verdicts with these signatures should be counted, but not reported as suspects. The result
-        maps each signature to constructs. If there are any, this applies only to programs that use
-        all features of at least one of them. Otherwise, it applies to all programs.
+        maps each signature to constructs. If a signature has constructs, a verdict should still be
+        reported unless its program uses all features of at least one of them.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -191,7 +191,10 @@ class Triage:
         return len(self._unreduced) + sum(len(group.waiting) for group in self._groups.values())
 
     def next(self) -> Suspect | None:
-        """Return the next suspect to reduce, or None. The caller passes the result to `reduced`."""
+        """Return the next suspect to reduce, or None if no suspect is waiting.
+
+        The caller must then call `reduced` with the result of the reduction, or `lost`.
+        """
         options: list[tuple[_Rank, _Job]] = []
         for job in self._unreduced:
             # Without a clear signature, only the reduction identifies the bug.
@@ -369,7 +372,7 @@ class Triage:
     ) -> Find | None:
         """Return the find whose bug a reduced program shows, or None.
 
-        `other_than` is not considered.
+        The find `other_than` is never returned.
         """
         for construct, find in group.finds.items():
             if find is other_than:
@@ -424,9 +427,9 @@ class Triage:
     def _compare_members(self, find: Find, reduced: Reduced) -> None:
         """Compare the members of a find with the find's new, smaller program.
 
-        A member becomes a suspect again if it has no operation in common with this program, and
-        neither construct contains the other. It was assigned to the find because of code that the
-        bug does not need.
+        A member becomes a suspect again if it shares no operation with the new program, and neither
+        the member's construct nor the program's contains the other. Such a member was assigned to
+        the find because of code that the bug does not need.
         """
         released: list[tuple[Path, Suspect]] = []
         for path, member in [*members.load_all(self.store.folder(find))]:

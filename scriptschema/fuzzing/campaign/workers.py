@@ -1,6 +1,7 @@
-"""Worker processes, which receive orders to fuzz or to reduce, and answer through a pipe.
+"""Worker processes, which fuzz (`Order`) or reduce a suspect (`Task`) as their session asks.
 
-If a worker dies, only its current order is lost.
+The session and a worker communicate through a pipe. If a worker dies, only its work on the current
+`Order` or `Task` is lost.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ campaign's folder."""
 
 @attrs.frozen
 class Order:
-    """An order to fuzz for a limited time or number of programs.
+    """Asks a worker to fuzz within two limits: `seconds` and, unless it is None, `programs`.
 
-    `trees` are the trees that other workers kept since the last order. `enough` lists the
-    signatures that need no further suspects. `seeds` are trees of the corpus to run first.
+    `trees` are the trees that other workers have kept since the previous `Order`. `enough` contains
+    the signatures for which no further suspects are needed (see `Fuzzer.work`). `seeds` are trees
+    of the corpus to run first.
     """
 
     seconds: float
@@ -54,7 +56,7 @@ class Order:
 
 @attrs.frozen
 class Task:
-    """An order to reduce a suspect, with a time limit in seconds."""
+    """Asks a worker to reduce a suspect, with a time limit in seconds."""
 
     suspect: Suspect
     seconds: float
@@ -69,7 +71,7 @@ class Failure:
 
 @attrs.frozen
 class News:
-    """An interim answer with results from a worker that is still executing its order."""
+    """An answer with results from a worker that is still executing an `Order`."""
 
     batch: Batch
 
@@ -77,7 +79,8 @@ class News:
 class AnyWorker(Protocol):
     """A worker of a session: a `Worker`, or a worker on another machine.
 
-    `order` is the worker's current order. `pipe` becomes readable when there is an answer.
+    `order` is the `Order` or `Task` that the worker is executing, or None if it is idle. `pipe`
+    becomes readable when there is an answer.
     """
 
     seed: int
@@ -85,14 +88,14 @@ class AnyWorker(Protocol):
     order: Order | Task | None
 
     def ask(self, order: Order | Task) -> None:
-        """Send an order."""
+        """Send an `Order` or a `Task` to the worker."""
 
     def answer(self) -> Any:
-        """Return the next answer to the order.
+        """Return the next answer to the `Order` or `Task`.
 
-        While the order is being executed, an answer is News. The last answer is a Batch for an
-        Order, the result of `reduce_suspect` for a Task, or a Failure. Raises EOFError or OSError
-        if the worker has died.
+        Each answer but the last is a `News`. The last answer is a `Batch` for an `Order`, the
+        result of `reduce_suspect` for a `Task`, or a `Failure`. Raises EOFError or OSError if the
+        worker has died.
         """
 
     def stop(self) -> None:
@@ -102,7 +105,7 @@ class AnyWorker(Protocol):
 class Workers(Protocol):
     """A factory for a session's workers.
 
-    `slice_seconds` is how long a worker fuzzes for one order, in seconds.
+    `slice_seconds` is how long a worker usually fuzzes for an `Order`, in seconds.
     """
 
     slice_seconds: float
@@ -152,7 +155,7 @@ class Worker:
         self.seed = seed
         self.pipe, other = _CONTEXT.Pipe()
         self.order: Order | Task | None = None
-        """The current order."""
+        """The `Order` or `Task` that the worker is executing, or None if it is idle."""
         arguments = (config, folder, seed, full_limits, programs, other)
         self.process = _CONTEXT.Process(target=_main, args=arguments, daemon=True)
         with interrupts_later():  # inherited by the new process
@@ -160,7 +163,7 @@ class Worker:
         other.close()
 
     def ask(self, order: Order | Task) -> None:
-        """Send an order. If the worker has died, `answer` raises the error."""
+        """Send an `Order` or a `Task`. If the worker has died, `answer` raises the error."""
         self.order = order
         try:
             self.pipe.send(order)
@@ -193,7 +196,7 @@ def _main(
     programs: Programs | None,
     pipe: Connection,
 ) -> None:
-    """Execute orders until the pipe is closed."""
+    """Execute each `Order` or `Task` from the pipe, until the pipe is closed."""
     adopt()  # all children are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: _end())
