@@ -25,7 +25,7 @@ def decode(cls: type[MessageT], data: bytes) -> MessageT:
 
 
 def scan(cls: type[Message], data: bytes) -> wire.Scan:
-    """Return the scan of a tree's bytes in the newest schema.
+    """Return the result of scanning a tree's bytes with the newest schema.
 
     Raises the same errors as `wire.scan`.
     """

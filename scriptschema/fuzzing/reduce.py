@@ -92,7 +92,7 @@ class _Candidate(Generic[MessageT]):
 class Reducer(Generic[MessageT]):
     """A reduction. `best` is the smallest interesting tree so far.
 
-    `tests` is the number of calls of `interesting`. `repeated` is the number of candidates skipped
+    `tests` is the number of calls to `interesting`. `repeated` is the number of candidates skipped
     because their source was known to be uninteresting. `unreliable` is a message if the test gave
     different answers for the same tree, otherwise empty. `changed` is called after each test and
     for each new `best`, in the thread that called `run`.

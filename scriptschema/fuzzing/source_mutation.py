@@ -56,7 +56,7 @@ _ATTEMPTS: Final = 8
 
 
 class SourceMutator:
-    """Makes mutants of sources, and caches the trees of recent sources.
+    """Mutates sources, and caches the trees of recently used sources.
 
     The same source, donor and choices give the same mutant. `mutator` holds the weights and
     statistics of the operators. `parsed` is the number of sources read, `unreadable` the number of

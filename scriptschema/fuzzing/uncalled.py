@@ -24,8 +24,8 @@ _DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function
 def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
     """Return a program with the code of `tree` in a function that is never called.
 
-    The code is not copied, but moved and repaired, so no part of `tree` may be used elsewhere. Its
-    module is left out.
+    The code is not copied, but moved and repaired, so no part of `tree` may be used elsewhere.
+    `tree.module` is left out.
     """
     function = m.ExprFunction(vararg=True, body=tree.program)
     declared = m.StatLocalFunction(var=m.Local(name=0), func=function)

@@ -214,7 +214,7 @@ _SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
 
 
 def _start_worker() -> None:
-    """Make this process end without output on Ctrl-C, or when its parent process ends."""
+    """Make this process exit silently on Ctrl-C, and when its parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if _SIGNAL_MASKS:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})

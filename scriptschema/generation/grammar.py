@@ -273,7 +273,8 @@ def _least(
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
     """Return the step for a field outside a oneof. `cost` and `height` are those of its type.
 
-    Grammars share these steps, because with `swarm` each tree has its own grammar.
+    All grammars share these steps: with `swarm`, each tree has its own grammar, and making all of
+    the steps again for each tree would be slow.
     """
     field = cls.ALL_FIELDS[name]
     return Step(

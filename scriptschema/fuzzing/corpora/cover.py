@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
-    """Return the indexes of a few `masks` that, with `covered`, have all bits of all `masks`.
+    """Return the indexes of a few `masks` that cover every bit set in any of the `masks`.
+
+    The bits of `covered` count as covered from the start.
 
     Each step chooses the mask that adds the most bits; ties are resolved by `sizes`, the smallest
     first, and then by index. Finally, masks whose bits are all in other chosen masks are dropped,

@@ -170,7 +170,7 @@ def percentile(counts: Counter[int], percent: float) -> int:
 
 @attrs.frozen
 class _Known:
-    """The names of everything in a schema that is counted in trees, in the order of the schema."""
+    """The names of all elements of a schema that `CorpusStats` counts, in the schema's order."""
 
     messages: list[str]
     alternatives: list[str]

@@ -181,7 +181,9 @@ class Mutation:
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
         """Return whether a donor's part can be used in `context`.
 
-        All names that the part uses must be in scope, and variables must have the same kinds.
+        The variables that the part uses, but does not declare, must be in scope in `context` and
+        have the same kinds there as in the donor. The part may use `...` only if `context` allows
+        it. It must not refer to a type or to the required module.
         """
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
@@ -228,7 +230,7 @@ class Mutation:
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Return whether every operation and constant can replace a message without a repair.
+        """Return whether a message's place accepts all operations and constants without a repair.
 
         In parentheses, after a unary operator and in an interpolated string, some operations and
         constants need a different form: `-` and the constant 1 become the constant -1, for example.

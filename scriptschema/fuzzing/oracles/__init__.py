@@ -1,1 +1,4 @@
-"""Oracles: decide whether a program's outcomes show a bug, and whether two bugs are the same."""
+"""Oracles, which decide whether a program's outcomes show a bug.
+
+They also decide whether two bugs are the same.
+"""

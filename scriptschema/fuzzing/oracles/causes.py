@@ -3,10 +3,10 @@
 For example, a faulty `<` in native code can change results, select the wrong branch and make
 loops hang, which gives finds with several signatures and constructs. Two completely reduced
 programs have the same cause if they share an operation, and if their runs fail in the same variant
-or in variants that share an option. If both use library members, they must share one of these, as
-almost every program has an operator. A new program must share these with all programs of a find. If
-one program were enough, a chain of similar programs could give quite different programs the same
-cause.
+or in variants that share an option. If both use library members, they must share a member: sharing
+an operator means little, because almost every program has one. A new program must have this in
+common with all programs of a find. If one program were enough, a chain of similar programs could
+give quite different programs the same cause.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ compared. For these, the signal is compared instead of the variant."""
 
 @attrs.define
 class _Cause:
-    """What all programs of a find have in common: blamed variants and options, and operations.
+    """What all programs of a find have in common.
 
-    If `blamed` is None, any variant matches.
+    `blamed` contains the variants and options that the signatures blame (see
+    `differential.blamed_by`). If it is None, any variant matches. `operations` contains the
+    operations that the programs use.
     """
 
     blamed: frozenset[str] | None

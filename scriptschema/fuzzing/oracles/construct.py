@@ -1,8 +1,8 @@
-"""Determines the construct of a program, which identifies the bug that the program shows.
+"""Determines the construct of a program: the set of language features that the program uses.
 
-The construct is the set of language features that the program uses. A reduced program has nothing
-left to remove or simplify, so the bug needs every feature that it still uses. Features that almost
-every program has are left out: calls, blocks, variables, constants, `print`.
+The construct identifies the bug that the program shows. A reduced program has nothing left to
+remove or simplify, so the bug needs every feature that it still uses. Features that almost every
+program has are left out: calls, blocks, variables, constants, `print`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
 
     Operations that are usually implemented together share a name: `+` and `+=`, `<` and `>`, `and`
     and `or`, shifts and rotations, minimum and maximum, `bit32.extract` and `bit32.replace`, or the
-    functions that read and write a buffer's integers of one size.
+    functions that read and write integers of the same size in a buffer.
     """
     used = {name for name in construct_of(tree) if ".Op." in name or is_member(name)}
     used -= _LIBRARIES

@@ -26,7 +26,8 @@ ACCEPTED: Final = "accepted"
 """The kind of verdict on a source that ran to completion although it is not valid Luau."""
 OWN: Final = "own"
 UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
-"""Kinds of verdicts whose signatures do not identify a bug without the reduced program."""
+"""Kinds of verdicts whose signatures alone do not identify a bug: the reduced program is needed,
+too."""
 
 _TYPE_ERROR: Final = re.compile(
     r"attempt to (?:call|index|perform arithmetic|compare|concatenate|get length|iterate)"
@@ -48,9 +49,9 @@ class JudgeError(Exception):
 class Judge:
     """Judges programs by the given `oracles`, which are names from `config.ORACLES`.
 
-    `targets` are the target numbers of the runs. `checker` and `printer` are commands that contain
-    `{file}` or read standard input. `seconds` is their time limit. `compare` and `ulps` are passed
-    to `differential.difference`.
+    `targets` contains, for each run, the number of its target. `checker` and `printer` are commands
+    that contain `{file}` or read standard input. `seconds` is their time limit. `compare` and
+    `ulps` are passed to `differential.difference`.
 
     `function` names the user's judge function, as `module:function`. It is called with the source
     and the runs. It returns None, a string that identifies a bug, or a Verdict.
@@ -172,9 +173,10 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some but not all runs (or the only run) hang or run out of memory.
+        """Return a verdict if some runs hang or run out of memory, and others do not.
 
-        Hangs are ignored if the program is just slow.
+        If there is only one run, it is enough that this run does. Hangs are ignored if the program
+        is just slow.
         """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
@@ -228,8 +230,8 @@ def _is_slow(runs: Sequence[Run]) -> bool:
 def _site_of(end: Outcome) -> Sequence[str]:
     """Return the functions that identify a crash: the top frames of its stack.
 
-    If the stack has overflowed, they are the functions that call each other again and again. The
-    function in which the stack ends is different in each run.
+    If the stack has overflowed, they are the functions that call each other recursively, because
+    the function at the top of the stack varies from run to run.
     """
     if end.error == STACK_OVERFLOW:
         counts = Counter(end.frames)
@@ -239,7 +241,7 @@ def _site_of(end: Outcome) -> Sequence[str]:
 
 
 def is_clear(signature: Signature) -> bool:
-    """Return whether a signature identifies a bug without the reduced program."""
+    """Return whether a signature alone identifies a bug, so that no reduced program is needed."""
     if signature.kind in UNCLEAR or signature.detail.endswith(outcome.SILENT):
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(

@@ -12,8 +12,8 @@ each target names chunks differently.
 
 Messages for signatures and counts are reduced further. Numbers and quoted strings are replaced with
 placeholders, because they depend on the program. Folders are removed from file paths, because they
-depend on the machine. In assertions, a string that C programmers add to a condition as a comment is
-kept.
+depend on the machine. A string that explains the condition of an assertion, as in `!"text"` and
+`n && "text"`, is kept.
 
 The kind of an error message (`message_kind`) is reduced even further: names of types are replaced
 with `type`, and operators and text in parentheses are removed.

@@ -43,7 +43,7 @@ from scriptschema.fuzzing.passes.replacing import (
 
 @attrs.frozen
 class Pass:
-    """A pass, with its name, a description, and the function that yields its edits of a tree."""
+    """A pass: its name, a description, and the function that yields its edits to a tree."""
 
     name: str
     what: str

@@ -17,8 +17,8 @@ def simplify_all(index: AnyIndex) -> Iterator[Edit]:
     """Yield two edits, each of which simplifies all values of a tree.
 
     Numbers become 0, strings become empty, flags become false, and operators become the first
-    operator in their enum. Only the first edit also replaces each `Name` with the first custom
-    name. Both keep the names of variables and types.
+    operator in their enum. The first edit also replaces each `Name` with the first custom name. The
+    second edit keeps each `Name`. Both keep the names of variables and types.
     """
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:

@@ -1,4 +1,7 @@
-"""The edits that the reducer's passes yield: a rank, and a function that returns the new tree."""
+"""The edits that the reducer's passes yield.
+
+An edit is a pair of a rank and a function that returns the new tree.
+"""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Messa
 
 @attrs.frozen
 class _Called:
-    """The function defined inside a call, and the call's arguments, as message numbers."""
+    """The function expression that a call runs, and the arguments it gets, as message numbers."""
 
     function: int
     arguments: Sequence[int]
@@ -117,7 +117,7 @@ on."""
 
 
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a call of a function expression with the function's body.
+    """Yield edits that replace a call to a function expression with the function's body.
 
     Calls through `pcall`, `coroutine.wrap` and the like are replaced as well. For example,
     `pcall(function(a) g(a) end, 1)` becomes `g(1)`. Another edit hides the value from the compiler:
@@ -164,7 +164,11 @@ def _dropping_argument(
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return a call's function and arguments, or None if the call does not define the function."""
+    """Return the function expression that a call runs, and the function's arguments.
+
+    The call may run it directly or through `pcall`, `coroutine.wrap` and the like. The result is
+    None for any other call.
+    """
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":

@@ -78,8 +78,8 @@ class Content:
     def ended(self) -> list[float | None]:
         """The share of programs that ended normally in each fifth of the campaign's time.
 
-        The share is None for a part without programs. The list is empty if there are fewer than
-        five intervals.
+        The share is None for a fifth without programs. The list is empty if `intervals` contains
+        fewer than five intervals.
         """
         return statistics.shares_ended(self.intervals) if len(self.intervals) >= 5 else []
 

@@ -36,7 +36,10 @@ def visible(text: str) -> str:
 
 
 def shortened(text: str, limit: int = OUTPUT) -> str:
-    """Return the visible text, cut after `limit` characters, with a note about the omitted part."""
+    """Return the first `limit` characters of a text, with escapes as in `visible`.
+
+    If more characters follow, a note says how many.
+    """
     rest = len(text) - limit
     note = f"\n… and {rest:,} more characters" if rest > 0 else ""
     return visible(text[:limit]) + note

@@ -1,12 +1,12 @@
 """Cleans up leftovers of runs: processes that left their session, and temporary folders.
 
 Every process started for a target has an environment variable that identifies its owner. Its
-descendants inherit the variable, in any session. `sweep` ends processes whose owner is gone, and
+descendants inherit the variable, in any session. `sweep` kills processes whose owner is gone, and
 removes folders that their owner no longer locks. The leftovers of a killed run are thus removed by
 the next run, if not earlier.
 
 On Linux, a worker also adopts orphans (see `adopt`): processes left behind by its targets become
-its own children. The worker ends them when the program that started them has finished.
+its own children. The worker kills them when the program that started them has finished.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def owner_mark() -> str:
 
 
 def engine_mark() -> str:
-    """Return the value of `OWNER` for engines, which run until this process ends them or exits."""
+    """Return the value of `OWNER` for engines, which run until this process kills them or exits."""
     return f"{owner_mark()} engine"
 
 
 def adopt() -> None:
     """Make orphaned descendants children of this process, if the system supports it.
 
-    Call it only in a process whose children are all targets, because `end_orphans` ends all other
+    Call it only in a process whose children are all targets, because `end_orphans` kills all other
     children.
     """
     global _adopting
@@ -56,7 +56,7 @@ def adopt() -> None:
 
 
 def end_orphans(known: Collection[int]) -> None:
-    """End all children of this process except those with the process IDs `known`.
+    """Kill all children of this process except those whose process IDs are in `known`.
 
     Does nothing in a process that has not called `adopt`.
     """
@@ -73,7 +73,11 @@ def end_orphans(known: Collection[int]) -> None:
 
 
 def sweep() -> None:
-    """End processes and remove folders whose owner is this process or no longer exists."""
+    """Kill leftover processes, and remove leftover folders.
+
+    The processes are those whose owner no longer exists, and those that this process owns, except
+    its engines. The folders are those that no process has locked.
+    """
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
         if not end_marked(owner_mark()):
             break
@@ -85,7 +89,7 @@ def sweep() -> None:
 
 
 def end_marked(mine: str) -> int:
-    """End processes with the mark `mine` or without a living owner, and return their number."""
+    """Kill processes that have the mark `mine` or no living owner, and return their number."""
     ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()

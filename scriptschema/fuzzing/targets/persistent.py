@@ -24,8 +24,8 @@ objects with an `id` are ignored.
 The service should end a program that exceeds `milliseconds` or `megabytes` with the kind `hang` or
 `memory`. Otherwise the service is killed a little later. A service that crashes is restarted. Its
 exit status and the end of its standard error become the outcome of the current program. If a
-process crashed or failed, the outcome includes its latest 100 requests. A service may also exit
-with status 0 between two programs.
+process crashed or failed, the outcome includes the last 100 requests that were sent to it. A
+service may also exit with status 0 between two programs.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -75,8 +75,7 @@ _AHEAD: Final = 1 << 15
 """The number of bytes that can be written to a pipe even if the service reads nothing."""
 
 REQUESTS: Final = 100
-"""The number of latest requests that are kept for the outcome of a process that crashed or
-failed."""
+"""How many of the last requests to a process are kept, for the outcome if it crashes or fails."""
 _MOST: Final = 64 << 20
 _MOST_COUNTERS: Final = 1 << 26
 _ERRORS: Final = 1 << 20
@@ -140,7 +139,7 @@ class PersistentTarget:
         return next((each for each in self._outcomes() if each.kind in outcome.BROKEN), None)
 
     def close(self) -> None:
-        """End the service."""
+        """Kill the service, if it is running."""
         self._end()
 
     def _outcomes(self) -> Iterator[Outcome]:
@@ -321,10 +320,10 @@ class _Errors:
 
 
 def _coverage_of(value: object) -> frozenset[int] | None:
-    """Return the coverage counters in an answer, or None if it does not have any.
+    """Return the coverage counters in `value`, or None if `value` is None.
 
-    The answer has a list of their indexes or a bitmap in base64. Raises ValueError for anything
-    else.
+    `value` is the `coverage` of an answer: a list of the counters' indexes or a bitmap in base64.
+    Raises ValueError for anything else.
     """
     if value is None:
         return None

@@ -1,8 +1,8 @@
-"""Parses messages of abnormal exits: sanitizer reports, assertions, internal errors.
+"""Parses what targets print on abnormal exits: sanitizer reports, assertions, internal errors.
 
-The patterns cover AddressSanitizer and related sanitizers, UndefinedBehaviorSanitizer, `assert` of
-glibc and macOS, LUAU_ASSERT, and Emscripten's abort. Patterns for uncaught exceptions are in
-`exceptions.py`.
+The patterns cover AddressSanitizer and related sanitizers, UndefinedBehaviorSanitizer, the `assert`
+macros of glibc and macOS, LUAU_ASSERT, and Emscripten's abort. Patterns for uncaught exceptions are
+in `exceptions.py`.
 """
 
 from __future__ import annotations

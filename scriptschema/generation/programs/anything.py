@@ -121,7 +121,10 @@ class _Code:
     # Statements
 
     def statements(self, size: int, room: int) -> list[m.Stat]:
-        """Return statements of about `size` nodes. The variables they declare stay in scope."""
+        """Return a list of statements with about `size` nodes in total.
+
+        The variables that they declare stay in scope.
+        """
         maker = self.maker
         body: list[m.Stat] = []
         end = maker.made + size
@@ -372,7 +375,10 @@ class _Code:
         return nodes.call_member(member.library, member.name, *arguments)
 
     def member(self) -> tuple[str, Any]:
-        """Return (alternative, node) for one of Luau's functions. A few are used repeatedly."""
+        """Return (alternative, node) for one of Luau's functions.
+
+        Usually, it is one of the two in `self.functions`, so that the block uses them repeatedly.
+        """
         choice = self.maker.below(4)
         return nodes.member(*(self.functions[choice % 2] if choice < 3 else self.function_name()))
 

@@ -18,9 +18,9 @@ def applied(
 ) -> m.Expr:
     """Return an expression that applies `operation` to `operands`.
 
-    If `function` is given, it is an expression for the library member, such as a local that holds
-    it, and is called in its place. If `as_method` is true, a member of `string` is called as a
-    method, as in `operand:rep(2)`.
+    If `function` is given, the library member is called through `function` instead of by its name.
+    `function` is an expression for the member, such as a local that holds it. If `as_method` is
+    true, a member of `string` is called as a method, as in `operand:rep(2)`.
     """
     if function is not None:
         return nodes.call(function, operands)

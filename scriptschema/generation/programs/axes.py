@@ -98,7 +98,7 @@ SURROUNDINGS: Final = (
 
 
 def can_meet(source: Source, place: Surroundings) -> bool:
-    """Return whether an operand from `source` is possible in these surroundings."""
+    """Return whether an operand from `source` can occur in the surroundings `place`."""
     return (
         (place.is_function or not source.in_function)
         and (place.may_loop or not source.in_loop)
@@ -269,10 +269,11 @@ class Operation:
     """An operation on operands: a way to use an operator, a metamethod or a library member.
 
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
-    position for each parameter, or None for a parameter that is not a single operand. `need` is the
-    number of times that the operation must be used to cover all of its pairs with harmless values.
-    `fragile` is the corresponding number for its pairs with fragile values. It is 0 if there are no
-    such pairs.
+    position for each parameter, or None for a parameter that does not take a single operand.
+
+    Each use of the operation covers one source and one class of values at each position. `need` is
+    the number of uses that are enough to cover all sources and harmless classes. `fragile` is this
+    number for the fragile classes. It is 0 without fragile classes.
     """
 
     name: str
@@ -314,7 +315,7 @@ class Operation:
         return self.library == "string" and self.parameters[0].kind in ("string", "short")
 
     def can_stand(self, place: Surroundings) -> bool:
-        """Return whether the operation is allowed in these surroundings."""
+        """Return whether the operation is allowed in the surroundings `place`."""
         return place.may_hold or not any(each.function for each in self.parameters)
 
     @property

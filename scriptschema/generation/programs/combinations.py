@@ -8,9 +8,10 @@
       end
     end, 4))
 
-`axes.py` defines the values to combine. `Counts` tracks the number of uses of each pair so far, and
-the pair with the fewest uses comes next. Only the last operations of a statement may fail, and only
-if errors are caught, so that the earlier operations run. Values that a call changes are also
+`axes.py` defines the values to combine. The surroundings of an operation are the code that it
+appears in, such as a loop or a coroutine. `Counts` tracks the number of uses of each pair so far,
+and the pair with the fewest uses comes next. Only the last operations of a statement may fail, and
+only if errors are caught, so that the earlier operations run. Values that a call changes are also
 printed.
 """
 
@@ -115,7 +116,8 @@ def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
 def _rare(maker: Maker, *, fragile: bool) -> Operation:
     """Draw a few random operations and return the one whose rarest pair has the fewest uses.
 
-    The probability of each operation is proportional to the number of uses that it needs.
+    The probability of drawing an operation is proportional to its `need`, or to its `fragile` if
+    the parameter `fragile` is true and any operation is fragile.
     """
     operations, sums = maker.grammar.fragile
     if not fragile or not sums[-1]:  # without libraries, no operation is fragile
@@ -224,7 +226,11 @@ class _Frame:
         self.steps.append(loop)
 
     def called(self, body: list[m.Stat]) -> list[m.Stat]:
-        """Return statements that run `body` in the chosen surroundings and print its results."""
+        """Return statements that run `body` in a function and print its results.
+
+        The surroundings `self.place` determine how the function is called: in a coroutine, for
+        example.
+        """
         maker, place = self.maker, self.place.name
         maker.made += 14
         name, count = maker.scope.declare(), maker.scope.declare()
@@ -321,7 +327,7 @@ class _Frame:
         self.perform(operation, operands, subject)
 
     def others(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
-        """Return the arguments for a parameter that is not a single operand.
+        """Return the arguments for a parameter that does not take a single operand.
 
         These are either a function, or a format string followed by its values.
         """
@@ -380,7 +386,7 @@ class _Frame:
         return nodes.as_prefix(self.put(source, "callable", function)())
 
     def assigned(self, call: m.Expr) -> list[m.Expr]:
-        """Assign a call's results to two or three new locals, and return expressions for these."""
+        """Assign a call's results to two or three new locals. Return expressions that read them."""
         maker = self.maker
         variables = [maker.scope.declare() for _ in range(2 + maker.below(2))]
         maker.made += 3 * len(variables)
@@ -391,9 +397,9 @@ class _Frame:
     # Operands
 
     def least_varied(self, operation: Operation) -> Position | None:
-        """Return the position at which `...` was used least, or None if it cannot be used.
+        """Return the position at which `...` was used least, or None if no position can use `...`.
 
-        Only this position may use `...`, because `...` holds a single value.
+        The other positions may not use `...`, because it holds only one value in a statement.
         """
         uses = self.maker.counts.uses
         positions = [each for each in operation.positions if each and axes.VARARGS in each.sources]
@@ -418,10 +424,12 @@ class _Frame:
         *,
         fragile: bool,
     ) -> _Operand:
-        """Return an operand for a position, preferring rare sources in `able` and rare values.
+        """Return an operand for a position, from one of the sources in `able`.
+
+        Sources and classes of values that were rarely used at the position are preferred.
 
         `at` is a pair of numbers that describe the operands to the left: the length of the first
-        operand, and the value of the nearest number.
+        operand, and the value of the last number. Each is 0 if it does not exist or is unknown.
         """
         maker = self.maker
         counts = maker.counts
@@ -455,7 +463,7 @@ class _Frame:
         return new_operand
 
     def sources(self) -> set[Source]:
-        """Return the sources that an operand can come from in these surroundings."""
+        """Return the sources that an operand can come from in the surroundings `self.place`."""
         maker = self.maker
         return {
             source
@@ -549,7 +557,7 @@ class _Frame:
         return expression, 0
 
     def object(self, operation: Operation, source: Source, *, shared: bool) -> Callable[[], m.Expr]:
-        """Add the code that makes an object with the operation's metamethod available.
+        """Add code that creates an object with the operation's metamethod, available from `source`.
 
         Return a function that returns an expression for the object. Some objects are read before
         the operation, either before or after their metatable is set.
