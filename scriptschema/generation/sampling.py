@@ -143,9 +143,10 @@ class Sampler:
         return self.choices.below(256)
 
     def threshold(self, step: Step, hint: int) -> int:
-        """Return the threshold at which a list has items, a field is set or a tree grows.
+        """Return the threshold to pass to `decides` for a list, an optional field or a oneof.
 
-        The threshold is passed to `decides`.
+        `decides` then returns whether the list may have items, whether the field is set, or whether
+        an alternative that can grow is chosen.
         """
         key = max(0, min(hint, _LARGEST))
         limit: int | None = step.tables.get(key)

@@ -87,9 +87,10 @@ def generate(
     out (Hypothesis, a fuzzer's bytes), `size` is only a limit, which required nodes may exceed. No
     tree has more than `max_depth` levels below its root, or more than `DEEPEST`.
 
-    `weights` changes `weights.WEIGHTS`. It maps messages to the weights of their alternatives, or
-    is the path of a TOML file with a table for each message. `swarm` disables a random subset of
-    the alternatives for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
+    `weights` overrides some of the default weights (`weights.WEIGHTS`) for this tree. It maps
+    messages to the weights of their alternatives, or is the path of a TOML file with a table for
+    each message. `swarm` disables a random subset of the alternatives for this tree (Groce et al.,
+    "Swarm Testing", ISSTA 2012).
 
     If `luau` is a version such as `0.711` or `today`, trees may have the extensions of that
     version.

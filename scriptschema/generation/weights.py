@@ -1,7 +1,8 @@
-"""The weights of alternatives in random trees, the shares of fields, and the lengths of lists.
+"""The weights of alternatives in random trees, and how nodes are distributed among fields.
 
-Users may change `WEIGHTS`. The other tables have entries for certain messages and fields, and make
-trees look like programs.
+`SHARES` divides a message's spare budget of nodes among its fields, and `LENGTHS` determines the
+lengths of lists. Users may override `WEIGHTS`. The other tables have entries for certain messages
+and fields, and make trees look like programs.
 """
 
 from __future__ import annotations

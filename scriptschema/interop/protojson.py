@@ -33,7 +33,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def to_json(message: Message, *, luau: str | Version | None = None) -> str:
-    """Return the message as JSON in protobuf's mapping, with the schema's field names.
+    """Return the message in protobuf's JSON mapping, with the schema's field names.
 
     `luau` is as in `wire.encode`. Raises FormatError for a string that is not UTF-8, because JSON
     cannot represent it, and wire.EncodeError for a tree that cannot be encoded.
@@ -137,7 +137,7 @@ def _names(schema: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
 
 
 class _Reader:
-    """Converts values that the `json` module has read to messages.
+    """Converts values parsed by the `json` module to messages.
 
     If `drop` is true, unknown fields are skipped.
     """

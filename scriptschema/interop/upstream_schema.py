@@ -1,4 +1,4 @@
-"""Upstream's schema, Luau's own `luau.proto` as of release 0.735, derived from ours.
+"""Derives upstream's schema from ours. Upstream's is Luau's own `luau.proto`, release 0.735.
 
 Most names are the same in both schemas. The tables here list the fields and enums that upstream
 declares differently, and those that exist only in upstream's schema. The `upstream` module converts

@@ -67,7 +67,7 @@ def broken(source: str, choices: int | bytes | Choices) -> str:
 
 
 def is_luau(text: str) -> bool:
-    """Return whether our parser accepts a source as Luau of the newest known version."""
+    """Return whether our parser accepts `text` as code for the newest known Luau version."""
     try:
         parse(text, luau=TODAY)
     except ParseError:

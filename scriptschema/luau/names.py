@@ -3,7 +3,7 @@
 A tree does not hold identifiers, only int32 indexes. A `Names` object holds a table for each kind
 of index. Indexes are taken modulo the table's length. So every int32, even if negative, selects
 a name, and random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local
-names differ from its globals, so that no local hides a global by accident.
+names differ from its globals, so that no local shadows a global by accident.
 
 Names that were added to Luau later have separate indexes, from `NEWER` on. These indexes are the
 same for globals, fields and primitive types. So all other indexes in existing trees keep their

@@ -105,7 +105,7 @@ def takes_less(expression: m.Expr) -> bool:
 
 
 def _ends_in_name(node: m.Type) -> bool:
-    """Return whether the type ends in a name, so that a `<` after it begins type arguments."""
+    """Return whether the type ends in a name. If so, a `<` after it would begin type arguments."""
     while True:
         if node.which in ("union", "intersection"):
             node = node.alternative.right

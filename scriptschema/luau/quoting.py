@@ -1,4 +1,7 @@
-"""Writes string constants in Luau's notation, and returns their bytes. `literals` reads them."""
+"""Writes string constants in Luau's notation, and encodes their values as bytes.
+
+`literals` reads string constants.
+"""
 
 from __future__ import annotations
 

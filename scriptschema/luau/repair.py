@@ -89,7 +89,7 @@ def check(
     """Return the problems that keep a tree from being a valid program, in program order.
 
     A program without problems compiles. The limits on depth, registers and size are lower than
-    Luau's, so a program that only exceeds these limits may compile, too.
+    Luau's, so a program may compile even though it exceeds these limits.
 
     `tree` may be a message of any kind. A ModuleSet is a program with its module. Anything else is
     checked as if it were at the top of a program. `names` determines which indexes have the same

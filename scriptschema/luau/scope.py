@@ -16,7 +16,7 @@ from scriptschema.luau.registers import MAX_UPVALUES, Usage
 
 
 class Loop:
-    """A loop around the current position. `continued` is set after a `continue` of this loop."""
+    """A loop that encloses the current position. `continued` is set after its first `continue`."""
 
     __slots__ = ("continued", "outer")
 
@@ -26,10 +26,11 @@ class Loop:
 
 
 class Function(Usage):
-    """A function around the current position, with its outer function and innermost loop.
+    """A function that encloses the current position.
 
-    `module` is true if it is the main function of the module. A main function does not have an
-    `outer`. `depth` is the number of functions that enclose it.
+    `outer` is the next enclosing function, or None for a main function. `loop` is the function's
+    innermost loop around the current position, or None. `module` is true if the function is the
+    main function of the module. `depth` is the number of functions that enclose it.
     """
 
     __slots__ = ("depth", "loop", "module", "outer", "vararg")
@@ -75,7 +76,7 @@ class NameTable:
         self.visible: list[str] = []
 
     def declare(self, name: str, binding: Any) -> None:
-        """Bring a name into scope. It hides earlier declarations of the same name."""
+        """Bring a name into scope. It shadows earlier declarations of the same name."""
         hidden = self.bindings.setdefault(name, [])
         if not hidden:
             self.visible.append(name)
@@ -142,7 +143,7 @@ class Scope:
         self._frames.append(_Frame(loop))
 
     def close(self) -> None:
-        """End the innermost scope and its declarations."""
+        """End the innermost scope. Its declarations are no longer visible."""
         frame = self._frames.pop()
         for table, name in reversed(frame.declared):
             table.forget(name)
@@ -266,7 +267,7 @@ class Scope:
         return None
 
     def free_global(self, index: int, *, builtin: bool) -> m.Name:
-        """Return the name of a global that no local hides, selected by `index`."""
+        """Return the name of a global, selected by `index`. If possible, no local shadows it."""
         table = self.names.globals if builtin else self.names.customs
         for step in range(len(table)):
             if self.locals.get(table[(index + step) % len(table)]) is None:

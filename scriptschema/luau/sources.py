@@ -109,10 +109,10 @@ def place_of(target: Path, tree: ModuleSet) -> Path:
 def write_sources(
     target: Path, tree: ModuleSet, *, below: Path | None = None, **options: Unpack[RenderOptions]
 ) -> None:
-    """Write a tree's source to the file `target`, or its two sources to a folder (`place_of`).
+    """Write a tree's source to the file `target`, or its two sources to a folder.
 
-    `below` is as in `files.write`, and `options` are those of `render`. Raises FileError if a file
-    cannot be written.
+    `place_of` returns the path of the folder. `below` is as in `files.write`, and `options` are
+    those of `render`. Raises FileError if a file cannot be written.
     """
     sources = source_files_of(tree, target.stem, **options)
     for name, data in sources.items():

@@ -30,11 +30,11 @@ IdiomT = TypeVar("IdiomT", bound=_Idiom)
 
 
 class Counts:
-    """Counts a generator's uses of idioms, operations, and pairs of values on two axes.
+    """Counts a generator's uses of idioms, of operations, and of pairs of a name and an item.
 
-    In the methods, `on` is the name of an operation or of an operand's position. For an operation,
-    the items that are counted are its surroundings. For a position, they are the sources and the
-    classes of values that are used there.
+    In a pair, `on` is the name of an operation or of an operand's position. An operation is paired
+    with the surroundings that it appears in (`axes.Surroundings`). A position is paired with the
+    sources and the classes of the values that are used there.
 
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """
@@ -57,7 +57,10 @@ class Counts:
         self._idioms[idiom.name] += 1
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return a random item among those of `items` that were used least often with `on`."""
+        """Return an item from `items` whose pair with `on` has the fewest uses.
+
+        If there are several, one of them is chosen at random.
+        """
         uses = self._pairs[on]
         counts = [uses[item] for item in items]
         least = min(counts)
@@ -65,13 +68,13 @@ class Counts:
         return rare[chooser.below(len(rare))]
 
     def uses(self, on: str, item: Hashable) -> int:
-        """Return the number of uses of `item` with `on`."""
+        """Return the number of uses of the pair of `on` and `item`."""
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether `item` is one of the rarest of `items` with `on`, or nearly so.
+        """Return whether the pair of `on` and `item` is rare among the pairs of `on` and `items`.
 
-        It may have at most one use more than the rarest item.
+        A pair is rare if it has at most one use more than the pair with the fewest uses.
         """
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1
@@ -81,7 +84,7 @@ class Counts:
         return self._ranks.get((operation, fragile), (0, 0))
 
     def count(self, on: str, item: Hashable) -> None:
-        """Count one use of `item` with `on`."""
+        """Count one use of the pair of `on` and `item`."""
         self._pairs[on][item] += 1
 
     def add(self, operation: Operation, *, fragile: bool) -> None:

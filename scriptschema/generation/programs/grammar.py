@@ -71,19 +71,19 @@ def idiom_of(name: str, typed: bool = False) -> Template:
 
 @cache
 def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of an expression, from a cache. See `templates.expression`."""
+    """Return the template for an expression, from a cache. See `templates.expression`."""
     return templates.expression(text, typed=typed, newer=newer)
 
 
 @cache
 def exports(typed: bool = False) -> Template:
-    """Return the template of a program's exports. If `typed`, a type checker accepts them."""
+    """Return the template for a program's exports. If `typed`, a type checker accepts them."""
     return templates.statements(EXPORTS, typed=typed, newer=True)
 
 
 @cache
 def module(typed: bool = False, exports: bool = False) -> Template:
-    """Return the template of a program's module. If `exports`, the module exports its values."""
+    """Return the template for a program's module. If `exports`, the module exports its values."""
     return templates.statements(MODULE_EXPORTS if exports else MODULE, typed=typed, newer=exports)
 
 
@@ -185,9 +185,9 @@ class Grammar(Tables):
         )
 
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
-        """Return the library members that return a kind, and their cumulative weights.
+        """Return the library members that return a value of `kind`, and their cumulative weights.
 
-        If the kind is "", return all members.
+        If `kind` is "", the results do not matter, but members marked `fails` are left out.
         """
         weighted: list[tuple[float, Signature]] = []
         for library, share, signature in _members(kind):
@@ -238,9 +238,10 @@ def _argument(kind: str) -> Producer:
 
 @cache
 def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
-    """Return (library, share, signature) for each signature that returns the kind.
+    """Return (library, share, signature) for each signature that returns a value of `kind`.
 
-    If the kind is "", return all signatures. The signatures of a member share the member's weight.
+    If `kind` is "", return all signatures that are not marked `fails`. The signatures of a member
+    share the member's weight.
     """
     numbers = Counter(str(signature) for signature in SIGNATURES)
     return [

@@ -3,8 +3,9 @@
 `Maker` uses the other classes in this module: types (`Annotations`), templates, and tables of
 templates. `templates/` compiles the templates, and `grammar.py` fills the tables.
 
-Requests have a target number of nodes (`size`) and the number of available levels (`room`). The
-result may be larger or smaller than `size`, but never needs more levels than `room`.
+The methods that generate code take a target number of nodes (`size`) and the number of available
+levels (`room`). The result may be larger or smaller than `size`, but never needs more levels than
+`room`.
 
 Programs terminate. The cost of a statement is the maximum number of times that it runs
 (`Function.times`), and a call costs as much as its function. When `limit` is used up, no loops or
@@ -89,7 +90,8 @@ class Annotations:
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
         """Return types for local variables that are declared together.
 
-        The list may be empty, or end before the last variable.
+        The types are those of the first variables. There may be fewer types than variables, or
+        none.
         """
         return []
 
@@ -113,7 +115,7 @@ class Annotations:
 
 
 class Frame:
-    """One use of a template: the meanings of its names, and the number of nodes left to use.
+    """One use of a template: what its names refer to, and the number of nodes left to use.
 
     `cost` is the total cost of the functions that the template has defined so far.
     """
@@ -228,16 +230,16 @@ class Tables:
     caught. `ends` is the probability, out of 256, that a block ends before its next statement.
 
     `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
-    are true if the Luau version has these features. Exports also require the idiom that uses them.
-    `modules` is true if a program may have a module. `combines` is true if a share of each program
-    is reserved for combinations. `without` contains the names of libraries, members and globals
-    that programs do not use.
+    are true if the Luau version has these features. `exports` also requires that the grammar's
+    `idiom_weights` contain "exported values". `modules` is true if a program may have a module.
+    `combines` is true if a share of each program is reserved for combinations. `without` contains
+    the names of libraries, members and globals that programs do not use.
 
     `expressions` maps each kind to tables of producers, one for each size up to `LARGEST`.
     `simplest` maps each kind to a producer of its simplest expression, which works in any scope.
     `callbacks` contains producers of callbacks for library members. Its keys are (kind of result,
-    number of parameters). `calls` maps a kind to the library members that return it, and "" to all
-    members.
+    number of parameters). `calls` maps a kind to the library members that return a value of that
+    kind, and "" to members regardless of their results.
 
     `operations` contains the operations to combine with operands, and their cumulative weights: the
     numbers of uses that they need (`Operation.need`). `fragile` contains the same operations, but
@@ -407,7 +409,7 @@ class Maker:
         return node
 
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
-        """Return an expression of a kind.
+        """Return an expression of the given kind.
 
         `risky` is for operands and arguments: the expression is then occasionally of another kind.
         """
@@ -423,7 +425,7 @@ class Maker:
         return result
 
     def some(self, kind: str) -> Variable | None:
-        """Return a random variable of a kind, or None if none is in scope.
+        """Return a random variable of the given kind, or None if none is in scope.
 
         The variable declared last is the simplest choice.
         """

@@ -2,10 +2,11 @@
 
 `MAKE` has a function for each message. The function's arguments are the values of the message's
 slots in order. Extension fields are optional. For a message with a oneof, the last two arguments
-are the alternative's name and value. `MAKERS` has these functions by name. For each alternative of
-a message that consists only of a oneof, `MAKERS` also has a function that creates the message
-together with the alternative. The functions below create the nodes that generators need most often,
-including the Expr, ExprPrefix or Stat around them.
+are the alternative's name and value. `MAKERS` maps the names of these functions, such as
+`make_ExprCall`, to the functions. For each alternative of a message that consists only of a oneof,
+`MAKERS` also has a function that creates the message together with the alternative. The functions
+below create the nodes that generators need most often, including the Expr, ExprPrefix or Stat
+around them.
 """
 
 from __future__ import annotations

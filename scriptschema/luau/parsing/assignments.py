@@ -20,7 +20,7 @@ def as_lvalue(node: Any) -> m.LValue:
 
 
 def as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
-    """Return the expression that began at token `start` as an assignment target.
+    """Return an expression as an assignment target. `start` is the index of its first token.
 
     Raises ParseError if the expression cannot be assigned to.
     """

@@ -267,7 +267,10 @@ def _read_attributed_statement(r: Reader) -> Reading:
 
 
 def _note_const(r: Reader) -> None:
-    """Record the `const` at the current token as a loss, or check that the version supports it."""
+    """If no Luau version is given, record the `const` at the current token as a loss.
+
+    Otherwise, raise ParseError if the version does not have `const`.
+    """
     if not r.extended:
         r.lose(r.index, "`const`", "`local`")
     r.require(m.StatLocal, "is_const", "`const`", r.index)

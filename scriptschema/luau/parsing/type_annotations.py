@@ -360,7 +360,7 @@ def _read_function_type(r: Reader) -> Reading:
 
 
 def _read_table_type(r: Reader) -> Reading:
-    """Read a table type: properties and an indexer, or `{T}` with the type of an array's items."""
+    """Read a table type: properties and at most one indexer, or `{T}` for an array of `T`."""
     opening = r.index
     r.advance()
     items: list[m.TypeTableItem] = []

@@ -28,9 +28,9 @@ _JOINED: Final = frozenset(
 
 
 def compact(source: str) -> str:
-    """Return a Luau source on one line, without comments or unnecessary whitespace.
+    """Return `source` on one line, without comments or unnecessary white space.
 
-    The tokens stay the same. The line ends with a newline.
+    The tokens stay the same, so strings keep their line breaks. The result ends with a newline.
     """
     tokens = tokenize(source)
     pieces: list[str] = []
@@ -50,7 +50,7 @@ def short_names(tree: Message, names: Names) -> Names:
     """Return tables with short names for the indexes in `tree`.
 
     The most frequent indexes get the shortest names. Builtin names and `self` are kept. Local
-    variables and globals get different names, so that none hides another.
+    variables and globals get different names, so that none shadows another.
     """
     used: dict[str, Counter[int]] = {table: Counter() for table in _TABLES.values()}
     for node, _ in walk(tree):

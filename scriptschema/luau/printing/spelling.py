@@ -32,7 +32,7 @@ class Near:
         self._state = 0
 
     def at(self, near: str) -> None:
-        """Start the choices for a new place. `near` is the text next to it."""
+        """Start a new sequence of choices for a place. `near` is the text next to the place."""
         self._state = crc32(near.encode("utf-8", "surrogatepass"), self._key) + 1
 
     def below(self, n: int) -> int:

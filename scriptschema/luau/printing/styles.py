@@ -180,10 +180,10 @@ class StyledWriter(Writer):
     def _space(
         self, gap: str, before: str, before_kind: str, word: str, kind: str, *, one_line: bool
     ) -> str:
-        """Return different white space for a gap between tokens.
+        """Return white space to replace `gap`, the white space between two tokens.
 
-        If `one_line` is true, the white space contains no line break. A line break before `(`, or
-        between a method's name and `(`, would separate the `(` from the call.
+        The result may equal `gap`. If `one_line` is true, it contains no line break. A line break
+        before `(`, or between a method's name and `(`, would separate the `(` from the call.
         """
         below = self.near.below
         way = below(4)
@@ -196,7 +196,10 @@ class StyledWriter(Writer):
         return gap
 
     def _with_comment(self, gap: str, kind: str, *, one_line: bool) -> str:
-        """Return a gap with a comment. At the end of a source, no line break has to follow it."""
+        """Return `gap` with a comment.
+
+        A comment at the end of the source need not be followed by a line break.
+        """
         comment = self._comment(one_line=one_line)
         if kind == "eof" and self.near.below(2):
             return f"{gap or ' '}{comment.rstrip()}"

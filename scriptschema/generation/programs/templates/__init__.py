@@ -63,7 +63,7 @@ __all__ = ["expression", "statements"]
 
 
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of an expression. If `typed`, a type checker accepts the expression.
+    """Return the template for the expression in `text`. If `typed`, a type checker accepts it.
 
     `newer` is true if the original schema cannot represent the expression. Raises parse.ParseError
     if `text` is not Luau, and ValueError if it is not a template.
@@ -72,7 +72,10 @@ def expression(text: str, *, typed: bool = False, newer: bool = False) -> Templa
 
 
 def statements(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template of statements. The arguments and errors are as in `expression`."""
+    """Return the template for the statements in `text`.
+
+    The arguments and errors are as in `expression`.
+    """
     return _template(text, "", typed, newer)
 
 

@@ -40,7 +40,7 @@ mean the same as in `Template`, but for this part only."""
 
 @attrs.frozen
 class TypeOf:
-    """The meaning of a type in a template: its kind, or the type that `build` returns."""
+    """A type in a template, resolved to a kind or to the type that `build` returns."""
 
     kind: str = ""
     build: Build | None = None
@@ -117,7 +117,7 @@ class Compiler:
     def repeated(self, compiled: Callable[[], Build], bounds: tuple[int, int]) -> Build:
         """Return a function that builds a list by repeating a part.
 
-        In each repetition, names such as `some_number` can mean another variable.
+        Names such as `some_number` can refer to a different variable in each repetition.
         """
         low, high = bounds
         make, fixed, weight, heavy = self.part(compiled)
@@ -216,7 +216,7 @@ class Compiler:
         return name
 
     def type_of(self, type_: Type, level: int) -> TypeOf:
-        """Return the meaning of a type in the template."""
+        """Resolve a type in the template to a kind, or to a function that builds the type."""
         kind = self.kind_of(type_)
         if kind:
             return TypeOf(kind)

@@ -58,7 +58,7 @@ def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
 def kind_hole(
     compiler: Compiler, kind: str, level: int, cls: type[Message] = m.Expr, risky: bool = False
 ) -> Build:
-    """Compile a hole for an expression of a kind."""
+    """Compile a hole for an expression of the given kind."""
     if cls is m.ExprPrefix:
         compiler.template.fixed += 2
         level += 2

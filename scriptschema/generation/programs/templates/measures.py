@@ -1,4 +1,4 @@
-"""Reads the sizes and requirements of templates from a file, so that few templates are compiled.
+"""Reads the sizes and requirements of templates from a file, so that only a few are compiled.
 
 A program uses about a tenth of the templates, but the choice among templates depends on the sizes
 and requirements of all of them. Both are stored in `measures.json`. A template that is not in the

@@ -73,10 +73,10 @@ class Writer:
         return repr(value) if type(value) in (int, bool, str, type(None)) else self.name(value)
 
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
-        """Return the expressions of parts, in order.
+        """Return an expression for each part in `builds`, in order.
 
-        If an item of `builds` is a string, it is already the part's expression. Lines that must run
-        before the expressions are added to `lines`.
+        A part that is a string is already an expression. Lines that must run before the expressions
+        are added to `lines`.
         """
         results: list[str] = []
         for build in builds:
@@ -104,7 +104,10 @@ class Writer:
         return name
 
     def called(self, build: Build) -> str:
-        """Return an expression that calls `build`, which is therefore compiled separately."""
+        """Return an expression that calls `build`, instead of including the code of `build`.
+
+        If `build` is a Source, it is compiled separately, when it is first called.
+        """
         return f"{self.name(build)}(maker, frame)"
 
     def source(self, lines: Sequence[str], result: str) -> Source:

@@ -110,7 +110,10 @@ def result_kinds(compiler: Compiler, node: m.ExprFunction) -> tuple[str, ...]:
 
 @handles(m.StatLocalFunction)
 def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) -> Build:
-    """Compile a local function. Holes in its body do not call it, to avoid infinite recursion."""
+    """Compile a local function.
+
+    To avoid infinite recursion, the holes in its body are never filled with calls to it.
+    """
     compiler.template.fixed += 1
     results = result_kinds(compiler, node.func)
     parameters = tuple(compiler.kind_of(type_) for type_ in node.func.types)
