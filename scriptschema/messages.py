@@ -1186,7 +1186,7 @@ class TypeArguments(Message):
 
 @message
 class GenericDefaults(Message):
-    """The defaults of a type's last generics and last generic packs: `<T = types, U... = packs>`.
+    """The defaults of a type's trailing generics and generic packs: `<T = types, U... = packs>`.
 
     Source: https://luau.org/grammar
     """

@@ -1,7 +1,7 @@
 """Base classes for the command line: lazily imported commands, help with sections, and errors.
 
-scriptschema's command line has the same style, but its own module, since the two products do not
-share code.
+The command line of scriptschema has the same style. Its base classes are in a separate module,
+because the two products do not share code.
 """
 
 from __future__ import annotations

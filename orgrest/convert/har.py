@@ -53,9 +53,10 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the requests in a HAR file, an entry, or a request.
+    """Return the requests in a HAR file.
 
-    Raises ConversionError if the source is invalid.
+    The source may also be a single entry from a HAR file, or the request from an entry. Raises
+    ConversionError if the source is invalid.
     """
     whole = source.fields
     if "log" in whole:

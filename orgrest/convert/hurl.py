@@ -419,7 +419,7 @@ def _captured(query: str, argument: str) -> str | None:
 
 
 def _trimmed(lines: list[str]) -> str:
-    """Return a body without the empty lines before and after it."""
+    """Return the lines of a body as one string, without whitespace at its start and end."""
     return "\n".join(lines).strip("\n \t")
 
 

@@ -28,7 +28,10 @@ _TEXTS: Final = {
 
 
 class Sampler:
-    """Creates sample values. `resolve` returns an object, or the target of the object's `$ref`."""
+    """Creates sample values for schemas.
+
+    `resolve` returns the schema that it is given or, if that schema has a `$ref`, the target.
+    """
 
     def __init__(self, resolve: Callable[[Any], Any]) -> None:
         self._resolve = resolve

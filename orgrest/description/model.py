@@ -274,7 +274,7 @@ class Description:
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
-    """Return FILE and its span in the last line `# @openapi FILE` above `end`, or None."""
+    """Return FILE and its span from the last `# @openapi FILE` line above `end`, or None."""
     lines = list(_LINE.finditer(text, 0, end))
     return (lines[-1][1], lines[-1].span(1)) if lines else None
 

@@ -1,7 +1,7 @@
 """Translates the schemas of an OpenAPI description into JSON Schema 2020-12.
 
-Another process validates values against the translated schemas. Each schema that a reference leads
-to becomes a definition, so no files are needed. Keywords of OpenAPI 3.0 that JSON Schema lacks or
+Another process validates values against the translated schemas. Each referenced schema becomes a
+definition, so that process needs no files. Keywords of OpenAPI 3.0 that JSON Schema lacks or
 defines differently are converted. Source: the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1,
 section 4.8.24.
 """
@@ -117,7 +117,7 @@ class Schemas:
         return _Definition(schema, translation.size, frozenset(translation.refers))
 
     def reference(self, node: Node, reference: str, direction: Direction) -> str:
-        """Return the name of the definition that a reference leads to."""
+        """Return the name of the definition for the schema that `reference` refers to."""
         target = node.documents.target(node, reference)
         if target.value is not None:
             return self._name(target, direction)
@@ -127,7 +127,7 @@ class Schemas:
 
     @property
     def is_old(self) -> bool:
-        """Whether these are schemas of OpenAPI 3.0."""
+        """Whether these are OpenAPI 3.0 schemas."""
         return self._old
 
 
@@ -213,7 +213,7 @@ class _Translation:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of OpenAPI 3.0 translated to JSON Schema 2020-12."""
+    """Convert the keywords of an OpenAPI 3.0 schema to JSON Schema 2020-12, and return it."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         flag = schema.get(exclusive)
         if isinstance(flag, bool):

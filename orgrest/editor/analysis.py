@@ -411,8 +411,8 @@ def _settings_of(
 ) -> BlockSettings:
     """Return the settings of a block, cached in `known` as long as they remain valid.
 
-    This is a function, not a method, so the parts hold no reference to their analysis, and the
-    analysis is freed as soon as nothing uses it.
+    This is a function, not a method, so that no `ParsedRegion` holds a reference to its analysis.
+    The analysis is then freed as soon as nothing uses it.
     """
     read = partial(settings_of, region, document, inherited, folder)
     block, heading = region.kept, region.heading

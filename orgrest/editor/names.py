@@ -91,7 +91,7 @@ class _Mention:
 
 
 class Names:
-    """All names in a document and their occurrences, which are searched for on first use."""
+    """All names in a document and their occurrences, found on first use."""
 
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
         """Prepare to search `analysis` for names. The search itself happens on first use.

@@ -388,7 +388,7 @@ class ParsedRegion:
 
     @property
     def known(self) -> Hashable:
-        """A cache key for the variable names that the region may use after colons."""
+        """A cache key: the names of known variables that occur in the region as `:name`."""
         reading = self.reading
         if not reading.behind_colons:
             return None

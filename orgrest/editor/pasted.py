@@ -34,7 +34,7 @@ _HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
 
 @classes.frozen
 class Pasted:
-    """The conversion of pasted text: the title that the user sees, and the edit of the document."""
+    """The conversion of pasted text: the title that the user sees, and the edit to the document."""
 
     title: str
     edit: Edit
@@ -59,9 +59,10 @@ class _Found:
 
 
 def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
-    """Return the conversion of pasted text in a selection or, if it is empty, at the cursor.
+    """Return the conversion of the pasted text in `selection`.
 
-    Returns None if there is no pasted text that can be converted.
+    If only whitespace is selected, or nothing, the text around the start of `selection` is
+    converted. Returns None if there is no pasted text that can be converted.
     """
     requests = [
         request for span in _spans(text, kind, selection) if (request := _read(text, kind, span))

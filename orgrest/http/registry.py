@@ -129,12 +129,15 @@ def status(code: int) -> Status | None:
 
 
 def media_type(name: str) -> Entry | None:
-    """Return the media type with this name in any case, without parameters, or None."""
+    """Return the media type with this name, ignoring case, or None.
+
+    `name` must not include parameters.
+    """
     return media_types().get(name.lower())
 
 
 def values(name: str) -> tuple[Entry, ...]:
-    """Return the common values of a header field, whose name may be in any case."""
+    """Return the common values of the header field with this name, ignoring case."""
     field = header(name)
     return field.values if field else ()
 

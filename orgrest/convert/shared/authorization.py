@@ -145,7 +145,7 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     """Return OAuth 2.0 credentials, and a note as in `header_of`.
 
-    If `parameters` contains a token, the credentials send it. Otherwise, they describe an OAuth
+    If `parameters` contains a token, the credentials contain it. Otherwise, they describe an OAuth
     2.0 login that gets a token.
     """
     token = parameters.get("accessToken", "")

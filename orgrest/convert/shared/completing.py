@@ -114,7 +114,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     """Return an export of the requests that `settings` selects in a document.
 
     `file` is the document's name. If `plain` is true, the document is a request file. References to
-    variables are kept where the exported format can insert values later. Raises OrgrestError if a
+    variables are kept where the values can be inserted later (see `kept`). Raises OrgrestError if a
     selected name or line does not exist.
     """
     document = _Document(text, file, plain, settings)

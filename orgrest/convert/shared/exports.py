@@ -93,7 +93,7 @@ class ExportedRequest:
         return Note(self.place, what)
 
     def text(self, value: str) -> Text:
-        """Return a string of the request in which the markers are replaced with their variables."""
+        """Return `value`, a string of this request, with its markers replaced by variables."""
         if not self.kept:
             return (value,) if value else ()
         pieces = re.split(f"({'|'.join(self.kept)})", value)

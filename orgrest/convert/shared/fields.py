@@ -96,7 +96,10 @@ class Fields:
                 yield str(name), self.text(name)
 
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
-        """Return `value` as a part of this object. Its unread fields are reported as well."""
+        """Return the fields of `value`, and add them to the parts of this object.
+
+        `unread` returns notes for the parts of an object, too.
+        """
         fields = Fields(value, place)
         self._parts.append(fields)
         return fields

@@ -61,7 +61,11 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @classes.define
 class Merged:
-    """A request with references to variables, and notes about parts where values replaced them."""
+    """A request with references to variables, and notes for the user.
+
+    The notes name the parts in which values replaced the references, and report other problems with
+    values.
+    """
 
     request: Request
     notes: list[str] = classes.field(factory=list)
@@ -86,12 +90,12 @@ def merged(
     values: Mapping[str, str | None],
     secrets: Container[str],
 ) -> Merged:
-    """Return the request `marked`, with values in the parts that cannot keep their references.
+    """Return the request `marked`, with some of its markers replaced by their values.
 
-    `resolved` is the same request with values instead of markers. If it is None, some values are
-    unknown, and all markers stay. `values` maps each marker to its value, or to None if the value
-    is unknown. Parts with an unknown value, or with the marker of one of the `secrets`, keep their
-    markers.
+    They are replaced in the parts that cannot keep their references. `values` maps each marker to
+    its value, or to None if the value is unknown. Parts with an unknown value, or with one of the
+    markers in `secrets`, keep their markers. `resolved` is the same request with all markers
+    replaced by their values. If it is None, some values are unknown, and all markers stay.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
@@ -183,7 +187,7 @@ def _merge_body(
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
-    """Return a string with values instead of markers, or None if a value is not known."""
+    """Return a string with its markers replaced by their values, or None if one is unknown."""
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)

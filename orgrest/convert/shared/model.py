@@ -118,7 +118,7 @@ class Environment:
 
 @classes.frozen
 class Collection:
-    """The content of a source: a folder with all requests, and environments."""
+    """The requests and environments in a source. `folder` contains all of the requests."""
 
     folder: Folder
     environments: tuple[Environment, ...] = ()

@@ -59,7 +59,7 @@ def _overridden(inherited: Pairs, own: list[tuple[str, str]]) -> Pairs:
 
 @classes.define
 class Draft:
-    """A request before inherited settings are added. `kind` is the media type of its body."""
+    """A request that still lacks inherited settings. `kind` is the media type of its body."""
 
     method: str
     url: str
@@ -83,7 +83,7 @@ class Reader:
         self.names = Names()
 
     def draft(self, fields: Fields, around: Inherited, /) -> Draft:
-        """Return a request before inherited settings are added.
+        """Return a request, to which `item` then adds inherited settings.
 
         `around` contains the settings to inherit. Raises ConversionError if the request is invalid.
         """

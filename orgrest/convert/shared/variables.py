@@ -72,7 +72,8 @@ class Names:
     def encoded(self, variable: Variable) -> Variable:
         """Return an expression that percent-encodes a variable's value for a form or a query.
 
-        If an expression cannot use the variable by its name, an alias is added to `aliases`.
+        If the variable's name is not valid in an expression, the expression contains an alias,
+        which is added to `aliases`.
         """
         name = variable.name
         if name in _DYNAMIC.values():  # needs no encoding

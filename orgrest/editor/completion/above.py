@@ -69,7 +69,7 @@ class ContextAbove:
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """The variables that the lines above set."""
+        """The definitions of variables in the lines above."""
         return tuple(_common(self._text) if self._is_common else _restclient(self._text))
 
     def comments(self, line: str) -> bool:

@@ -35,7 +35,10 @@ _REFERENCE = re.compile(r"=[ \t]*([^\s=\"'()\[\]]*)$")
 
 
 def contexts(cursor: Cursor) -> Iterator[Context]:
-    """Yield the contexts in the line at the offset, from the first match in `LINES`."""
+    """Yield the possible contexts at the offset.
+
+    They depend on the first pattern in `LINES` that matches the part of the line before the offset.
+    """
     for pattern, read in LINES:
         if line := pattern.fullmatch(cursor.before):
             yield from read(cursor, line)

@@ -74,7 +74,10 @@ def chosen(
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
 ) -> Iterator[Problem]:
-    """Yield all violations of the first description in `about` that a request violates."""
+    """Check a request against the descriptions in `about`, and yield a problem per violation.
+
+    The check stops after the first description that the request violates.
+    """
     for description in about.descriptions:
         reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"

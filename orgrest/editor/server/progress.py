@@ -42,7 +42,7 @@ class Progress:
             self._run.cancel()
 
     def report(self, message: str) -> None:
-        """Show a message about the progress."""
+        """Show a progress message."""
         if self._token is not None:
             self._progress.report(
                 self._token, types.WorkDoneProgressReport(cancellable=True, message=message)

@@ -114,6 +114,9 @@ class Responses:
 
 
 def _language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP language identifier for a response, whose head is shown as comments."""
+    """Return the LSP language identifier for a response as it is shown.
+
+    The head is shown as comments, so JSON with a head is `jsonc` (JSON with comments).
+    """
     language = editor_language(rendered, response)
     return "jsonc" if language == "json" and rendered.head else language

@@ -70,7 +70,7 @@ def _import(name: str, *given: Any, **named: Any) -> Any:
 
 
 class _Fields:
-    """A descriptor that replaces a class's fields, and creates the class when they are read."""
+    """A descriptor in place of a class's attrs fields. Reading it applies `attrs.define`."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         _make_all(owner)

@@ -1,6 +1,6 @@
 """Reads `Authorization: Digest USER PASSWORD` (RFC 7616), and answers a server's challenge.
 
-The algorithms MD5 and SHA-256 are supported, and their `-sess` variants. The quality of protection
+The algorithms MD5 and SHA-256 and their `-sess` variants are supported. The quality of protection
 is `auth`, or missing as in the older RFC 2069. `auth-int`, which includes a digest of the body, is
 not supported. urllib3 does not implement Digest, and the libraries that do (requests, httpx) are
 complete HTTP clients.

@@ -172,7 +172,7 @@ def _with_code(grant: Grant) -> Flow:
 
 
 def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
-    """Raise OrgrestError if an answer is not from the expected server (RFC 9207)."""
+    """Raise OrgrestError if an authorization response is from an unexpected server (RFC 9207)."""
     issuer = answer.get("iss")
     if grant.issuer:
         if issuer == grant.issuer:

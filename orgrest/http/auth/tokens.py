@@ -24,7 +24,7 @@ LEEWAY = 5.0
 class Steps:
     """Callbacks that perform the steps of a flow.
 
-    `send` sends a request without following redirects, so that the client's secret only reaches the
+    `send` sends a request without following redirects, so that the client secret reaches only the
     server that the grant names. `show` shows a message to the user. `visit` lets the user sign in
     with a browser, and returns the URL that the browser was redirected to, with its parameters.
     """

@@ -103,7 +103,7 @@ class Lines:
 
 
 def one_line(text: str, offset: int) -> Template:
-    """Return a template for a single-line text that starts at `offset` in the source."""
+    """Return a template for a single-line string that starts at `offset` in the source."""
     return Template(text, ((0, offset),))
 
 

@@ -47,7 +47,7 @@ def nothing(value: Any) -> bool:
 
 
 def data(value: Any) -> bool:
-    """Return whether a value is JSON that can be encoded again."""
+    """Return whether a value decoded from JSON can be encoded as JSON again."""
     left = [(value, MAX_DEPTH)]
     while left:
         inner, depth = left.pop()

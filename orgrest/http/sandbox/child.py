@@ -66,8 +66,8 @@ class Child(subprocess.Popen[bytes]):
     def __init__(self, command: Sequence[str], *, group: bool = False, **options: Any) -> None:
         """Start a process, which leads a new process group if `group` is set.
 
-        Raises OrgrestError if the run is over. If the process cannot be started, the exception of
-        `Popen` is raised.
+        Raises OrgrestError if the run is over. If the process cannot be started, raises the same
+        exceptions as `Popen`.
         """
         check()
         self.works_for = threading.current_thread()
@@ -93,7 +93,10 @@ class Child(subprocess.Popen[bytes]):
             self.break_off()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the process to end, at most `timeout` seconds, and return its exit status."""
+        """Wait for the process to end, and return its exit status.
+
+        Raises TimeoutExpired if the process does not end within `timeout` seconds.
+        """
         status = super().wait(timeout)
         RUNNING.discard(self)
         self._pipe.close()

@@ -70,7 +70,7 @@ def add_return(module: m.StatBlock) -> None:
 
 
 def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
-    """Return (statement, index) for each statement of a source that exports something."""
+    """Return (declaration, index) for each exported declaration in a block."""
     return [
         (statement.alternative, index)
         for index, statement in enumerate(block.body)

@@ -14,8 +14,9 @@ The request has:
   value) pairs.
 
 The answer contains the `result` for the Babel function to return: a string, a list of items, a list
-of rows (in which null is a horizontal rule), or null. It also contains `notes`, and `old`: the
-range of an old result that Org itself would not remove, in characters counted from 0, or null.
+of rows (in which null is a horizontal rule), or null. It also contains `notes` and `old`. If there
+is an old result that Org itself would not remove, `old` is its range, in characters counted from 0.
+Otherwise, `old` is null.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The request `orgrest/session`: the cookies and the variables of an open document.
 
-Answers contain no secrets, except in the `state` that a client keeps so that it can restore the
+The server returns no secrets, except in the `state` that a client keeps so that it can restore the
 session if the server ends unexpectedly.
 """
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def session(server: Server, params: Any) -> dict[str, Any]:
     """Return the cookies of a document, and the variables that responses and scripts have set.
 
-    If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the answer
-    also contains a `state`. A later request can contain this `state` to restore the cookies and
-    variables.
+    If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the
+    returned object also contains a `state`. A later request can contain this `state` to restore the
+    cookies and variables.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     clear, state = getattr(params, "clear", None), getattr(params, "state", None)

@@ -82,7 +82,7 @@ def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.Workspa
 
 
 def _files(folders: list[Path]) -> Iterator[Path]:
-    """Yield the documents below folders, except in hidden folders and package folders."""
+    """Yield the documents below `folders`. Hidden folders and package folders are skipped."""
     count = 0
     for folder in folders:
         for place, inner, names in os.walk(folder):
