@@ -320,9 +320,10 @@ class Request:
     server-sent events.
 
     `secrets` are the values that must not appear in a result: all secrets that were known for the
-    document when the request was expanded. `held` contains (part, secret) pairs: the part of the
-    request contains the secret, in any encoding. The part is `method`, `url`, `body`, or a header's
-    name in lower case. The request is sent only to hosts that may receive all of these secrets.
+    document when the request was expanded. `held` contains a pair (part, secret) for each secret
+    in a part of the request, where the secret may be encoded. The part is `method`, `url`, `body`,
+    or a header's name in lower case. The request is sent only to hosts that may receive all of
+    these secrets.
     """
 
     method: str

@@ -67,8 +67,8 @@ class ScriptInput:
       in that iteration.
     - `seed` makes random values reproducible.
     - `name` is the name of the request.
-    - `requires` maps each name that the script requires to a path, and `files` maps the path of
-      every file that the script can load to the file.
+    - `requires` maps each name that the script requires to a path. `files` contains every file that
+      the script can load, by path.
     """
 
     variables: Mapping[str, Any] = classes.field(factory=dict)
@@ -153,10 +153,11 @@ class Engine:
         return result
 
     def evaluate(self, code: str, script_input: ScriptInput) -> tuple[str, Any]:
-        """Return the text and the value of an expression, which cannot assign to its variables.
+        """Return the value of an expression, both as text and as JSON.
 
-        Raises ScriptError if the engine is not installed, or if the expression fails, exceeds a
-        limit, or has a value that cannot be converted to text (such as a function).
+        In the expression, an assignment to one of its variables is an error. Raises ScriptError if
+        the engine is not installed, or if the expression fails, exceeds a limit, or has a value
+        that cannot be converted to text (such as a function).
         """
         job = _job(code, "expression", script_input, Request("", ""), None)
         answer = self._answer(job, "expression", answers.EXPRESSION)

@@ -329,7 +329,7 @@ class Definitions:
         self._by_name: dict[str, list[Definition]] = {}
 
     def add(self, definition: Definition) -> None:
-        """Add a definition, which must be below all earlier ones."""
+        """Add a definition. Definitions must be added in document order."""
         self.all.append(definition)
         self.lengths.add(len(definition.name))
         self._by_name.setdefault(definition.name, []).append(definition)

@@ -107,7 +107,7 @@ class Block:
     result: int | None = None
 
     def moved(self, lines: int, characters: int, heading: Heading) -> Block:
-        """Return the block with `lines` added to its lines and `characters` added to its offsets.
+        """Return the block with `lines` added to its line indexes and `characters` to its offsets.
 
         `heading` becomes the heading of the block.
         """
@@ -136,8 +136,8 @@ class Block:
 class Body:
     """The text of a block to evaluate, without Org's escapes and common indentation.
 
-    For each line, `places` contains its line number in the document (from 1) and the number of
-    leading characters that were removed.
+    For each line, `places` contains its line number in the document, counted from 1, and the number
+    of leading characters that were removed.
     """
 
     text: str

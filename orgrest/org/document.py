@@ -45,7 +45,7 @@ class Placed:
 
     @property
     def blocks(self) -> list[Block]:
-        """The blocks of the section, in the order of the text."""
+        """The blocks of the section, in document order."""
         if self._blocks is None:
             self._blocks = [
                 block.moved(self.line, self.start, self.heading) for block in self.section.blocks
@@ -222,7 +222,7 @@ class OrgDocument(Elements):
         return self._namesakes.get(name.lower(), [])
 
     def block_at(self, line: int) -> Block | None:
-        """Return the block at a line (from 1), or None.
+        """Return the block at a line number, counted from 1, or None.
 
         A block's affiliated keywords count as part of it. If the line is outside of all blocks, the
         verb request of the section around it is returned, if there is one.
@@ -252,7 +252,7 @@ class OrgDocument(Elements):
         return ALL_LANGUAGES
 
     def unclosed_requests(self) -> list[int]:
-        """Return the lines (from 1) that open a request block without an end line."""
+        """Return the line numbers, counted from 1, at which unclosed request blocks begin."""
         line_numbers = []
         for line in self.unclosed.get("src", []):
             match = syntax.SRC.match(self.lines[line].lstrip(" \t"))

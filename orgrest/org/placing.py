@@ -241,11 +241,11 @@ def place_inline(document: OrgDocument, block: Block, text: str) -> Edit:
 
 
 def closes(document: OrgDocument, edit: Edit, block: Block) -> int | None:
-    """Return the line (from 1) of an element that inserting a result would close by mistake.
+    """Return the line number, counted from 1, of an element that a result would close by mistake.
 
-    `edit` inserts the result of `block`. The element either encloses the block and would end too
-    early, or has no end yet and would get one, so that text below it would become part of it.
-    Returns None if there is no such element.
+    `edit` inserts the result of `block`. A line of the result may look like the end of an element.
+    If the element encloses the block, it would end too early. If the element was never closed, the
+    text below its first line would become part of it. Returns None if there is no such element.
     """
     lines = edit.text.split("\n")
     kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}

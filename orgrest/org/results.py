@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Result:
-    """A results keyword at the line `keyword`, and the old result below it.
+    """A results keyword, and the old result below it.
 
-    The result extends from the offset `start` to `end`. `column` is the column of the keyword, and
-    `limit` is the line at which the enclosing region ends. `hash` is the content of the keyword's
-    brackets. `kind` is the type of the element below the keyword, or "" for none.
+    `keyword` is the index of the keyword's line, and `column` is its column. The result extends
+    from the offset `start` to `end`. `limit` is the line at which the enclosing region ends. `hash`
+    is the content of the keyword's brackets. `kind` is the type of the element below the keyword,
+    or "" if there is no element.
     """
 
     keyword: int

@@ -3,9 +3,9 @@
 `results` renders a response as text. This module wraps the text according to ``:results`` and
 ``:wrap``, like Org 9.5. If ``:results`` contains ``list`` or ``table``, the text is first converted
 to a list or table. For the wrapper, ``:wrap`` takes precedence over the words ``html``, ``latex``,
-``org``, ``code``, ``raw`` and ``drawer``. As in ob-restclient, the default is ``raw``, which any
-other word of the same group (such as ``pp``) replaces. If ``:wrap`` is missing and none of these
-six words applies, text other than a table becomes fixed-width text.
+``org``, ``code``, ``raw`` and ``drawer``. As in ob-restclient, the default is ``raw``. Any other
+word of the same group (such as ``pp``) replaces it. If ``:wrap`` is missing and none of these six
+words applies, text other than a table becomes fixed-width text.
 
 A response can never add structure to the document. In a result, Org finds only plain text, verbatim
 text and code, and lists and tables that contain only these. In source and example blocks, lines
@@ -211,7 +211,7 @@ def returned(
 
 
 def shaped(arguments: Arguments, text: str) -> Returned:
-    """Return `text` as the list or table that ``:results`` requests, or else unchanged."""
+    """Return `text` as a list or table if ``:results`` requests this, otherwise unchanged."""
     words = arguments.results
     if "list" in words:
         return _items(text) or ""
@@ -248,7 +248,10 @@ def _would_be_sent(text: str, language: str) -> bool:
 
 
 def _delimited(arguments: Arguments) -> bool:
-    """Return whether the result is a single element, whose end Org can find to replace it."""
+    """Return whether the result is a single element.
+
+    In this case, Org can find the end of the result to replace it.
+    """
     return "wrap" in arguments or bool(
         {"html", "latex", "org", "code", "drawer", "wrap", "pp"} & set(arguments.results)
     )
@@ -327,9 +330,9 @@ def _items(text: str) -> list[str]:
 
 
 def _inert_items(text: str, bare: bool) -> list[str]:
-    """Return the lines of `text` as items, each plain or verbatim.
+    """Return the lines of `text` as items, each written as plain or as verbatim text.
 
-    Raises _LiveError if that is impossible.
+    Raises _LiveError if a line can be written as neither.
     """
     return [_item(line, bare) for line in _items(text)]
 
@@ -349,9 +352,9 @@ def table(text: str) -> str:
 
 
 def _inert_rows(text: str) -> list[list[str] | None]:
-    """Return the rows in `text`, with each cell plain or verbatim.
+    """Return the rows in `text`, with each cell written as plain or as verbatim text.
 
-    Raises _LiveError if that is impossible.
+    Raises _LiveError if a cell can be written as neither.
     """
     return [None if row is None else [_inert_cell(cell) for cell in row] for row in _rows(text)]
 

@@ -146,9 +146,10 @@ def spelled_in(request: Request, secret: str) -> Iterator[str]:
 
 
 def _are_spelled(secrets: Iterable[str], text: str) -> bool:
-    """Return whether `text` contains a complete spelling of each of these secrets.
+    """Return whether each of `secrets` occurs completely in `text`, in one of its spellings.
 
-    An empty secret has no spelling. Secrets that are too short to be masked are ignored.
+    An empty secret never occurs. Secrets that are too short to be masked are ignored. If `text` is
+    empty, the result is always True.
     """
     missing = {secret for secret in secrets if not 0 < len(secret.strip()) < LEAST}
     if not text or not missing:
@@ -220,7 +221,7 @@ class _Owners:
     complete: AbstractSet[str] = frozenset()
 
     def add(self, kind: str, secret: str) -> None:
-        """Add a secret, one of those with this spelling, to the field named `kind`."""
+        """Add a secret with this spelling to the field named `kind`."""
         secrets = getattr(self, kind) or set()
         secrets.add(secret)
         setattr(self, kind, secrets)
@@ -301,7 +302,7 @@ def _encoded(text: str) -> set[bytes]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield the spellings of `text` that encode each character separately."""
+    """Yield the spellings of `text` in which each character is encoded separately, if at all."""
     for spelling in (text, text.upper(), text.lower(), *_misread(text)):
         yield from (spelling, visible(spelling), visible(spelling, one_line=True))
     for data in _encoded(text):

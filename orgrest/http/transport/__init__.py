@@ -5,7 +5,7 @@ exact control over the bytes that are sent. Header lines and the request target 
 `wire_headers` and `wire_url` return them, in the user's order, spelling and bytes. The header lines
 of a response are kept as the server sent them. There are limits on the time (for connecting, for
 pauses between bytes, and for the whole exchange) and on the bytes received and decoded. A hostile
-server can make a request fail, but cannot make it hang or exhaust the memory.
+server can make a request fail, but cannot make it hang or exhaust memory.
 
 Redirects are followed here instead of by urllib3. The status codes 307 and 308 repeat the request.
 303 turns any method except HEAD into a GET, and 301 and 302 turn a POST into a GET. Only a short
@@ -19,6 +19,6 @@ position.
 `client` sends a request within `limits`. `wire` determines the bytes to send. `pools` (proxies,
 TLS) and `connections` (exact bytes) provide the connections. `reading` reads the response, and
 `cookies` stores cookies. `redirects`, `events`, `websocket` and `errors` are only loaded for a
-redirect, a stream of events, a WebSocket or a failure. Only `client`, and the modules that it
-imports, need urllib3: a dry run does not.
+redirect, a stream of events, a WebSocket or a failure. Only `client` and modules that it imports
+need urllib3. A dry run does not load urllib3.
 """

@@ -152,7 +152,10 @@ class _Interruptible(_Exact):
 
 
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
-    """Return a subclass of `pool` whose connections send exact bytes and register in `sockets`."""
+    """Return a subclass of `pool` whose connections send the given bytes unchanged.
+
+    Their sockets are registered in `sockets`.
+    """
     cls = pool.ConnectionCls
     direct = cls._new_conn is urllib3.connection.HTTPConnection._new_conn
     ours = _Interruptible if direct else _Exact

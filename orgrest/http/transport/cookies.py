@@ -249,7 +249,7 @@ class Cookies:
 
 
 class NoCookies(Cookies):
-    """An empty cookie store for one request, which also ignores the cookies of redirects."""
+    """A cookie store for one request that stays empty, even if a redirect sets cookies."""
 
     def store(self, url: Url, lines: Iterable[str]) -> None:
         """Ignore the cookies of a response."""

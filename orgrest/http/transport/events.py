@@ -49,7 +49,7 @@ class Listener:
 
     @property
     def is_full(self) -> bool:
-        """Whether `most` messages have been received, or the body exceeds its maximum size."""
+        """Whether the maximum number of messages was reached, or the body exceeds its limit."""
         return self.count >= self.most or len(self.body) > self.limits.body
 
     def why(self) -> str | None:
@@ -88,9 +88,8 @@ class Listener:
     def timed_out(self, what: str, error: BaseException | None) -> str:
         """Return a note saying that reading stopped because a time limit was reached.
 
-        `what` is the kind of message, such as "event". `error` is an OverdueError if the
-        deadline of the whole exchange passed, rather than the limit on how long the server may be
-        silent.
+        `what` is the kind of message, such as "event". `error` is an OverdueError if the whole
+        exchange took too long. Any other value means that the server was silent for too long.
         """
         if not isinstance(error, OverdueError):
             return (

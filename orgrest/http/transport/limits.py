@@ -123,7 +123,7 @@ class Budget:
 
     @property
     def is_overtime(self) -> bool:
-        """Whether the time of the run is up."""
+        """Whether the time limit of the run has been reached."""
         return (deadline := self.deadline) is not None and time.monotonic() >= deadline
 
     @property

@@ -54,8 +54,8 @@ class Loopback:
     """Listens for the redirect at the end of a login, from its creation until it is closed.
 
     `uri` is the address that the browser is redirected to. `read` parses a query. `accepts` returns
-    whether the parameters are a response to this login, since other programs may also call the
-    address.
+    whether the parameters are a response to this login, since other programs may also send requests
+    to the address.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Loopback:
         self._answers: queue.Queue[Mapping[str, str]] = queue.Queue()
         self._answered = threading.Lock()
         self.refused = 0
-        """The number of requests that did not contain the response to the login."""
+        """The number of requests to `uri` that did not contain a response to the login."""
         self._servers: list[ThreadingHTTPServer] = []
         try:
             first = _Server("::1" if host == "::1" else "127.0.0.1", port, self)
@@ -124,8 +124,8 @@ class Loopback:
     def called(self, target: str, host: str | None) -> _Reply:
         """Return the reply to a GET request with this target and `Host` header.
 
-        If the request contains the first response to the login, the `answer` of the reply contains
-        the parameters of this response.
+        For the first request with a response to the login, `answer` in the reply contains the
+        parameters of that response. In all other replies, `answer` is None.
         """
         called = urlsplit(target)
         if called.path != self._path or called.netloc or host != self._host:

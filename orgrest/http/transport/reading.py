@@ -161,10 +161,10 @@ def _check_other_line(line: bytes, *, first: bool) -> None:
 
 
 class HttpResponse(http.client.HTTPResponse):
-    """An http.client response that skips interim responses (1xx) and is read within limits.
+    """An http.client response that enforces the deadline and the byte limit of its exchange.
 
-    `codings` are its transfer codings other than chunked. `spaced` is true if a header had
-    whitespace before its colon.
+    It skips interim responses (1xx, except 101). `codings` are its transfer codings other than
+    chunked. `spaced` is true if a header had whitespace before its colon.
     """
 
     fp: _CheckedReader

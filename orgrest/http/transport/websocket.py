@@ -79,9 +79,10 @@ def exchange(
 ) -> Response:
     """Open a WebSocket over a new connection, send and receive messages, and close it.
 
-    Returns a response even if the server refuses the handshake. Raises `TransportError` if the
-    handshake fails, or if a successful response does not open a WebSocket. Raises OSError if no
-    connection is established.
+    If the server refuses the WebSocket with a status of 400 or above, that response is returned.
+    Raises `TransportError` for any other response that does not open a WebSocket, if the WebSocket
+    is not opened in time, or if the server later sends an invalid frame or the connection is lost.
+    Raises OSError if no connection is established for any other reason.
     """
     from websockets import exceptions
 

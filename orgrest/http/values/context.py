@@ -90,7 +90,7 @@ class Inputs:
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
         """Return inputs with the environment variables and netrc file of the current user.
 
-        `given` are the values of other fields.
+        `given` contains the values of other fields.
         """
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         netrc = path if path.is_file() else None
@@ -318,9 +318,9 @@ class Context:
     def dynamic(self, text: str) -> str | None:
         """Return the value of `{{$...}}`.
 
-        In a dry run with placeholders, the value of `{{$secret NAME}}` is an empty string, which
-        still records the secret. Raises `OrgrestError` if there is no such dynamic value, or if it
-        cannot be computed.
+        In a dry run with placeholders, the value of `{{$secret NAME}}` is an empty `Text`, whose
+        `secrets` still contain the secret. Raises `OrgrestError` if there is no such dynamic value,
+        or if it cannot be computed.
         """
         from orgrest.http.values import dynamic, environments
 

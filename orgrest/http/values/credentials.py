@@ -1,4 +1,4 @@
-"""Reads the credentials of a request from its headers and from settings near its document."""
+"""Reads the credentials of a request from its headers and the settings for its document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SSL = "SSLConfiguration"
 
 
 class Credentials:
-    """The credentials of a request, from its headers and from settings near its document.
+    """The credentials of a request, from its headers and the settings for its document.
 
     All credentials become secrets of the document. `to_compute` contains the credentials whose
     header can only be computed when the request is sent, or None. `secrets` are the secrets that
@@ -71,8 +71,8 @@ class Credentials:
     def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
         """Return the client certificate for a URL, from the header or else the settings.
 
-        Returns None if there is no certificate. Raises `ExpansionError`, with the position `offset`
-        of the URL.
+        Returns None if there is no certificate. `offset` is the position of the URL. Raises
+        `ExpansionError` with this position if the settings or the certificate cannot be used.
         """
         if self._certificate is not None or not url.lower().startswith(("https:", "wss:")):
             return self._certificate

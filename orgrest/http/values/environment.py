@@ -87,7 +87,7 @@ class Environment:
             raise
 
     def _is_certain(self, name: str, setting: Setting | None) -> bool:
-        """Return whether no unreadable file could have overridden `setting`."""
+        """Return whether `setting` applies regardless of what the broken files contain."""
         from orgrest.http.values.environments import SHARED
 
         if setting is None or setting.file not in self.every.certain:

@@ -127,13 +127,13 @@ def locate(
 def _is_open(file: Path, folder: Path) -> bool:
     """Return whether a file is in or below a folder, but not in a `.git` or `.hg` folder there.
 
-    Returns False for a file that is itself called `.git` or `.hg`.
+    A file that is itself called `.git` or `.hg` is not in such a folder.
     """
     return file.is_relative_to(folder) and not _names_repository(file.relative_to(folder))
 
 
 def _names_repository(path: Path) -> bool:
-    """Return whether a path leads through a folder such as `.git`, in any case (`.GIT`)."""
+    """Return whether a path leads through a `.git` or `.hg` folder, ignoring case."""
     return any(part.casefold() in _REPOSITORY for part in path.parts[:-1])
 
 

@@ -28,7 +28,7 @@ class GlobalVariables:
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Self:
-        """Parse the content of a file that stores variables, in the format of `written`.
+        """Parse the content of a file that stores variables, in the format that `written` returns.
 
         Raises OrgrestError if the content is malformed.
         """

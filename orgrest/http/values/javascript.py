@@ -59,7 +59,10 @@ class Variables(Protocol):
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return the result of `compute()`, or of the same call before the expansion restarted."""
+        """Return the result of `compute()` and log it.
+
+        When the expansion restarts, the logged results are returned first, in the same order.
+        """
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request provides later."""
@@ -191,7 +194,7 @@ class Expressions:
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
         """Return a variable's value as a string, and as the JSON value that httpyac may use.
 
-        If the type is known, the two are identical.
+        If the type of the variable is known, both are the value of that type.
         """
         source = self._values.find(name, view)
         if isinstance(source, Definition):
@@ -257,10 +260,10 @@ def for_script(
 
 
 def _for_script(source: Found, text: str) -> Any:
-    """Return the value of a variable for a script: JSON, unless it is defined as text.
+    """Return `text`, the value of a variable, as the value that a script gets.
 
-    A string becomes a number only if JavaScript would format that number as the same string, so
-    that no digit is lost.
+    JSON is parsed (see `parsed_or`), unless the variable is defined as text. A string becomes a
+    number only if JavaScript would format that number as the same string, so that no digit is lost.
     """
     is_text = isinstance(source, Literal) and source.origin not in (CAPTURED, ":var")
     if (

@@ -130,7 +130,7 @@ def defined_at(
 
 
 def names_in(parsed: ParsedRequest) -> Iterator[str]:
-    """Yield the names that a request refers to, in order, as `{{name}}` or `:name`."""
+    """Yield, in order, the names that a request refers to with `{{name}}` or `:name`."""
     templates = [parsed.target]
     for item in parsed.headers:
         if isinstance(item, HeaderLine):

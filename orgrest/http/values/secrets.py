@@ -151,9 +151,10 @@ def _only_possible(secrets: Iterable[Secret]) -> bool:
 
 
 def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
-    """Return the secrets in a part of a request that a script created after reading `secrets`.
+    """Return the secrets in a part of a request that a script created.
 
-    If the script is known to have read a secret, the whole part is a secret.
+    The part may contain any of `secrets`, the secrets that the script may have read. If the script
+    is known to have read a secret, the whole part is also a secret.
     """
     secrets = frozenset(secrets)
     return possible(secrets) | ({Secret("")} if not _only_possible(secrets) else frozenset())
@@ -424,7 +425,11 @@ def _ask(name: str, entry: Entry) -> str:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Return the output of a program that is run without a shell. Raises OrgrestError."""
+    """Run a program without a shell, and return its output.
+
+    Raises OrgrestError if the program cannot be started, fails, is interrupted, or takes more than
+    PATIENCE seconds, or if its output is not UTF-8.
+    """
     import shutil
     import subprocess
     import sys

@@ -34,8 +34,8 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
     for ports 443 and 8443. Without a `Host` header, `url` is appended to `base`, the value of the
     variable `host`. If there is no `base` either, `url` is returned unchanged.
 
-    In all other cases, the scheme defaults to http, as in the three tools. A URL that is empty or
-    begins with `//` is returned unchanged.
+    In all other cases, the scheme defaults to http, as in VS Code REST Client, JetBrains' HTTP
+    Client and httpyac. A URL that is empty or begins with `//` is returned unchanged.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:

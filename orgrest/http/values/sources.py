@@ -1,7 +1,8 @@
 """The sources of variable values: one function for each, in order of precedence.
 
-A source gets a name that a request uses. It returns a description of the name's value, such as a
-`Literal` or the request's own `Definition`, or None if the source does not define the name.
+Each source is called with a name that a request uses (a `Use`). It returns a description of the
+name's value, such as a `Literal` or the request's own `Definition`, or None if the source does not
+define the name.
 `RESTCLIENT` lists the sources for restclient's dialect, and `COMMON` those for all other requests.
 """
 

@@ -89,9 +89,9 @@ class Values:
         self._size = self._at = 0
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return the result of `compute()`, or of the same call before `again` was called.
+        """Return the result of `compute()` and log it.
 
-        Calls are matched by their order.
+        After `again`, the logged results are returned first, in the same order.
         """
         if self._at == len(self._log):
             self._log.append(compute())
