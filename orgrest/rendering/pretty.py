@@ -121,8 +121,9 @@ _TEMPLATE = _Tokens(
 
 
 def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
-    """Return `text` with its JSON values pretty-printed. Text that is not JSON is unchanged.
+    """Return `text` with its JSON values pretty-printed.
 
+    If a part is not JSON, that part and everything after it are returned unchanged.
     `change` is applied to every string (decoded) and number before it is written. If `cut` is True,
     the text was truncated.
     """
@@ -166,9 +167,10 @@ def _json_value(
     cut: bool = False,
     tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
-    """Return a value as formatted text, and the offset at which the value ends.
+    """Return the value at offset `at` as formatted text, and the offset at which the value ends.
 
-    A truncated value ends with its last token.
+    If `cut` is True and the value is truncated, only its complete tokens are formatted, and the
+    offset is the end of the last of them.
     """
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
@@ -217,7 +219,11 @@ def _json_value(
 
 
 def xml_text(text: str) -> str:
-    """Return XML pretty-printed. Text whose tags are not properly nested is unchanged."""
+    """Return the XML document `text`, pretty-printed.
+
+    It is returned unchanged if it is malformed (for example, if its tags are not properly nested),
+    or if the pretty-printed form would be too large or too deep.
+    """
     try:
         return _xml(text)
     except _NotUnderstoodError:

@@ -326,8 +326,8 @@ def _jq(program: str, text: str, args: str) -> str:
 def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
     """Yield (name, value) for each variable that the request's `-> jq-set-var` lines set.
 
-    If jq fails or finds nothing for a line, raises CaptureError with the position of the line,
-    after yielding the pairs of the lines above it.
+    Raises CaptureError if jq fails or finds nothing for a line. The error has the position of that
+    line, and the pairs for the lines above it are yielded first.
     """
     if not request.captures:
         return

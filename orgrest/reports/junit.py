@@ -75,7 +75,7 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _name(record: Record, names: Counter[tuple[str, str]]) -> str:
-    """Return a name for a request's test case that no other case of its file has."""
+    """Return a name for a request's test case that is unique within the request's file."""
     name, file = title(record), record["file"]
     while names[file, name]:
         names[file, title(record)] += 1

@@ -111,9 +111,10 @@ class ShownResponse:
 
 
 def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
-    """Return the differences between a response in a document and a new response.
+    """Return the differences between the response in a block's result and a new response.
 
-    Both are in the form in which the result shows them. The status is compared if `old` has one.
+    Both must have the form that the block's header arguments specify. The status is compared only
+    if `old` has one.
     """
     status = list(_of_values("status", old.status, new.status)) if old.status is not None else []
     try:

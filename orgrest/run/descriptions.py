@@ -129,8 +129,8 @@ class Descriptions:
     ) -> tuple[Verdict | None, list[str]]:
         """Check an exchange against the first description near the document that applies to it.
 
-        A description applies if it lists the host of the request. If it contains the operation of
-        the request, it also applies if it lists no hosts, or if the request is sent to this
+        A description applies if it lists the request's host. A description that contains the
+        request's operation also applies if it lists no hosts, or if the request is sent to this
         machine. Returns the verdict, or None if no description applies, and notes about what was
         not checked.
         """

@@ -45,7 +45,7 @@ _LONGEST_LINE = 2 * MOST_OF_RUN
 
 
 def folder() -> Path | None:
-    """Return the folder of the history, or None if the history is turned off.
+    """Return the history folder, or None if the history is turned off.
 
     Raises OrgrestError if the folder in `ORGREST_HISTORY` is not an absolute path, or if the home
     folder is unknown.

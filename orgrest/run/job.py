@@ -192,7 +192,7 @@ class Job:
         self.unsent.append(reason)
 
     def cancel(self) -> None:
-        """Decline the current request if a script cancelled it."""
+        """Mark the current request as one that will not be sent, if a script cancelled it."""
         if self.scripts.cancelled and not self.declined:
             self.decline("canceled by a script")
 
@@ -250,7 +250,7 @@ class Job:
         )
 
     def failed(self, error: Exception) -> Outcome:
-        """Return the outcome of the task if it failed with `error`."""
+        """Return the outcome of the task, which has failed with `error`."""
         task = self.task
         outcome = failed(task.line, task.name, error, task.file or self.work.file)
         if not self.attempts and self.asked:  # the request for a token failed

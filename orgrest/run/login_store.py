@@ -128,7 +128,7 @@ class LoginStore:
             raise OrgrestError(f"{self._folder}: {error.strerror or error}") from None
 
     def all(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield all stored logins as pairs (key, login)."""
+        """Yield all stored logins as (key, login) pairs."""
         try:
             files = sorted(self._folder.iterdir())
         except OSError:

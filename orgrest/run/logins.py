@@ -213,9 +213,9 @@ class Logins:
 
 
 def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> None:
-    """Ask the user whether a use is allowed.
+    """Ask the user whether to allow `use` and, if `signed_in` is false, whether to sign in for it.
 
-    Raises OrgrestError if they decline or cannot be asked.
+    Raises OrgrestError if the user declines or cannot be asked.
     """
     from orgrest.http.auth.oauth2 import origin
 

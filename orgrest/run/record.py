@@ -163,9 +163,10 @@ def without_request(
     step: Step | None = None,
     title: str = "",
 ) -> Record:
-    """Return a record without exchanges, about a step or, if `step` is None, about a document.
+    """Return a record that has no exchanges.
 
-    Such a record is used, for example, if a document was not run or a step was not sent.
+    Such a record is used, for example, if a document was not run or a step was not sent. If `step`
+    is None, the record is for the document or, if `line` is given, for that line of the document.
     """
     return {
         **place,

@@ -69,15 +69,15 @@ class RequestResults:
         self._outcomes: dict[StepId, Outcome] = {}
 
     def known(self, step: StepId) -> Outcome | None:
-        """Return the outcome of a step, or None if it has not been sent yet."""
+        """Return the outcome of a step, or None if the step has no outcome yet."""
         return self._outcomes.get(step)
 
     def needed(self, step: StepId, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a step that another step needs.
 
-        Raises RequestNeededError if the step has not been sent yet. This error contains
-        `variables`, the variables for the request of the step. If the step failed, raises the error
-        of the step.
+        Raises the step's error if the step failed or could not be sent. Raises RequestNeededError
+        if the step has not been sent yet. That error contains `variables`, the variables for the
+        step's request.
         """
         outcome = self._outcomes.get(step)
         failure = self.answers.unmet.get(step) if outcome is None else outcome.reason

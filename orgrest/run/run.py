@@ -335,7 +335,11 @@ class Run:
         return sent
 
     def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
-        """Report an outcome with the step that needs it, unless the plan has a step for it."""
+        """Add the outcome of a needed request to the outcomes that the current step reports.
+
+        It is not added if the plan has a step for the request that will report it later. `step` is
+        None if the request was sent again, since no other step reports that outcome.
+        """
         own = None
         if step is not None and not step.runs and step.request not in self._reported:
             own = next((planned for planned in self.plan.steps if planned.id == step.request), None)

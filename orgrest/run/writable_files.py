@@ -1,13 +1,14 @@
-"""The files that documents may write: data files in their folder that orgrest itself created.
+"""The files that documents may write: data files inside the document's folder.
 
 The content may come from an untrusted server, and the name comes from the document. Therefore, only
 the suffixes of data files are allowed. If the file has a type that tools look for by name (JSON,
 XML, text, archives ...), its name must also contain the document's name: `api.org` writes
 `api-users.json` and `api-results/users.json`, which no tool looks for.
 
-The digests of written files are stored in the user's state folder
-(`$XDG_STATE_HOME/orgrest/written`), so that only unchanged files that orgrest wrote itself are
-overwritten. None of these limits apply inside the folders given with `--allow-write`.
+An existing file is overwritten only if orgrest wrote it and it is unchanged since then, or if the
+result in the document links to it. To find out, orgrest stores the digests of written files in the
+user's state folder (`$XDG_STATE_HOME/orgrest/written`). None of these limits apply
+inside the folders given with `--allow-write`.
 """
 
 from __future__ import annotations

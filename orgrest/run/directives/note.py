@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def act(text: str, job: Job) -> None:
-    """Ask the user whether to send the request, and decline it if the answer is no.
+    """Ask the user whether to send the request. If the answer is no, the request is not sent.
 
     Raises EvaluationError if there is no user to ask.
     """

@@ -1,8 +1,8 @@
 """`# @ratelimit` delays requests to limit the load on a server.
 
 `slot NAME` names a group of requests that share a limit. `minIdleTime MS` is the minimum time
-between two requests of a slot. `max N expire MS` allows at most N requests of a slot within MS
-milliseconds.
+between two requests of a slot. `max N expire MS` allows at most N requests of a slot in any period
+of MS milliseconds.
 
 Source: httpyac's guide, "Meta data: ratelimit".
 """
@@ -31,8 +31,8 @@ _LIMIT = compiled(
 class Limit:
     """The rate limit of a slot.
 
-    `idle` is the minimum time between two requests. At most `most` requests are sent within the
-    time `expire`. If `most` is 0, the number of requests is unlimited. Times are in seconds.
+    `idle` is the minimum time between two requests, in seconds. At most `most` requests are sent in
+    any period of `expire` seconds. If `most` is 0, the number of requests is unlimited.
     """
 
     slot: str

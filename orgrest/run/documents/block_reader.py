@@ -146,9 +146,10 @@ class BlockReader:
 def _variables(
     arguments: Arguments, variables: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the values and literals for `Context.block`, and all ``:var`` variables.
+    """Return the values and literals for `Context.block`, and the block's ``:var`` variables.
 
-    The ``:var`` variables are pairs (name, value), with the values as Org would read them.
+    The ``:var`` variables are (name, value) pairs, with each value as Org would read it. Variables
+    that `variables` or the inputs of the run override are left out.
     """
     values: dict[str, str] = {}
     literal = dict(variables)

@@ -64,11 +64,11 @@ def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line in a block that looks like a directive without effect.
+    """Yield (offset, reason) for each line in a block that looks like a directive but does nothing.
 
-    In restclient's and verb's languages, all directives are comments. In a block, `disabled` and
-    `loop`, for example, have no effect in any language. `name`, `tag` and the directives that only
-    other tools use are left out.
+    In restclient's and verb's languages, all directives are comments. Some directives, such as
+    `disabled` and `loop`, have no effect in a block of any language. `name`, `tag` and the
+    directives that only other tools use are left out, and so are those that orgrest refuses.
     """
     for match in _DIRECTIVE.finditer(text, block.start, block.end):
         from orgrest.http.parsing.directives import rule_of

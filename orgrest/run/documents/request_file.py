@@ -155,7 +155,7 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks for the requests that a `run` line of `source` sends, in order.
+        """Yield the tasks for the requests that a `run` line of `source` runs, in order.
 
         If the line runs a whole file, the `run` lines in that file are followed, too. `above`
         contains the files that lead to this line, `runs` contains the positions of their `run`
@@ -183,10 +183,11 @@ class RequestFile:
     def _found(
         self, item: Import, source: Source, file: File | None
     ) -> Sequence[ParsedRequest | Import]:
-        """Return the requests and `run` lines that a `run` line sends.
+        """Return the request that a `run` line names, or all requests and `run` lines of `file`.
 
-        They are in `file`, or in the file of the line itself if `file` is None. Raises OrgrestError
-        if they do not exist.
+        The name is resolved as in `file`, or as in the line's own file if `file` is None (see
+        `Imports.of`). Raises OrgrestError if the file could not be imported, or if no request has
+        the name.
         """
         broken = {id(failure.own): failure.error for failure in self.names.broken}
         if item.path is not None and file is None:

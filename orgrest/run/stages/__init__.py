@@ -52,9 +52,10 @@ PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview")
 
 
 def do(job: Job) -> Needing[Outcome]:
-    """Send the requests of a job's task in order, and return the outcome, even after a failure.
+    """Send the requests of a job's task in order, and return the outcome of the task.
 
-    Yields a NeededError for each token or response that is needed first.
+    An error ends the task. It is not raised, but becomes part of the outcome. Yields a
+    NeededError for each token or response that is needed first.
     """
     task = job.task
     token_requests = job.work.asked

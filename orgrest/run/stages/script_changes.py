@@ -38,7 +38,7 @@ def as_written(parsed: ParsedRequest) -> Request:
 def rewritten(
     parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
 ) -> ParsedRequest:
-    """Return a request with the changes of the script above it.
+    """Return a request with the changes that the script above it made.
 
     `code` is the source of the script. The script may insert only placeholders that occur in the
     request or in `code`, so that placeholders in text from a response cannot reveal other values.

@@ -3,7 +3,7 @@
 The files are read before the script runs, since a script cannot access files. To find them, the
 script and, recursively, the files it requires are searched for calls to `require` with a constant
 name. Names are resolved as in Node (https://nodejs.org/api/modules.html), but only to files that
-the document may read. Packages are in a folder `node_modules`.
+the document may read. Packages are looked up in `node_modules` folders.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _resolve(name: str, folder: Path, context: Context) -> Path | None:
 
 
 def _file(path: Path, context: Context) -> Path | None:
-    """Return the file that a required path refers to, or None.
+    """Return the file that `require` loads for `path`, or None if no file is found.
 
     The path may lack the suffix, or be the folder of a package.
     """

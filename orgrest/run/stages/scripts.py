@@ -140,7 +140,7 @@ def _change(job: Job, script: Script) -> Needing[None]:
 
 
 def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret]) -> None:
-    """Record that the parts of the request that a script changed contain `secrets`."""
+    """Record that each part of the request contains `secrets` if a script changed that part."""
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
     parts.update(part for part in _PARTS if getattr(after, part) != getattr(before, part))
     job.held.update((part, secret) for part in parts for secret in in_made_part(secrets))

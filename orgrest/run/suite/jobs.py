@@ -101,7 +101,10 @@ class SuiteRun:
             yield from self._unreported(unit)
 
     def abandon(self) -> Iterator[Brief]:
-        """Record all steps in progress or not started, and yield all unreported outcomes."""
+        """Record all steps that have not finished, and yield all unreported outcomes.
+
+        Each document that has not been started gets a single record.
+        """
         control = self._control
         control.abandon()
         self._receive()

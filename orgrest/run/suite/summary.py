@@ -64,8 +64,8 @@ def place(record: Record) -> str:
 def title(record: Record) -> str:
     """Return the title of a request: its name, or else its method and URL.
 
-    The repetition and the row of data are added. If nothing was sent, the method and URL are as
-    written.
+    If nothing was sent, the method and URL are as written. The number of the data row, if any,
+    and the number of the repetition, if greater than 1, are appended.
     """
     words = record["name"] or ""
     if not words and record["exchanges"]:
@@ -143,7 +143,7 @@ class Summary:
 
 
 def percentiles(times: Iterable[float]) -> Record:
-    """Return the number, minimum, maximum and percentiles (by nearest rank) of durations."""
+    """Return the count, minimum, maximum and nearest-rank percentiles of durations."""
     ordered = sorted(times)
     count = len(ordered)
     ranks = {
