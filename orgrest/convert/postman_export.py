@@ -149,7 +149,11 @@ class _Writer:
         )
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
-        """Return the credentials that Postman computes when it sends a request, or None."""
+        """Return the auth settings from which Postman computes a request's credentials, or None.
+
+        Postman computes them when it sends the request. Credentials of a kind that is not exported
+        are recorded as a note.
+        """
         credentials = call.request.credentials
         if credentials is None:
             return None

@@ -340,7 +340,7 @@ def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
 def _of_sections(
     document: org.OrgDocument, around: str, file: str | None, line_maps: LineMaps, base: int = 0
 ) -> Iterator[Region]:
-    """Yield the regions of a document that starts at the offset `base` of the text `around`."""
+    """Yield the regions of a document that starts at offset `base` in the text `around`."""
     for placed in document.sections:
         make = partial(_bodies, document, placed, line_maps)
         for body in line_maps.of_sections.get(placed.section, make):

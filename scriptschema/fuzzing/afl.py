@@ -11,10 +11,10 @@ and at the end. The name of a queue entry contains the operators that created th
 `SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. If it is not set,
 generated code uses only the original schema, without extensions. Extensions in sources are kept.
 
-AFL++ 4.04c and later calls the functions of this module, as its docs/custom_mutators.md describes.
-An error in a function would end the campaign, so no function raises an exception for any input.
-Data must be returned as a bytearray, except by `describe`, which must return bytes. AFL++ 4.04c
-does not check this.
+AFL++ (4.04c or later) calls this module's functions as described in AFL++'s
+docs/custom_mutators.md. An error in a function would end the campaign, so no function raises an
+exception for any input. Data must be returned as a bytearray, except by `describe`, which must
+return bytes. AFL++ 4.04c does not check this.
 
 Queue entries are trimmed as trees. AFL++ requests one candidate at a time, and reports whether the
 candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits that

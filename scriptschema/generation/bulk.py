@@ -99,7 +99,7 @@ class Recipe:
         return tree
 
     def style_of(self, seed: int) -> int | None:
-        """Return the seed number for the style of a source, or None for the plain style."""
+        """Return the seed from which a source's style is chosen, or None for the plain style."""
         return seed if self.style == "random" else self.style
 
     def make(self, seed: int) -> bytes:
@@ -195,7 +195,7 @@ def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Delay interrupts and termination until the `with` block ends, if the platform can do so.
+    """Delay interrupts and termination until the `with` block ends, if the platform supports this.
 
     A worker process that is started in the block also delays these signals, until the worker is
     ready. Otherwise Ctrl-C could interrupt its imports and print a traceback.

@@ -1,7 +1,8 @@
-"""Runs untrusted jobs, which may take more than linear time, in a separate process (`worker`).
+"""Runs untrusted jobs in a separate process (`worker`).
 
-The jobs come from documents and servers. The process can be killed, has an empty environment, and
-has limits on memory and CPU time. It is started for the first job, and ends when its parent ends.
+The jobs come from documents and servers, and may take more than linear time. The process can be
+killed, has an empty environment, and has limits on memory and CPU time. It is started for the first
+job, and ends when its parent ends.
 """
 
 from __future__ import annotations

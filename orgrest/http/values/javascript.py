@@ -52,7 +52,8 @@ class Variables(Protocol):
     def is_itself(self, name: str, view: int | None) -> bool:
         """Return whether `name` is used in its own definition.
 
-        `view` is the offset of the definition in which it is used, or None if it is used elsewhere.
+        `view` is the offset of the definition that contains the use, or None if the use is outside
+        any definition.
         """
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:

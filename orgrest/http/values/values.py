@@ -178,7 +178,8 @@ class Values:
     def is_itself(self, name: str, view: int | None) -> bool:
         """Return whether `name` is used in its own definition.
 
-        `view` is the offset of the definition in which it is used, or None if it is used elsewhere.
+        `view` is the offset of the definition that contains the use. It is None outside of
+        definitions, and always None in restclient's language.
         """
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view

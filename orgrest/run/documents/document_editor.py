@@ -73,8 +73,8 @@ class DocumentEditor:
     def block_of(self, step: StepId) -> Block:
         """Return the block with the identity `step`.
 
-        If `step.start` is negative, the block is inside a new result and starts at the offset
-        `-1 - step.start` of `document`.
+        If `step.start` is negative, the block is inside a new result and starts at offset
+        `-1 - step.start` in `document`.
         """
         begins = step.start
 

@@ -180,7 +180,7 @@ def bisect(
 
 
 def kind_of(find: Find) -> str:
-    """Return the kind of verdict for a program that shows the bug of this find."""
+    """Return the kind of verdict that a program must get to show this find's bug."""
     if find.signature.kind == outcome.ONCE:
         return find.signature.detail.partition(":")[0]
     return find.signature.kind

@@ -356,7 +356,7 @@ class Session:
         self._news[worker.pipe] = []
 
     def _order(self, worker: AnyWorker) -> None:
-        """Ask an idle worker to reduce a suspect or to fuzz for a while, if there is such work.
+        """Have an idle worker reduce a suspect or fuzz for a while, if there is anything to do.
 
         Until the session is over, between `jobs // 2` and `jobs` workers fuzz.
         """

@@ -5,14 +5,14 @@ stored on disk immediately, so that it is not lost if the campaign's process end
 later run reduces it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
-and later suspects are counted. Any other signature (a difference, a hang) may be shared by several
-bugs. Its first suspect becomes a find as well, but later suspects wait on disk (`suspects/`) until
-they are reduced. Each reduced program is then compared with the finds of the same signature. The
-construct of a program is the set of language features that it uses (`oracles.construct`). The
-program and a find show the same bug if one construct is a subset of the other. Programs with the
-same cause (`oracles.causes`) show the same bug even if their signatures differ. A program whose
-construct or signature differs from that of its find becomes a member of the find, so that it can be
-examined.
+and later suspects are only counted. Any other signature (a difference, a hang) may be shared by
+several bugs. Its first suspect becomes a find as well, but later suspects wait on disk
+(`suspects/`) until they are reduced. Each reduced program is then compared with the finds of the
+same signature. The construct of a program is the set of language features that it uses
+(`oracles.construct`). The program and a find show the same bug if one construct is a subset of the
+other. Programs with the same cause (`oracles.causes`) show the same bug even if their signatures
+differ. A program whose construct or signature differs from that of its find becomes a member of the
+find, so that it can be examined.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. If
 consecutive reductions for a signature lead only to existing finds, suspects with this signature are

@@ -195,8 +195,8 @@ def _known(schema: Schema) -> _Known:
 
 @cache
 def _node_counts(schema: Schema) -> list[int]:
-    """Return how many messages each part of a scan represents. The index is the part's number.
+    """Return how many messages each part of a scan represents: 0, 1 or 2.
 
-    A part represents two messages, one, or none. See `codec.scanning`.
+    The list is indexed by part number. See `codec.scanning`.
     """
     return [len(part.messages) for part in parts(schema)]

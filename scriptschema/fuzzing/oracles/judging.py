@@ -85,9 +85,9 @@ class Judge:
     ) -> Verdict | None:
         """Return the most severe verdict on a program's runs, or None if they do not show a bug.
 
-        `sources` are the sources that were run. If they were rendered with a style, `plain` are the
-        same sources in the plain style. Raises JudgeError, and TargetError if the checker cannot be
-        run.
+        `sources` are the sources that were run. If they were rendered with a style, `plain`
+        contains the same sources in the plain style. Raises JudgeError, and TargetError if the
+        checker cannot be run.
         """
         kinds = {run.outcome.kind for run in runs}
         verdict: Verdict | None = None
@@ -143,9 +143,10 @@ class Judge:
         return verdict if verdict is not None and is_determined(sources) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
-        """Return the verdict of the round-trip oracles, which run no target, or None.
+        """Return the verdict of the round-trip oracles, or None if they find no bug.
 
-        If `sources` were rendered with a style, `plain` are the same sources in the plain style.
+        These oracles run no target. If `sources` were rendered with a style, `plain` contains the
+        same sources in the plain style.
         """
         if "round-trip" not in self.oracles:
             return None

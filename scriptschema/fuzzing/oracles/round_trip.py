@@ -24,8 +24,8 @@ _FILE: Final = "{file}"
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     """Return a verdict if `parse(render(tree))` is not the same tree, otherwise None.
 
-    If `sources` were rendered with a style, `plain` are the same sources in the plain style. The
-    comments that a style adds may be lost.
+    If `sources` were rendered with a style, `plain` contains the same sources in the plain style.
+    The comments that a style adds may be lost.
     """
     plain = plain or sources
     try:

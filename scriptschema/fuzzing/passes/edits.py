@@ -17,7 +17,7 @@ AnyIndex: TypeAlias = Index[Any]
 
 
 def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Callable[[], Message]:
-    """Return a function that copies the tree and applies `change` to a message of the copy."""
+    """Return a function that copies the tree and applies `change` to one message in the copy."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)
@@ -28,7 +28,7 @@ def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Cal
 
 
 def putting(index: AnyIndex, number: int, content: Callable[[], Message]) -> Callable[[], Message]:
-    """Return a function that copies the tree and replaces the content of a message of the copy.
+    """Return a function that copies the tree and replaces the content of one message in the copy.
 
     `content` returns a message of the same class with the new content.
     """

@@ -80,7 +80,7 @@ class SoundTypes(Annotations):
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
         """Return the types of all variables that precede the first variable of unknown type.
 
-        If a type checker can infer all of these types, the result is empty in half of the cases.
+        If a type checker can infer all of these types, the list is empty with a probability of 1/2.
         """
         leading = [kind for kind in takewhile(is_known, kinds) if kind is not None]
         if _INFERRED.issuperset(leading) and maker.below(2):

@@ -200,7 +200,10 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether at least one value in the class `value` lets the call succeed."""
+    """Return whether at least one value of a class lets the call succeed.
+
+    `value` is the class, as in `Position.values`.
+    """
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
         return True
@@ -212,7 +215,10 @@ def _is_harmless(parameter: Parameter, value: str) -> bool:
 
 
 def within(parameter: Parameter, value: str) -> list[str]:
-    """Return the numbers in the class `value` that are within the parameter's bounds, if any."""
+    """Return the numbers of a class that are within the parameter's bounds, if it has bounds.
+
+    `value` is the class, as in `Position.values`. Without bounds, the list is empty.
+    """
     low, high = parameter.bounds or (1, 0)
     return [n for n in NUMBERS.get(value, ()) if _INTEGER.fullmatch(n) and low <= int(n) <= high]
 

@@ -34,8 +34,9 @@ _LONG: Final = "The quick brown fox jumps over the lazy dog. "
 
 
 def number(maker: Maker, parameter: Parameter, value: str, length: int, before: int) -> Value:
-    """Return an expression for a number in the class `value`, and the number itself (0 if unknown).
+    """Return an expression for a number, and the number itself (0 if unknown).
 
+    `value` is the number's class: `axes.ORDINARY`, `axes.OFF_BY_ONE` or a key of `axes.NUMBERS`.
     `length` and `before` are as in `Parameter.limits`.
     """
     if value == axes.ORDINARY:

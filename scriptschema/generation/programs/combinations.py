@@ -534,9 +534,10 @@ class _Frame:
     # Values
 
     def value(self, parameter: Parameter, value: str, at: tuple[int, int]) -> border_values.Value:
-        """Return an expression for a value in the class `value`, and its length or integer value.
+        """Return an expression for an operand, and its length or integer value (0 if unknown).
 
-        `at` is as in `operand`.
+        `value` is the class of the operand's value, as in `axes.Position.values`. `at` is as
+        in `operand`.
         """
         maker, kind = self.maker, parameter.kind
         if parameter.is_number:

@@ -30,11 +30,11 @@ IdiomT = TypeVar("IdiomT", bound=_Idiom)
 
 
 class Counts:
-    """Counts a generator's uses of idioms, of operations, and of pairs of a name and an item.
+    """Counts a generator's uses of each idiom, each operation, and each pair (`on`, `item`).
 
-    In a pair, `on` is the name of an operation or of an operand's position. An operation is paired
-    with the surroundings that it appears in (`axes.Surroundings`). A position is paired with the
-    sources and the classes of the values that are used there.
+    `on` is the name of an operation or of an operand's position. For an operation, `item` is the
+    surroundings in which it appears (`axes.Surroundings`). For a position, `item` is the source
+    (`axes.Source`) or the class of a value that is used there.
 
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """

@@ -292,7 +292,7 @@ def edge(maker: Maker) -> Expr:
 
 
 def integer(maker: Maker) -> Expr:
-    """Return a small whole number, usually not negative."""
+    """Return a constant that is a small whole number, usually not negative."""
     return nodes.number(maker.below(10) if maker.below(8) < 7 else -maker.below(10))
 
 
@@ -300,7 +300,7 @@ LONG: Final = (1 << 31, -1 << 31, 1 << 53, (1 << 63) - 1, -1 << 63, 1000003, -7,
 
 
 def int64(maker: Maker) -> Expr:
-    """Return a 64-bit integer, which is usually small."""
+    """Return a 64-bit integer constant, which is usually small."""
     kind = maker.below(8)
     if kind < 6:
         return nodes.int64(maker.below(10) if kind < 5 else -maker.below(10))

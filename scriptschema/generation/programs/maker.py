@@ -446,7 +446,7 @@ class Maker:
     # Statements
 
     def statement(self, size: int, room: int) -> list[Stat]:
-        """Return the statements of one idiom, of about `size` nodes.
+        """Return the statements of one idiom, with at most about `size` nodes in total.
 
         A declaration of a variable that the idiom needs may come first.
         """

@@ -139,7 +139,7 @@ def filler() -> m.ExprConstantNumber:
 
 
 class IncompleteError(Exception):
-    """Raised if visiting a part of the tree is not enough, and the whole tree has to be visited."""
+    """Raised if visiting only part of the tree is not enough, so the whole tree must be visited."""
 
 
 class InvalidError(Exception):
