@@ -120,7 +120,7 @@ def render_command(
 @from_option
 @luau_option
 def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Version | None) -> None:
-    """Check that sources or trees are valid programs, and report problems.
+    """Check that sources or trees are valid programs.
 
     Luau compiles every program for which no problem is reported. The limits of three rules
     (`depth`, `registers` and `size`) are stricter than Luau's own limits, so Luau may also compile
