@@ -122,7 +122,8 @@ _TABLE: Final = (
         "timeout",
         "TIME",
         "The time limit for the response, such as 30 s or 500 ms. A number without a unit is in "
-        "milliseconds, as in httpyac, or in seconds in files with JetBrains' syntax.",
+        "milliseconds, as in httpyac. The exception is a file with JetBrains-only syntax and no "
+        "httpyac-only syntax: there, it is in seconds.",
     ),
     Rule("messages", "N", "The number of WebSocket messages or server-sent events to wait for."),
     Rule(
