@@ -72,8 +72,8 @@ class Choices(Protocol):
 class RandomChoices:
     """Choices from Python's random numbers: the same seed gives the same choices on every machine.
 
-    `source` is a seed number or a `random.Random`. Only its method `random()` is used, because it
-    is the only method for which Python guarantees that the sequence will not change.
+    `source` is a seed or a `random.Random`. Only its method `random()` is used, because it is the
+    only method for which Python guarantees that the sequence will not change.
     """
 
     fills = True
@@ -183,7 +183,7 @@ class BytesChoices:
 
 
 def choices_of(source: int | bytes | Choices) -> Choices:
-    """Return choices from a seed number or bytes. A `Choices` object is returned unchanged.
+    """Return choices from a seed or bytes. A `Choices` object is returned unchanged.
 
     Raises TypeError if `source` is anything else.
     """
@@ -192,7 +192,5 @@ def choices_of(source: int | bytes | Choices) -> Choices:
     if isinstance(source, bytes):
         return BytesChoices(source)
     if not hasattr(source, "below"):
-        raise TypeError(
-            f"expected a seed number, bytes or a source of choices, found {source!r:.40}"
-        )
+        raise TypeError(f"expected a seed, bytes or a source of choices, found {source!r:.40}")
     return source

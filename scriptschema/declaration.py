@@ -270,7 +270,7 @@ def _unchecked(cls: type[Message]) -> type[Any]:
             # CPython has one slot for both, so both are replaced. Assignment is four times as fast.
             "__setattr__": object.__setattr__,
             "__delattr__": object.__delattr__,
-            "__doc__": f"A {cls.__name__} that is being filled, before its class is set.",
+            "__doc__": f"A {cls.__name__} that is still being filled in, before its class is set.",
         },
     )
 

@@ -6,7 +6,7 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-A generator gets all its decisions from a source of choices. Elsewhere, the source is a seed number
+A generator gets all its decisions from a source of choices. Elsewhere, the source is a seed
 or a fuzzer's bytes. Here, it is Hypothesis: see `drawing.choices`.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.

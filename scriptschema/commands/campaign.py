@@ -130,12 +130,12 @@ _output = section("Output")
     metavar="N",
     help="The maximum number of programs.",
 )
-@_programs("--seed", type=int, metavar="N", help="The seed number for all random choices.")
+@_programs("--seed", type=int, metavar="N", help="The seed for all random choices.")
 @_programs(
     "--size",
     type=click.IntRange(1, LARGEST),
     metavar="N",
-    help="The approximate number of nodes of a program.",
+    help="The approximate number of nodes in each program.",
 )
 @_programs(
     "--seeds",
@@ -206,8 +206,8 @@ _output = section("Output")
 @_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="The scope of the comparison: the output, the output and the error messages, or both of "
-    "these and the positions in the messages.",
+    help="The scope of the comparison: only the output, also the error messages, or also the "
+    "positions in the messages.",
 )
 @_judges(
     "--ulps",

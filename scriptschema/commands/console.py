@@ -86,7 +86,7 @@ message_option = click.option(
     show_default=True,
     metavar="NAME",
     shell_complete=_message_names,
-    help="The message type of the trees: its name in the schema.",
+    help="The message type of the trees, as named in the schema.",
 )
 from_option = click.option(
     "--from",
@@ -132,7 +132,7 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
         from scriptschema.versions import TODAY
 
         if name in schema(TODAY).messages:
-            text = f"{name} is a message for a newer version of Luau: use --luau today"
+            text = f"{name} is a message for a newer version of Luau: use `--luau today`"
             raise click.BadParameter(text, param_hint="--message")
         near = difflib.get_close_matches(name, messages, n=3)
         listed = "`scriptschema schema` lists the messages"

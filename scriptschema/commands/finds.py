@@ -34,7 +34,7 @@ LINES = 20
 @click.option(
     "--replay",
     is_flag=True,
-    help="Restart the failed process and resend the last requests to it; several times, if "
+    help="Restart the failed process and resend the last requests to it, several times if "
     "necessary.",
 )
 @trust_option

@@ -36,14 +36,14 @@ T = TypeVar("T")
 
 
 def _style(_: object, __: object, value: str | None) -> int | Literal["random"] | None:
-    """Return the style that an option names: a seed number, `random`, or None for `plain`."""
+    """Return the style that an option names: a seed, `random`, or None for `plain`."""
     if value is None or value == "plain":
         return None
     if value == "random":
         return "random"
     if not (value.isascii() and value.isdigit()):
         raise click.BadParameter(
-            f"invalid style {value!r}: expected random, plain or a seed number such as 7"
+            f"invalid style {value!r}: expected random, plain or a seed such as 7"
         )
     return int(value)
 
@@ -62,7 +62,7 @@ _written = section("Output")
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="The seed number of the first tree.",
+    help="The seed of the first tree.",
 )
 @_trees(
     "--size",
@@ -70,7 +70,7 @@ _written = section("Output")
     default=200,
     show_default=True,
     metavar="NODES",
-    help=f"The approximate number of nodes of each tree (at most {LARGEST:,}).",
+    help=f"The approximate number of nodes in each tree (at most {LARGEST:,}).",
 )
 @message_option
 @_trees("--swarm", is_flag=True, help="In each tree, use only a random half of all alternatives.")
@@ -119,8 +119,8 @@ _written = section("Output")
     callback=_style,
     shell_complete=lambda *_: ["random", "plain"],
     metavar="random|plain|SEED",
-    help="The style of sources: random for each source, plain (the default), or a seed number "
-    "that determines one style for all sources.",
+    help="The style of sources: random for each source, plain (the default), or a seed that "
+    "determines one style for all sources.",
 )
 @_written(
     "-j",
@@ -159,11 +159,10 @@ def generate(
 ) -> None:
     """Generate random trees, programs or invalid sources.
 
-    The first tree is generated from the seed number S, the next from S+1, and so on. With -n, each
-    tree becomes a file in the folder, named by its seed number. Existing files are kept, so to
-    continue after an interruption, run the same command again. If the output is standard output,
-    or a FILE that ends in .pbstream, a stream is written: each tree is preceded by its length as a
-    varint.
+    The first tree is generated from the seed S, the next from S+1, and so on. With -n, each tree
+    becomes a file in the folder, named by its seed. Existing files are kept, so to continue after
+    an interruption, run the same command again. If the output is standard output, or a FILE that
+    ends in .pbstream, a stream is written: each tree is preceded by its length as a varint.
 
     Without -n, a single tree or source is written to standard output or FILE, without a length.
     When sources are written, a program with a module becomes a folder with program.luau and
@@ -271,7 +270,7 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
 
 
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
-    """Write the result for one seed number to a file or to standard output."""
+    """Write the result for one seed to a file or to standard output."""
     from scriptschema import files
     from scriptschema.luau.sources import ENDINGS, write_sources
 
@@ -283,7 +282,7 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
 
 
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
-    """Write a file for each seed number, or a folder for a program with a module.
+    """Write a file for each seed, or a folder for a program with a module.
 
     Existing files are kept. Raises FileError if they were generated with other options.
     """

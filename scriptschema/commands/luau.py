@@ -59,7 +59,7 @@ output_option = click.option(
     "--style",
     type=click.IntRange(0),
     metavar="SEED",
-    help="Vary the spelling: quotes, numbers, separators, comments, white space.",
+    help="Vary the style: quotes, numbers, separators, comments, white space.",
 )
 @luau_option
 def render_command(
@@ -241,7 +241,7 @@ def repair_command(
     "--save-names",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.json",
-    help="Also write tables of the sources' own names, for the --names option of other commands.",
+    help="Also write tables of the names in the sources, for the --names option of other commands.",
 )
 @click.option(
     "--losses",
@@ -323,7 +323,7 @@ def parse_command(
             status = 1
     elif written and reader.names != start:
         click.echo(
-            "the trees do not contain the sources' own names: use --save-names to keep them",
+            "the trees do not contain the names in the sources: use --save-names to keep them",
             err=True,
         )
     sys.exit(status)

@@ -72,7 +72,7 @@ class SourceMutator:
         self.luau = luau
         self.styles = styles
         self.style: int | None = None
-        """The seed number of the last mutant's style, or None for the plain style."""
+        """The seed of the last mutant's style, or None for the plain style."""
         self.parsed = self.unreadable = self.generated = 0
         self.operators: list[str] = []
         """The operators that made the last mutant. The list is empty for a new program."""

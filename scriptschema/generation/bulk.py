@@ -1,6 +1,6 @@
-"""Generates many random trees, each from its own seed number, in one or more processes.
+"""Generates many random trees, each from its own seed, in one or more processes.
 
-The tree for a seed number depends only on the recipe, not on the number of processes or on earlier
+The tree for a seed depends only on the recipe, not on the number of processes or on earlier
 trees. Workers only generate bytes, in chunks, which the caller gets in order. Only one process
 writes files, so workers have nothing to clean up when they are stopped.
 """
@@ -37,7 +37,7 @@ Kind = Literal["tree", "repaired", "program", "broken"]
 
 @attrs.frozen
 class Recipe:
-    """Generates a file for each seed number: a tree or program, in a given format.
+    """Generates a file for each seed: a tree or program, in a given format.
 
     `kind` is one of the following:
 
@@ -49,7 +49,7 @@ class Recipe:
 
     For all kinds but `tree`, the message is ModuleSet. `form` is the file format. `broken` requires
     the format `luau`, which is Luau source. `tree` does not support this format. `style` is the
-    seed number for the style of all sources. It may also be `random`, so that each source has a
+    seed for the style of all sources. It may also be `random`, so that each source has a
     different style, or None for the plain style. `luau` is the Luau version that the trees and
     programs are for, or None for the original schema.
     """
@@ -122,7 +122,7 @@ class Recipe:
 
 @attrs.frozen
 class SourceRecipe:
-    """Generates the Luau source for each seed number, or two sources if there is a module."""
+    """Generates the Luau source for each seed, or two sources if there is a module."""
 
     recipe: Recipe
 
@@ -151,7 +151,7 @@ def _make_unicode(tree: Message) -> None:
 
 
 class Maker(Protocol[MadeT]):
-    """The interface of recipes, which generate a result from each seed number."""
+    """The interface of recipes, which generate a result from each seed."""
 
     @property
     def size(self) -> int:
@@ -162,7 +162,7 @@ class Maker(Protocol[MadeT]):
 
 
 def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[MadeT]:
-    """Yield the result of `recipe` for each seed number, in order, using `jobs` processes.
+    """Yield the result of `recipe` for each seed, in order, using `jobs` processes.
 
     Raises concurrent.futures.process.BrokenProcessPool if one of the processes is killed.
     """

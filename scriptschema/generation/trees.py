@@ -80,7 +80,7 @@ def generate(
 ) -> Message:
     """Return a random tree of class `cls` that is valid according to the schema.
 
-    The choices come from `seed` or `choices`. The same seed number gives the same tree on every
+    The choices come from `seed` or `choices`. The same seed gives the same tree on every
     machine. Without either argument, each call returns a different tree.
 
     `size` is the target number of nodes (messages) and is at least 1. If choices can shrink or run

@@ -287,7 +287,7 @@ _ENUM_TYPES: Final = frozenset(m.schema(TODAY).enums.values())
 def _read_call(reader: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
     which = message.WhichOneof("call_oneof")
     if which is None:
-        reader.report(path, "an empty call: replaced by a call of an empty expression")
+        reader.report(path, "an empty call: replaced by a call to an empty expression")
         return {"func": m.ExprPrefix(), "self_": False}
     if which == "paren":
         return reader.fields(m.ExprCall, message.paren, path)
@@ -339,7 +339,7 @@ def _read_method(reader: _FromUpstream, message: Any, path: Path) -> dict[str, A
     values = reader.fields(m.ClassMethod, message, path)
     values.setdefault("name", m.Name())
     if message.WhichOneof("name_oneof") is None:
-        reader.report(path, "a method without a name: given the first name in the table of names")
+        reader.report(path, "a method without a name: it gets the first name in the table of names")
     return values
 
 

@@ -57,7 +57,7 @@ _ERRORS: Final = {
     "!": "Luau uses `not`",
     "&&": "Luau uses `and`",
     "||": "Luau uses `or`",
-    "~": "Luau uses `not`, and `~=` for inequality",
+    "~": "Luau uses `not` for negation, and `~=` for inequality",
     "@": "the name of an attribute must directly follow the `@`",
     "{{": "`{{` is not allowed in an interpolated string: write `\\{` or insert a space",
 }

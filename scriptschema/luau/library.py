@@ -21,7 +21,8 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "value": "any value but nil",
         "number": "a number of any size, including infinity and NaN",
         "integer": "a whole number with few digits",
-        "int64": "a 64-bit integer of type `integer`: not a number, and not accepted by operators",
+        "int64": "a 64-bit integer of type `integer`, which is not a `number` and is not accepted "
+        "by arithmetic operators",
         "string": "a string",
         "boolean": "true or false",
         "array": "a table of numbers, without holes",
@@ -48,14 +49,14 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "text": "a string constant of sixteen characters or more",
         "utf8": "a string constant that is valid UTF-8 and not empty",
         "numeral": "a string constant that can be read as a number",
-        "digits": "a string constant that is a number in every base",
+        "digits": "a string constant that is a valid number in any base",
         "pattern": "a string constant that is a Lua pattern",
-        "replacement": "a replacement for `string.gsub`: a string, a table or a function",
+        "replacement": "the replacement argument of `string.gsub`: a string, a table or a function",
         "format": "a format for `string.format`, with arguments that fit it",
         "time": "a format for `os.date`",
         "pack": "a format for `string.pack`, with arguments that fit it",
         "fixed": "a format for `string.pack` in which each item has a fixed size",
-        "packed": "a format for `string.unpack`, and what `string.pack` made with it",
+        "packed": "a format for `string.unpack`, and a string packed with that format",
         "inquiry": "a string constant made of the letters that `debug.info` accepts",
         # Only for results:
         "iterator": "what a generic `for` iterates over, as one or more values",
@@ -92,7 +93,9 @@ class Role:
 
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
     {
-        "at": Role("a position, from 1, or from the end if negative", lambda n, _: (0, n, -n)),
+        "at": Role(
+            "a position, counted from 1, or from the end if negative", lambda n, _: (0, n, -n)
+        ),
         "end": Role("the last position of a range", lambda n, before: (before, n, -1)),
         "first": Role(
             "the first position that is visited", lambda n, _: (0, n, -n), is_looped=True
@@ -107,7 +110,7 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
         "width": Role(
             "how many bits, starting at `@bit`", lambda _, before: (1, 32 - before), is_added=True
         ),
-        "shift": Role("how many bits to the left or right", lambda *_: (0, 31, -31)),
+        "shift": Role("how many bits to shift or rotate by", lambda *_: (0, 31, -31)),
         "byte": Role("a byte", lambda *_: (0, 255)),
         "code": Role("a code point", lambda *_: (0x7F, 0x7FF, 0xD7FF, 0xFFFF, 0x10FFFF)),
         "word": Role("a number of 8, 16 or 32 bits", lambda *_: (0, 127, 255, -128, 65535)),

@@ -86,7 +86,7 @@ def look_up(table: Sequence[str], index: int) -> str:
 def _identifier_problem(text: object, keywords: frozenset[str]) -> str | None:
     if not isinstance(text, str) or not _IDENTIFIER.fullmatch(text):
         return "is not an identifier"
-    return "is a reserved word of Luau" if text in keywords else None
+    return "is a reserved word in Luau" if text in keywords else None
 
 
 def _check_table(_: Names, attribute: attrs.Attribute[Any], table: Iterable[str]) -> None:
@@ -177,7 +177,7 @@ class Names:
         for name, table in tables.items():
             if name not in table_names:
                 raise ValueError(
-                    f"names has no table {name!r}; available: {', '.join(table_names)}"
+                    f"unknown table of names {name!r}; available: {', '.join(table_names)}"
                 )
             expected = Mapping if name == "libraries" else list
             inner = table.values() if isinstance(table, Mapping) else ()

@@ -39,7 +39,7 @@ _WRITE: Final[Mapping[type[Message], Write]] = {
 _WRITE_STYLED: Final[Mapping[type[Message], Write]] = {**_WRITE, **styles.WRITE}
 
 Style: TypeAlias = int | bytes | Choices
-"""The spelling of a tree, selected by a seed number, a fuzzer's bytes, or other choices."""
+"""The spelling of a tree, selected by a seed, a fuzzer's bytes, or other choices."""
 
 
 @attrs.frozen

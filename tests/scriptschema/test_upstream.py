@@ -231,7 +231,7 @@ def test_what_upstream_leaves_open_is_reported() -> None:
     method.func.body.SetInParent()
     wanted = {
         m.ExprCall: [
-            (theirs["ExprCall"](), "an empty call: replaced by a call of an empty expression"),
+            (theirs["ExprCall"](), "an empty call: replaced by a call to an empty expression"),
             (
                 call,
                 "a call with neither parentheses nor an argument: read as a call without arguments",

@@ -53,11 +53,11 @@ def corpus() -> None:
 
     An INPUT is a folder (all files below it, except hidden files), a file or - for standard input.
     A file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source
-    (.luau, .lua) or a stream (.pbstream: binary trees, each preceded by its length as a varint).
-    The format of other files, such as those in fuzzers' folders, is detected from their content:
-    binary, text format or Luau. In AFL++'s folders, only inputs are read. Inside a folder, links to
-    other folders are not followed, and pipes are not read. The maximum size of a tree or source is
-    64 MiB.
+    (.luau, .lua) or a stream (.pbstream: trees in binary format, each preceded by its length as a
+    varint). The format of other files, such as those in fuzzers' folders, is detected from their
+    content: binary, text format or Luau. In AFL++'s folders, only inputs are read. Inside a folder,
+    links to other folders are not followed, and pipes are not read. The maximum size of a tree or
+    source is 64 MiB.
 
     Files that cannot be read are reported, the others are processed, and the exit status is 1. No
     command changes its inputs.
@@ -75,9 +75,9 @@ def corpus() -> None:
 def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     """Add trees in any format to a corpus.
 
-    A corpus is a folder of binary trees. Each tree is stored once, named by its hash. Files that
-    were imported before are read again only if they have changed, so the same command can be run
-    again after an interruption, or when the fuzzer has found more.
+    A corpus is a folder of trees in binary format. Each tree is stored once, named by its hash.
+    Files that were imported before are read again only if they have changed, so the same command
+    can be run again after an interruption, or when the fuzzer has found more.
 
     \b
     scriptschema corpus import afl-out/ -o corpus/
@@ -135,7 +135,7 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
         )
     stream = output.suffix == files.STREAM_ENDING
     if stream and to_format != "binary":
-        raise click.UsageError("a stream must contain binary trees")
+        raise click.UsageError("a stream must contain trees in binary format")
     with failures() as failed, stoppable("nothing was written" if stream else TO_CONTINUE):
         items = items_of(inputs, "exporting")
         if stream:

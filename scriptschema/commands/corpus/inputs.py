@@ -72,7 +72,7 @@ def report_losses(incomplete: int, luau: Version | None) -> None:
     """Print the number of sources that trees cannot represent completely."""
     if incomplete:
         text = f"{counted(incomplete, 'source')} with syntax that the schema lacks"
-        click.echo(text + ("" if luau else ": use --luau today to keep it"), err=True)
+        click.echo(text + ("" if luau else ": use `--luau today` to keep it"), err=True)
 
 
 def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:

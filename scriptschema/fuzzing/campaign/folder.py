@@ -153,8 +153,9 @@ class Campaign:
             old, new = ({**each.as_json(), "probed": None} for each in (existing, self._expected))
             names = ", ".join(name for name in old if old[name] != new[name])
             raise FileError(
-                f"{self.path} is a campaign with other options ({names}): to continue it, "
-                "give only the folder; to start a new campaign, choose another folder"
+                f"{self.path} is a campaign that was started with different options ({names}): "
+                "to continue it, give only the folder; to start a new campaign, choose another "
+                "folder"
             )
         return existing
 

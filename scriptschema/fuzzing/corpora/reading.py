@@ -124,7 +124,7 @@ class Reader:
         try:
             return Found(name, *wire.canonical(self.cls, data, unknown=files.ERROR, luau=self.luau))
         except wire.WireError as error:
-            reasons = [f"not a binary tree ({error})"]
+            reasons = [f"not binary format ({error})"]
         try:
             return self._canonical(name, data, "text", item)
         except (interop.FormatError, wire.WireError) as error:

@@ -83,7 +83,7 @@ OPERATORS: Final[Sequence[Operator]] = (
     Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item duplicated", 1),
     Operator("swap", 2, (m.Stat, m.Stat, *_ITEMS), swap, "two items swapped"),
     Operator("shuffle", 1, (m.StatBlock,), shuffle, "a block's statements in another order"),
-    Operator("hoist", 4, _PARTS, hoist, "a part in place of one that contains it", -1),
+    Operator("hoist", 4, _PARTS, hoist, "a part in place of a larger part that contains it", -1),
     Operator(
         "wrap", 4, (m.Stat, m.Expr), wrap,
         "a part wrapped in a call, loop, branch, function or group", 1,

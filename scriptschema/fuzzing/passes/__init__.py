@@ -53,14 +53,14 @@ class Pass:
 PHASES: Final[Sequence[Sequence[Pass]]] = (
     (
         Pass("types", "drop all type annotations", drop_types),
-        Pass("lists", "shorten lists, from coarse to fine", shorten_lists),
+        Pass("lists", "shorten lists, removing large pieces first", shorten_lists),
         Pass("optionals", "drop an optional field, or an elseif or else branch", drop_optionals),
-        Pass("extensions", "drop extensions of the schema", drop_extensions),
+        Pass("extensions", "drop syntax that is newer than the schema", drop_extensions),
         Pass("module", "replace the program with its module", keep_module),
         Pass("splice", "replace a statement with its body", splice_bodies),
         Pass("loops", "replace a loop with its body and the variable's first value", run_once),
         Pass("hoist", "replace an expression or type with one inside it", hoist),
-        Pass("calls", "replace a call with a call to its first argument", call_arguments),
+        Pass("calls", "replace a call such as pcall(f, x) with f(x)", call_arguments),
         Pass("inline", "replace the uses of a local variable with its value", inline),
         Pass("functions", "move a function to its only use", inline_functions),
         Pass("bodies", "replace a call with the function's body", inline_calls),

@@ -15,8 +15,8 @@ from scriptschema.messages import ModuleSet
 __all__ = ["Sources", "Spelling", "Target", "written"]
 
 Spelling: TypeAlias = int | str | None
-"""The way to render a tree: in the plain style (None), or in the style with a seed number (an
-integer). A string is used as the source instead of the tree."""
+"""The way to render a tree: in the plain style (None), or in the style with a seed (an integer). A
+string is used as the source instead of the tree."""
 
 
 def written(tree: ModuleSet, spelling: Spelling) -> Sources:

@@ -64,7 +64,7 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
         ),
         _pattern(r"^ +at (?:async )?(?P<name>[\w.$<>]+) \((?!node:)"),
     ),
-    "node, for a value that is not an error": _Language(
+    "node, for a thrown value that is not an Error": _Language(
         _pattern(
             r"^ *\^+ *\n+(?P<said>[^\n]*)\n(?:\(Use `node [^\n]*\n)?\n*"
             r"(?P<stack>)(?P<name>Node\.js) v\d"

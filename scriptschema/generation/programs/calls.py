@@ -56,7 +56,7 @@ _PLAIN: Final = frozenset(
 _HEAD: Final = 7
 """The number of nodes counted for a call to a library member without its arguments.
 
-The number is one too small, but correcting it would change the program of every seed number.
+The number is one too small, but correcting it would change the program of every seed.
 """
 
 

@@ -10,7 +10,7 @@ from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
     "local": "a local variable must be in scope where it is used",
-    "until": "a repeat's condition must not use a local whose declaration a continue jumps over",
+    "until": "a repeat's condition must not use a local if a `continue` jumps over its declaration",
     "hidden": "a global must not be shadowed by a local of the same name",
     "upvalues": "a function can have at most 200 upvalues (variables of enclosing functions)",
     "type-function": "a type function must not use locals from outside of it",

@@ -13,8 +13,8 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traver
 
 RULES: Final = {
     "type": "a named type without arguments must be in scope",
-    "pack": "a pack in parentheses must not consist of a single type, and a list of types must not "
-    "end in a pack in parentheses",
+    "pack": "a type pack in parentheses must not consist of a single type, and must not be the "
+    "last item of a list of types",
     "default": "generics with defaults must come last",
     "indexer": "the position of an indexer must be from 0 to the number of properties",
 }

@@ -284,7 +284,7 @@ def test_export_tells_what_a_format_cannot_hold_and_names_that_meet(tmp_path: Pa
             ["--to", "luau", "--message", "Expr", "-o", "out"],
             b"sources can only be written for ModuleSets,",
         ),
-        (["--to", "text", "-o", "a.pbstream"], b"a stream must contain binary trees"),
+        (["--to", "text", "-o", "a.pbstream"], b"a stream must contain trees in binary format"),
     ],
 )
 def test_export_refuses_what_cannot_be(
@@ -610,7 +610,7 @@ def test_what_the_schema_lacks_is_reported_and_never_lost_in_silence(
     (newer / "c.luau").write_text("local x = 0.5")
     (newer / "d.luau").write_text("--!strict\nlocal x = 5 -- a comment is no loss")
     output = said("import", newer, "-o", tmp_path / "c", status=1)
-    assert "1 source with syntax that the schema lacks: use --luau today to keep it" in output
+    assert "1 source with syntax that the schema lacks: use `--luau today` to keep it" in output
     assert "integer" in output
     assert "b.textproto" in output
     older = said("import", newer, "--luau", "0.700", "-o", tmp_path / "d", status=1)

@@ -120,7 +120,7 @@ def test_a_campaign_continues_with_the_options_that_it_has(tmp_path: Path) -> No
     assert (events[0], events[-1]) == ("start", "end")
     done = run_here("fuzz", "-j", 1, *word, "--size", 7, "-o", tmp_path / "out")
     assert done.returncode == 1
-    assert b"other options (size)" in done.stderr
+    assert b"different options (size)" in done.stderr
 
 
 def test_a_broken_file_of_the_corpus_is_named_and_the_campaign_continues(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_parse_says_what_is_lost_and_that_names_are() -> None:
     result = run("parse", "a.luau", "-o", "a.pb")
     assert result.stderr.splitlines() == [
         "2 constructs that the schema lacks were dropped or rewritten: use --losses to list them",
-        "the trees do not contain the sources' own names: use --save-names to keep them",
+        "the trees do not contain the names in the sources: use --save-names to keep them",
     ]
     result = run("parse", "a.luau", "-o", "a.pb", "--losses", "--save-names", "names.json")
     assert result.stderr.splitlines() == [
@@ -460,7 +460,7 @@ def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
         (["render"], "Missing argument"),
         (["render", "a.pb", "b.pb"], "several inputs can only be written to a folder:"),
         (["render", "a.pb", "--names", "none.json"], "does not exist"),
-        (["render", "a.pb", "--names", "wrong.json"], "names has no table 'no'"),
+        (["render", "a.pb", "--names", "wrong.json"], "unknown table of names 'no'"),
         (["render", "a.pb", "--from", "xml"], "is not one of"),
         (["repair", "a.pb", "--to", "luau"], "is not one of"),
         (["parse", "a.luau", "--save-names", "names.toml"], "use the name names.json"),

@@ -165,7 +165,7 @@ def test_files_without_an_ending_are_reported_by_what_they_hold(tmp_path: Path) 
 def test_what_is_nothing_known_is_reported_with_all_reasons(tmp_path: Path) -> None:
     (tmp_path / "noise").write_bytes(b"\xff\x00(")
     _, [error] = read_all(tmp_path)
-    assert error.startswith("noise: unknown format: not a binary tree (byte ")
+    assert error.startswith("noise: unknown format: not binary format (byte ")
     assert "not text format (" in error
     assert "not Luau source (1:1: " in error
 

@@ -125,8 +125,8 @@ def test_names_that_a_source_brings_along_are_added_once() -> None:
     [
         ({"locals": []}, "names.locals must contain at least one name"),
         ({"locals": ["a", "b", "a"]}, "names.locals: 'a' is listed twice"),
-        ({"customs": ["end"]}, "names.customs: 'end' is a reserved word of Luau"),
-        ({"types": ["typeof"]}, "names.types: 'typeof' is a reserved word of Luau"),
+        ({"customs": ["end"]}, "names.customs: 'end' is a reserved word in Luau"),
+        ({"types": ["typeof"]}, "names.types: 'typeof' is a reserved word in Luau"),
         ({"globals": ["a b"]}, "names.globals: 'a b' is not an identifier"),
         ({"globals": [1]}, "names.globals: 1 is not an identifier"),
         ({"locals": ["é"]}, "names.locals: 'é' is not an identifier"),
@@ -134,8 +134,8 @@ def test_names_that_a_source_brings_along_are_added_once() -> None:
         ({"locals": "abc"}, "names.locals must be a list of names"),
         ({"libraries": ["m"]}, "names.libraries must be a table of lists of names"),
         ({"libraries": {"m": "abc"}}, "names.libraries must be a table of lists of names"),
-        ({"local": ["a"]}, "names has no table 'local'; available: locals, types, customs"),
-        ({"members": ["a"]}, "names has no table 'members'"),
+        ({"local": ["a"]}, "unknown table of names 'local'; available: locals, types, customs"),
+        ({"members": ["a"]}, "unknown table of names 'members'"),
     ],
 )
 def test_tables_that_would_break_programs_are_refused(
