@@ -288,8 +288,8 @@ class File:
             else:
                 return path
         raise FileError(
-            f"could not write the file: there are already {_MOST_BESIDE - 1} files with this name "
-            "and different numbers: delete some of them",
+            f"could not write the file: there are already {_MOST_BESIDE - 1} numbered "
+            "files with this name; delete some of them",
             file=str(path),
         )
 

@@ -88,7 +88,9 @@ def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
 
 @program.command()
 @click.argument("name")
-@click.option("--with", "other", metavar="RUN", help="Compare with the run with this id or number.")
+@click.option(
+    "--with", "other", metavar="RUN", help="Compare with the run that has this id or number."
+)
 @click.option("--stored", is_flag=True, help="Compare with the result in the Org document.")
 @click.option(
     "--volatile", multiple=True, metavar="HEADER", help="A header to ignore, in addition to Date."

@@ -49,8 +49,8 @@ def read(source: Source) -> Collection:
     version = str(value.get("openapi", ""))
     if not version.startswith("3."):
         reason = (
-            f"OpenAPI {version or value.get('swagger')} is not supported; supported versions "
-            "are 2.0, 3.0 and 3.1: convert the file first, for example with editor.swagger.io"
+            f"OpenAPI {version or value.get('swagger')} is not supported (only 2.0, 3.0 and 3.1 "
+            "are): convert the file first, for example with editor.swagger.io"
         )
         raise ConversionError(reason, file=source.name)
     return _Reader(value, source.name).collection()

@@ -93,7 +93,9 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     if not call.follows:
         sending.append("allow_redirects=False")
     elif not call.keeps_cookies:
-        reason = "the setting that disables cookies, for cookies that a redirect sets"
+        reason = (
+            "the `requests` package sends cookies set by a redirect, even if cookies are disabled"
+        )
         notes.append(Note(call.place, reason))
     session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:

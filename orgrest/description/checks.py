@@ -91,7 +91,7 @@ def of_request(
         if body.why:
             return findings
         if operation.method not in ("GET", "HEAD") and request.body:
-            findings.problems.append("the request's body is not described")
+            findings.problems.append("the request's body is not in the description")
     elif request.body is None:
         if body.object.get("required") is True:
             findings.problems.append("the request's body is missing")
@@ -136,7 +136,9 @@ def _parameters(
             _judge(parameter, what, value, findings)
     for name in dict.fromkeys(name for name, _ in query_pairs):
         if not free and name not in known and not _is_within(name, known):
-            findings.problems.append(f"the request's query parameter {name} is not described")
+            findings.problems.append(
+                f"the request's query parameter {name} is not in the description"
+            )
 
 
 def _is_any(parameter: Parameter) -> bool:
@@ -215,7 +217,7 @@ def _response(operation: Operation, method: str, response: Response, findings: F
     if node is None:
         described = ", ".join(operation.statuses) or "none"
         findings.problems.append(
-            f"the status {response.status} is not described (expected {described})"
+            f"the status {response.status} is not in the description (expected {described})"
         )
         return
     if not findings.found(node, f"the status {response.status}"):
@@ -275,7 +277,7 @@ def _body(
         described = ", ".join(map(str, content.object))
         whose = "the request's" if direction == "request" else "the"
         findings.problems.append(
-            f"{whose} Content-Type {kind} is not described (expected {described})"
+            f"{whose} Content-Type {kind} is not in the description (expected {described})"
         )
         return
     schema = media.child("schema")

@@ -161,8 +161,8 @@ class Description:
         if not re.match(r"3\.[0-2]\.", f"{version}."):
             declared = version or value.get("swagger")
             reason = (
-                f"OpenAPI {declared} is not supported; supported versions are 3.0 to 3.2: "
-                "convert the description first"
+                f"OpenAPI {declared} is not supported (only 3.0 to 3.2 are): convert the "
+                "description first"
             )
             raise StructureError(reason, file=name)
         return cls(Documents(value, name, path, read, **limits), name, version[:3])

@@ -57,7 +57,7 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
     """Evaluate a block of the run's document. Raises OrgrestError if the evaluation fails."""
     document = run.document
     if not isinstance(document, OrgFile):
-        raise EvaluationError("Babel only evaluates blocks of Org documents", file=file)
+        raise EvaluationError("Babel only evaluates blocks in Org documents", file=file)
     block = document.editor.document.block_at(call.line)
     if block is None:
         raise EvaluationError("no request block at this position", file=file, line=call.line)

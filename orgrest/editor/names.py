@@ -381,8 +381,8 @@ class Names:
         moved = after.at(places[0].span.start)
         if moved is None or len(after.same(moved)) != len(places):
             raise RenameError(
-                f"with the new name {new}, other text, such as :{new}, would refer to something "
-                "else: choose another name"
+                f"the new name {new} would change what other text, such as :{new}, refers to: "
+                "choose another name"
             )
 
 

@@ -104,15 +104,15 @@ KNOWN: Mapping[str, Known] = {
     "op": Known(
         "The operation of a verb block.",
         {
-            "send": "Send it; the whole response is the result.",
-            "send get-body": "Send it; the body is the result.",
-            "send get-headers": "Send it; the headers are the result.",
+            "send": "Send it; the result is the whole response.",
+            "send get-body": "Send it; the result is the response's body.",
+            "send get-headers": "Send it; the result is the response's headers.",
         },
     ),
     "limit": Known("How much of a body is shown, such as 64k or 2M. Files contain the whole body."),
     "follow": Known("Whether redirects are followed.", _YES_NO),
     "requests": Known(
-        "Which requests of the block are sent.", {"all": "All requests, not only the first."}
+        "Which requests in the block are sent.", {"all": "All requests, not only the first."}
     ),
     "eval": Known(
         "Whether the block is evaluated.",
@@ -123,7 +123,7 @@ KNOWN: Mapping[str, Known] = {
             "query": "Only after confirmation.",
             "no-export": "Not during Org's export.",
             "never-export": "Not during Org's export.",
-            "strip-export": "Not during Org's export, which also omits the block.",
+            "strip-export": "The same as yes.",
             "query-export": "During an export by Org, only after confirmation.",
         },
     ),
@@ -138,7 +138,7 @@ KNOWN: Mapping[str, Known] = {
         },
     ),
     "file": Known("The file that the body is written to."),
-    "file-ext": Known("The suffix of the file for the body, if :file gives none."),
+    "file-ext": Known("The suffix of the file for the body, if :file is missing."),
     "file-desc": Known("The text of the link to the file."),
     "output-dir": Known("The folder for files that results are written to."),
     "dir": Known("The folder that relative paths are resolved against."),
@@ -149,13 +149,13 @@ KNOWN: Mapping[str, Known] = {
             "eval": "Yes.",
             "tangle": "Only when tangled.",
             "no-export": "Yes, but not in Org's export.",
-            "strip-export": "Yes; removed in Org's export.",
+            "strip-export": "Yes, but the reference is removed in Org's export.",
         },
     ),
     "noweb-ref": Known("The name by which <<name>> refers to this block."),
     "prologue": Known("Lines inserted before those of the block."),
     "epilogue": Known("Lines inserted after those of the block."),
-    "post": Known("The block that processes the result, which it gets as *this*."),
+    "post": Known("The block that processes the result; it gets the result as *this*."),
     "colnames": Known("Whether tables have column names.", _YES_NO),
     "exports": Known(
         "What Org exports.",

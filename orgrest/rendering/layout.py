@@ -61,7 +61,7 @@ NO_EXPORT = (
 )
 NO_REQUEST = "the response is itself a request: it cannot be inserted in a block that could be sent"
 NO_CODE = (
-    "the response cannot be inserted in this kind of source block, where it could be run or tangled"
+    "the response cannot be inserted in this kind of source block: it could then be run or tangled"
 )
 NO_VERSE = "the response looks like Org markup, which Org would interpret in a verse block"
 NO_DRAWER = "the response contains an :end: line, so it cannot be inserted in a drawer"

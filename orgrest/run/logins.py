@@ -232,10 +232,10 @@ def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> N
     if signed_in:
         question = f"{use.document} wants to send your token from {at} ({of}) to {use.to}. Allow?"
     else:
-        between = f", get the token from {gives}," if gives != at else ""
+        then = f"get the token from {gives} and send it" if gives != at else "send the token"
         question = (
-            f"{use.document} wants you to sign in at {at} ({of}){between} and send the token "
-            f"to {use.to}. Sign in?"
+            f"{use.document} wants you to sign in at {at} ({of}), so that it can {then} to "
+            f"{use.to}. Sign in?"
         )
     if not person.confirm(question):
         reason = f"the token from {at} was not sent to {use.to}: you declined"

@@ -157,7 +157,7 @@ class Placing:
             raise EvaluationError(
                 "the last line of this result would close the block or drawer that starts on line "
                 f"{opened}: use another form of result (:wrap, :results) or, if that block or "
-                "drawer has no end, add its end"
+                "drawer is never closed, add its end line"
             )
         return edit
 

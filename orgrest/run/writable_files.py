@@ -161,7 +161,7 @@ def saved(
         target = named.with_name(f"{named.stem}-{number}{named.suffix}")
     if number == _MOST_NAMES:
         raise EvaluationError(
-            f"{path} and the files numbered -1 to -{number - 1} already exist: delete some, or use "
+            f"{path} and the files numbered 1 to {number - 1} already exist: delete some, or use "
             ">>! to overwrite the first"
         )
     check(target, path, context.saves_below.resolve() / Path(document).name, allowed)

@@ -183,7 +183,7 @@ _OPERATOR_TABLE: Final = (
     Operator(
         "==",
         "VALUE",
-        f'{_SAME} A value in double quotes (`"7"`) is only equal to a string.',
+        f'{_SAME} A value in double quotes (`"7"`) equals only a string.',
         _equal,
         differs=True,
     ),

@@ -222,8 +222,8 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "xpath",
         "PATH",
-        "The match of an XPath in the body, as text. If there are several matches, the value is a "
-        "list.",
+        "The text that an XPath expression matches in the body. If there are several matches, the "
+        "value is a list.",
         lambda response, path, tools: responses.all_in_xml(_text(response), path, tools.prefixes),
         required=True,
         several=True,

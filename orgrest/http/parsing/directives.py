@@ -156,8 +156,7 @@ _TABLE: Final = (
     Rule(
         "no-reject-unauthorized",
         "",
-        "Does not verify certificates, if the run was started with --insecure; otherwise "
-        "this is an error.",
+        "Does not verify certificates; an error unless the run was started with --insecure.",
     ),
     Rule("no-client-cert", "", "Does not use the client certificate from the settings."),
     Rule(
@@ -169,8 +168,7 @@ _TABLE: Final = (
     Rule(
         "proxy",
         "URL",
-        "A proxy for this request, if the run was started with --allow-proxy URL; otherwise "
-        "this is an error.",
+        "A proxy for this request; an error unless the run was started with --allow-proxy URL.",
     ),
     Rule(
         "ratelimit",

@@ -151,7 +151,7 @@ def _check_other_line(line: bytes, *, first: bool) -> None:
     """
     if _FOLDED.fullmatch(line) and not first:
         return
-    reason = "the connection was closed before the header of the response was complete"
+    reason = "the connection was closed before the response headers were complete"
     if line.endswith(b"\n"):
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         section = "2.2" if b"\r" in text or text[:1].isspace() else "5"

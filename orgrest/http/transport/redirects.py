@@ -172,20 +172,20 @@ def redirected(
             or any(to_bytes(secret) in body for secret in request.secrets)
         ):
             raise TransportError(
-                f"the server redirects to another origin, {show(new.text)}; not followed, "
-                "because the body contains a secret"
+                f"did not follow the redirect to another origin, {show(new.text)}, because the "
+                "body contains a secret"
             )
         if request.holds("method"):
             raise TransportError(
-                f"the server redirects to another origin, {show(new.text)}; not followed, "
-                "because the method contains a secret"
+                f"did not follow the redirect to another origin, {show(new.text)}, because the "
+                "method contains a secret"
             )
         if _is_in(new.text, request.secrets) or (
             request.holds("url") and _is_in(new.text, parts_of(request.url))
         ):
             raise TransportError(
-                f"the server redirects to another origin, {new.scheme}://{new.netloc}; not "
-                "followed, because the URL contains a secret"
+                "did not follow the redirect to another origin, "
+                f"{new.scheme}://{new.netloc}, because the URL contains a secret"
             )
     userinfo = old.userinfo if new.origin == old.origin else None
     url = f"{new.scheme}://{userinfo}@{new.netloc}{new.target}" if userinfo else new.text

@@ -109,7 +109,7 @@ def locate(
             inside = _is_open(file, folder) or _is_in_project(file, folder)
         if not inside:
             is_below = any(file.is_relative_to(each) for each in (folder, *readable))
-            where = "in the data of a repository" if is_below else "outside the document's folder"
+            where = "in a .git or .hg folder" if is_below else "outside the document's folder"
             raise OrgrestError(
                 f"{path} is {where}: use --allow-read {file.parent} to allow reading it"
             )

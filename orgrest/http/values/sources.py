@@ -243,8 +243,8 @@ def _undone(use: Use) -> str | None:
     if use.context.placeholders:
         return None
     reason = (
-        f"the variable {use.name} has no value yet: the script that sets it did not run, or "
-        "set it to a function"
+        f"the variable {use.name} has no value yet: either the script that sets it has not run, "
+        "or it set the variable to a function"
     )
     raise OrgrestError(reason, code="undefined-variable")
 

@@ -245,18 +245,24 @@ def told(folder: Path, text: str, kind: str = "http") -> list[tuple[str, str]]:
             ["parameter page: 'x' is not of type 'integer'"],
         ),
         (f"GET {HOST}/v1/orders?tags=a\nX-Client: c", []),
-        (f"GET {HOST}/v1/orders?q=1\nX-Client: c", ["query parameter q is not described"]),
+        (f"GET {HOST}/v1/orders?q=1\nX-Client: c", ["query parameter q is not in the description"]),
         (f"GET {HOST}/v1/orders", ["header parameter X-Client is missing"]),
         (f"GET {HOST}/v1/orders/x", ["path parameter id: 'x' is not of type 'integer'"]),
         (f"@id = 7\nGET {HOST}/v1/orders/{{{{id}}}}", []),
         (f"# @prompt id\nGET {HOST}/v1/orders/{{{{id}}}}", []),
-        ("# @prompt host\nGET {{host}}/v1/orders?q=1\nX-Client: c", ["q is not described"]),
+        (
+            "# @prompt host\nGET {{host}}/v1/orders?q=1\nX-Client: c",
+            ["q is not in the description"],
+        ),
         ("# @prompt host\nGET {{host}}/v1/nothing", []),
         (f"GET {HOST}/v1/nothing", ["api.yaml does not describe this GET request"]),
         (f"DELETE {HOST}/v1/orders", ["api.yaml does not describe this DELETE request"]),
         ("GET https://other.example/v1/nothing", []),
         (f"POST {HOST}/v1/orders", ["the request's body is missing"]),
-        (f"POST {HOST}/v1/orders\nContent-Type: text/plain\n\nx", ["text/plain is not described"]),
+        (
+            f"POST {HOST}/v1/orders\nContent-Type: text/plain\n\nx",
+            ["text/plain is not in the description"],
+        ),
         (f"POST {HOST}/v1/orders\nContent-Type: application/json\n\n{{}}", []),
     ],
 )
@@ -288,7 +294,7 @@ def test_org_tells_it_at_the_request(tmp_path: Path) -> None:
     text = f"#+begin_src restclient :openapi api.yaml\n{request}#+end_src\n"
     ((about, message),) = told(tmp_path, text, "org")
     assert about == f"{HOST}/v1/orders?q=1"
-    assert "q is not described" in message
+    assert "q is not in the description" in message
 
 
 # --------------------------------------------------------------------- found beside the document

@@ -32,9 +32,14 @@ KINDS = {"content": {"text/*": {}, "application/json": {}}}
 @pytest.mark.parametrize(
     ("operation", "request_", "response", "expected"),
     [
-        ({"responses": ANY}, Request("POST", URL, body=b"x"), OK, ["body is not described"]),
+        (
+            {"responses": ANY},
+            Request("POST", URL, body=b"x"),
+            OK,
+            ["body is not in the description"],
+        ),
         ({"responses": ANY}, Request("GET", URL, body=b"x"), OK, []),
-        ({}, Request("GET", URL), OK, ["the status 200 is not described (expected none)"]),
+        ({}, Request("GET", URL), OK, ["the status 200 is not in the description (expected none)"]),
         (
             {"responses": ANY, "parameters": [{"name": "s", "in": "cookie", "required": True}]},
             Request("GET", URL),

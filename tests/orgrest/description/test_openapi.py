@@ -113,7 +113,11 @@ def answer(value: Any, *headers: str, status: str = "200 OK", kind: str = JSON) 
             answer([{**ORDER, "parent": {**ORDER, "parent": 1}}]),
             ["the body[0].parent.parent: 1 is not of type 'object'"],
         ),
-        (GET, answer([], status="500 Oh"), ["the status 500 is not described (expected 200, 4XX)"]),
+        (
+            GET,
+            answer([], status="500 Oh"),
+            ["the status 500 is not in the description (expected 200, 4XX)"],
+        ),
         (
             GET,
             answer({"title": "x"}, status="404 No", kind="Content-Type: application/problem+json"),
@@ -129,7 +133,7 @@ def answer(value: Any, *headers: str, status: str = "200 OK", kind: str = JSON) 
             answer({}, status="404 No"),
             [
                 (
-                    "the Content-Type application/json is not described "
+                    "the Content-Type application/json is not in the description "
                     "(expected application/problem+json)"
                 )
             ],
@@ -140,7 +144,7 @@ def answer(value: Any, *headers: str, status: str = "200 OK", kind: str = JSON) 
             "GET /orders?page=0&q=1\nX-Client: c-1",
             answer([]),
             [
-                "the request's query parameter q is not described",
+                "the request's query parameter q is not in the description",
                 "the request's query parameter page: 0 is less than the minimum of 1",
             ],
         ),
@@ -179,7 +183,12 @@ def answer(value: Any, *headers: str, status: str = "200 OK", kind: str = JSON) 
         (
             "POST /orders\nContent-Type: text/plain\n\nx",
             response(status="201 Made"),
-            ["the request's Content-Type text/plain is not described (expected application/json)"],
+            [
+                (
+                    "the request's Content-Type text/plain is not in the description "
+                    "(expected application/json)"
+                )
+            ],
         ),
     ],
 )
@@ -268,8 +277,8 @@ def test_a_description_counts_for_the_requests_below_its_line(orgrest, folder, s
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('{"swagger": "2.0"}', "OpenAPI 2.0 is not supported; supported"),
-        ('{"openapi": "4.0.0"}', "OpenAPI 4.0.0 is not supported; supported"),
+        ('{"swagger": "2.0"}', "OpenAPI 2.0 is not supported (only"),
+        ('{"openapi": "4.0.0"}', "OpenAPI 4.0.0 is not supported (only"),
         ('{"a": 1}', "an OpenAPI description"),
         ("hello", "an OpenAPI description"),
         ('{"openapi": "3.0.0",', "not valid JSON"),
@@ -479,7 +488,7 @@ def test_a_description_beside_is_about_requests_that_it_may_describe(
     (folder / "openapi.json").write_text('{"openapi": "9"}')
     _, out, err = orgrest("test", "a.http", "--openapi", "auto", "--report-json", "-")
     assert [len(item["assertions"]) for item in json.loads(out)["requests"]] == [0, 1, 1]
-    assert "OpenAPI 9 is not supported; supported" in err
+    assert "OpenAPI 9 is not supported (only" in err
     assert "no description in the document's folder or its parents describes this request" in err
     assert "does not describe this operation" in err
     (folder / "api.yaml").unlink()

@@ -662,7 +662,7 @@ def test_renaming_changes_every_place_and_nothing_else() -> None:
         (HTTP, "http", ":ho|st = x", "1a", "invalid name"),
         (HTTP, "http", ":ho|st = x", "", "invalid name"),
         (HTTP, "http", ":ho|st = x", "base", "already"),
-        (HTTP, "http", ":ho|st = x", "hostile", "would refer to something else"),
+        (HTTP, "http", ":ho|st = x", "hostile", "would change what other text"),
         (ORG, "org", "t=tab|le", "ME", "already"),
         (ORG, "org", "t=tab|le", "a(b", "invalid name"),
         ("GET http://x/{{a}}\n", "http", "{{a|}}", "b", "not defined"),

@@ -745,7 +745,7 @@ def test_what_a_hostile_token_endpoint_answers_ends_as_an_error(
         message = reason(documents.run(someone=jo, settings=settings))
     assert why in message
     assert len(message) < 1000
-    assert f"get the token from {hostile.url}," in jo.questions[0]
+    assert f"get the token from {hostile.url} and send it to" in jo.questions[0]
     assert provider.bearers == []
 
 

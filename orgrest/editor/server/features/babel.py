@@ -124,7 +124,5 @@ def _call(params: Any) -> BabelBlock:
 def _pairs(values: list[Any]) -> Iterator[tuple[str, Any]]:
     for pair in values:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise JsonRpcInvalidParams(
-                "header arguments and variables must be pairs of a name and a value"
-            )
+            raise JsonRpcInvalidParams("header arguments and variables must be [name, value] pairs")
         yield pair[0], pair[1]

@@ -53,8 +53,8 @@ def ask(editor: Editor, folder: Path, body: str, **changes: Any) -> Any:
     [
         ({"line": "3"}, "the parameter line is missing"),
         ({"arguments": {}}, "the parameter arguments is missing"),
-        ({"arguments": [["jq"]]}, "must be pairs"),
-        ({"values": ["a"]}, "must be pairs"),
+        ({"arguments": [["jq"]]}, "header arguments and variables must be"),
+        ({"values": ["a"]}, "header arguments and variables must be"),
         ({"textDocument": {"uri": "file:///nowhere.org"}}, "nowhere.org"),
     ],
 )

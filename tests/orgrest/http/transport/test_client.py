@@ -449,7 +449,7 @@ def test_header_lines_that_are_only_unusual_are_read(client: Client) -> None:
 def test_a_header_that_is_cut_short_is_no_response(client: Client, head: str) -> None:
     with RawServer(closing(f"HTTP/1.1 200 OK\r\n{head}".encode())) as server:
         reason = failure(client, Request("GET", server.url))
-    assert reason == "the connection was closed before the header of the response was complete"
+    assert reason == "the connection was closed before the response headers were complete"
 
 
 def test_threads_share_a_client(client: Client) -> None:

@@ -570,8 +570,10 @@ def test_the_data_of_a_repository_in_the_documents_folder_is_read_only_when_allo
     text = f"POST http://h/\n\n< {path}"
     message = error(text, Context(Inputs(directory=folder)))
     data = (folder / path).resolve().parent
-    assert f"is in the data of a repository: use --allow-read {data}" in message
-    assert "is in the data" in error(text, Context(Inputs(directory=folder, allow_read=[folder])))
+    assert f"is in a .git or .hg folder: use --allow-read {data}" in message
+    assert "is in a .git or .hg" in error(
+        text, Context(Inputs(directory=folder, allow_read=[folder]))
+    )
     assert complete(text, Context(Inputs(directory=folder, allow_read=[data]))).body == b"secret"
 
 
@@ -580,7 +582,7 @@ def test_the_data_of_a_repository_elsewhere_is_not_read_through_its_link(folder:
     (folder / "data" / "config").write_text("secret")
     (folder / ".git").symlink_to(folder / "data")
     message = error("POST http://h/\n\n< .git/config", Context(Inputs(directory=folder)))
-    assert "is in the data of a repository" in message
+    assert "is in a .git or .hg folder" in message
 
 
 @pytest.mark.parametrize("home", ["", "user"])
