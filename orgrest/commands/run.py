@@ -139,6 +139,8 @@ def _evaluate(
         for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
             try:
                 for reported in (*outcome.needed, outcome):
+                    if output.watched is not None:
+                        output.watched.wrote(path for path, _ in reported.files)
                     failed |= _report(reported, source, settings, output)
                 results.keep(outcome, run)
             except OSError:  # standard output is closed
@@ -146,8 +148,6 @@ def _evaluate(
             except Exception as error:
                 complain(str(explained(error)))
                 failed = True
-            if output.watched is not None:
-                output.watched.wrote(path for path, _ in outcome.files)
             client = services.client
             if client is not None and client.budget.spent and outcome.state == "failed":
                 complain(f"{source.name}: stopped: {client.budget.spent}")

@@ -93,6 +93,7 @@ def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -
 def _reply(
     document: OrgFile, result_writer: ResultWriter, block: Block, task: Task, outcome: Outcome
 ) -> Reply:
+    outcome = classes.evolve(outcome, files=())  # saved responses have already been written
     arguments, language = task.arguments, task.language
     words = arguments.results
     shown = [exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None]

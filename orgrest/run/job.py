@@ -262,6 +262,7 @@ class Job:
         return classes.evolve(
             outcome,
             notes=(*task.notes, *self.notes, *self.scripts.notes),
+            files=tuple(self.files),
             tests=tuple(self.scripts.tests),
             file=task.file,
             title=task.parsed[0].title,

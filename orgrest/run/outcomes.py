@@ -184,7 +184,8 @@ class Outcome:
 
     `change` is a pair (replaced text, new result), and `placing` is the place of the result. Both
     are None if nothing was inserted. `volatile` describes the parts that may differ between old and
-    new results. `files` contains the files of the result as pairs (path, content).
+    new results. `files` contains saved responses and the files of the result, as pairs (path,
+    content).
 
     `file` is the imported file with the request, or None for the document itself. `task` is the
     task that was carried out, and `step` is the step of the plan. Each of them may be None. `began`

@@ -12,8 +12,9 @@ If a block fails, its old result is kept, and the other blocks are still evaluat
 other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT heading
 and blocks inside results are not evaluated.
 
-Only files that a request names are read. `Services.write` writes result files before the links to
-them are inserted. If a file cannot be written, the step fails.
+Only files that a request names are read. `Services.write` saves a response to a file as soon as the
+response arrives, and writes result files before the links to them are inserted. If a file cannot be
+written, the step fails.
 """
 
 from __future__ import annotations
@@ -354,4 +355,4 @@ class Run:
             return self._done(resolved(self.context, lambda: self.document.place(task, outcome)))
         except Exception as error:
             reason = located(error, self._name, task.line)
-            return classes.evolve(outcome, state="failed", reason=reason, files=())
+            return classes.evolve(outcome, state="failed", reason=reason)

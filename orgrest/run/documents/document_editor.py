@@ -113,11 +113,13 @@ class DocumentEditor:
         outcome: Outcome,
         make: Callable[[OrgDocument, Block], Edit],
         judge: Callable[[str, str], Verdict] | None = None,
+        files: tuple[tuple[Path, bytes], ...] = (),
     ) -> Outcome:
         """Insert the result of a block, using the edit that `make` returns.
 
-        Returns the outcome with the old and the new text. `judge` decides whether the new text is
-        as expected. If not, the old result is kept. Raises EvaluationError if the block no longer
+        Returns the outcome with the old and the new text, and with `files`, the files that the
+        result links to. `judge` decides whether the new text is as expected. If not, the old result
+        is kept, and `files` are not written. Raises EvaluationError if the block no longer
         exists, if the result cannot be inserted (see `Placing.edit`), or if `write` fails. In these
         cases, the document is not changed.
         """
@@ -133,8 +135,8 @@ class DocumentEditor:
             verdict = judge(old, edit.text)
             outcome = outcome.with_test(verdict)
             if old.strip() and not verdict.held:
-                return classes.evolve(outcome, files=())
-        for path, content in outcome.files:
+                return outcome
+        for path, content in files:
             try:
                 self._write(path, content)
             except OrgrestError as error:
@@ -146,7 +148,8 @@ class DocumentEditor:
         if block.name:
             self._placed.add(block.name.lower())
         change = (self.document.text[edit.start : edit.end], edit.text)
-        return classes.evolve(outcome, change=change, placing=placing)
+        files = (*outcome.files, *files)
+        return classes.evolve(outcome, change=change, placing=placing, files=files)
 
     def _present(self, block: Block) -> Block:
         current = self.now(block)

@@ -48,7 +48,6 @@ class RequestFile:
         self.text = text
         self._file = file
         self._settings = settings
-        self._write = services.write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
         own = Context(settings.inputs, helpers=services)  # without the responses
         self.names = context.names = Imports(read(self._source), file, own)
@@ -81,12 +80,7 @@ class RequestFile:
         yield self._task(self.names.request(needed.key))
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
-        """Save responses to the files that the request specifies, and return the outcome.
-
-        Results are not inserted into request files.
-        """
-        for path, content in outcome.files:
-            self._write(path, content)
+        """Return the outcome unchanged. Results are not inserted into request files."""
         return outcome
 
     def _task(

@@ -103,13 +103,15 @@ class ResultWriter:
                 values = self._post(arguments, values, references)
             shown = layout.show(arguments, values, written.blocks, task.language)
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
+        files = tuple(written.files)
         return self._editor.put(
             block,
-            classes.evolve(outcome, notes=outcome.notes + shown.notes, files=tuple(written.files)),
+            classes.evolve(outcome, notes=outcome.notes + shown.notes),
             lambda document, at: placing.place(
                 document, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
             ),
-            partial(self._judge_same, task, tuple(written.files)) if same else None,
+            partial(self._judge_same, task, files) if same else None,
+            files,
         )
 
     def _judge_same(

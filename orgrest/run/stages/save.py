@@ -6,6 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest.http.values import Values
+from orgrest.model import OrgrestError
+from orgrest.run.outcomes import EvaluationError
 from orgrest.run.results import resolved
 
 if TYPE_CHECKING:
@@ -14,15 +16,22 @@ if TYPE_CHECKING:
 
 
 def save(job: Job) -> Needing[None]:
-    """For each `>> file` of the request, add the path and content of the file to `job.files`.
+    """Save the response to the file of each `>> file` line of the request.
 
-    Raises OrgrestError if the document may not write one of them.
+    Raises OrgrestError if the document may not write one of the files, or if writing fails. If the
+    run writes no files, the paths are only checked.
     """
     from orgrest.run.writable_files import saved
 
     values, work = Values(job.parsed, job.context), job.work
+    file, write = job.parsed.source.file or work.file, work.services.write
     for saving in job.parsed.savings:
         path = yield from resolved(job.context, partial(values.text, saving.path))
-        file = job.parsed.source.file or work.file
-        allowed = work.settings.allow_write
-        job.files.append((saved(saving, path, job.context, file, allowed), job.sent[1].body))
+        target = saved(saving, path, job.context, file, work.settings.allow_write)
+        if write is not None:
+            body = job.sent[1].body
+            try:
+                write(target, body)
+            except OrgrestError as error:
+                raise EvaluationError(f"could not save the response: {error}") from error
+            job.files.append((target, body))

@@ -663,9 +663,36 @@ def test_what_a_run_writes_does_not_start_the_next(document, server, tmp_path) -
         assert watching.process.wait(30) == 0
 
 
-def test_a_file_that_the_run_saves_and_reads_does_not_start_the_next(document, server) -> None:
-    document("### one\nGET HOST/\n>>! a-out.json\n\n### two\nPOST HOST/echo\n\n< a-out.json\n")
-    with Watching(server, "a.http") as watching:
+SAVES_AND_READS = "### one\nGET HOST/\n>>! out.bin\n\n### two\nPOST HOST/echo\n\n< out.bin\n"
+BLOCKS = """\
+#+begin_src http :results silent
+GET HOST/
+
+>>! out.bin
+#+end_src
+
+#+begin_src http
+POST HOST/echo
+
+< out.bin
+#+end_src
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.http", SAVES_AND_READS),
+        ("a.http", "import ./b.http\n\n### two\n# @ref one\nPOST HOST/echo\n\n< out.bin\n"),
+        ("a.org", BLOCKS),
+    ],
+)
+def test_a_file_that_the_run_saves_and_reads_does_not_start_the_next(
+    document, server, name: str, text: str
+) -> None:
+    document(SAVES_AND_READS, "b.http")
+    document(text, name)
+    with Watching(server, name) as watching:
         watching.waits()
         assert server.requests[1].endswith(b'{"a": 1}')
         time.sleep(1)

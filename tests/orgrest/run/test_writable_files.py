@@ -152,6 +152,67 @@ def test_a_file_that_the_document_does_not_name_bears_its_name(orgrest: Calls) -
     assert orgrest.names() == {"a-package.txt"}
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    ["", ":results silent", ":results file :file a-result.txt", ":expect same", ":expect 404"],
+)
+def test_a_block_saves_its_response_as_a_request_file_does(orgrest: Calls, arguments: str) -> None:
+    block = f"#+begin_src http {arguments}\nGET HOST/code\n\n>> a-b.txt\n#+end_src\n"
+    orgrest.write("a.org", f"{block}\n#+RESULTS:\n: old\n")
+    for mode in ("--check", "--stdout", "--dry-run"):
+        done = orgrest("a.org", mode)
+        assert "a-b.txt" not in done.stderr
+        assert orgrest.names() == set()
+    assert orgrest("a.org").exit_code == 0
+    assert (orgrest.folder / "a-b.txt").read_bytes() == CODE
+    assert orgrest.names() - {"a-result.txt"} == {"a-b.txt"}
+    assert (orgrest.folder / "a-result.txt").exists() == ("a-result" in arguments)
+
+
+def test_a_block_that_is_called_saves_its_response_for_each_call(orgrest: Calls) -> None:
+    block = "#+name: b\n#+begin_src http\nGET HOST/code\n\n>> a-b.txt\n#+end_src\n"
+    orgrest.write("a.org", f"{block}\n#+call: b()\n")
+    assert orgrest("a.org").exit_code == 0
+    assert orgrest.names() == {"a-b.txt", "a-b-1.txt"}
+
+
+@pytest.mark.parametrize("command", [(), ("test", "--write")])
+def test_a_request_that_is_sent_for_another_saves_its_response_each_time(
+    orgrest: Calls, command: tuple[str, ...]
+) -> None:
+    orgrest.write("b.http", "# @name b\nGET HOST/code\n\n>> b-b.txt\n")
+    orgrest.write(
+        "a.http",
+        "# @import ./b.http\n# @name one\n# @ref b\nGET HOST/code\n\n>> a-one.txt\n"
+        "### last\n# @ref one\n# @force-ref one\nGET HOST/echo\n",
+    )
+    written = {"a-one.txt", "a-one-1.txt", "b-b.txt", "b.http"}
+    assert orgrest(*command, "a.http", "--name", "last").exit_code == 0
+    assert orgrest.names() == written
+    assert orgrest(*command, "a.http").exit_code == 0
+    assert orgrest.names() == written | {"a-one-2.txt", "a-one-3.txt", "b-b-1.txt"}
+
+
+def test_no_response_replaces_another_one_of_the_same_request(orgrest: Calls) -> None:
+    paths = '@paths = ["/code", "/sh"]'
+    request = "GET HOST{{$.paths[*]}}\n\n>> a-x.bin\n>> a-x.bin\n"
+    orgrest.write("a.http", f"{paths}\n{request}")
+    assert orgrest("a.http").exit_code == 0
+    names = ("a-x", "a-x-1", "a-x-2", "a-x-3")
+    contents = [(orgrest.folder / f"{name}.bin").read_bytes() for name in names]
+    assert contents == [CODE, CODE, b"\x00\x01\x02sh", b"\x00\x01\x02sh"]
+
+
+def test_a_response_that_cannot_be_saved_is_reported_with_the_path(orgrest: Calls) -> None:
+    name = f"a-{'x' * 300}.txt"
+    orgrest.write("a.http", f"GET HOST/code\n\n>> a-b.txt\n>> {name}\n?? status == 200\n")
+    done = orgrest("a.http")
+    assert done.exit_code == 1
+    assert "a.http:1: could not save the response: " in done.stderr
+    assert f"{name}: could not write the file: File name too long" in done.stderr
+    assert orgrest.names() == {"a-b.txt"}
+
+
 def test_allow_write_lets_a_document_write_any_file_below_a_folder(orgrest: Calls) -> None:
     orgrest.write("a.http", "GET HOST/code\n\n>>! out/Makefile\n")
     (orgrest.folder / "out").mkdir()
