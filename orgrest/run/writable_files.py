@@ -8,7 +8,7 @@ XML, text, archives ...), its name must also contain the document's name: `api.o
 An existing file is overwritten only if orgrest wrote it and it is unchanged since then, or if the
 result in the document links to it. To find out, orgrest stores the digests of written files in the
 user's state folder (`$XDG_STATE_HOME/orgrest/written`). None of these limits apply
-inside the folders given with `--allow-write`.
+inside the folders given with `--allow-write`, except that the document itself is never overwritten.
 """
 
 from __future__ import annotations
@@ -56,9 +56,11 @@ def check(
 
     `path_text` is the name of the file as written in the document. If `linked` is true, a result in
     the document is a link to the file. `allowed` contains the folders given with `--allow-write`.
-    All paths must be free of symbolic links.
+    The paths of `target` and of the document's folder must be free of symbolic links.
     """
     folder = document.parent
+    if target == document.resolve():
+        raise EvaluationError(f"{path_text} is the document itself: choose another file")
     if any(target.is_relative_to(permitted.resolve()) for permitted in allowed):
         return
     hint = f"(use --allow-write {target.parent} to allow it)"

@@ -73,7 +73,10 @@ PROMISES: dict[str, list[str]] = {
         "test_a_file_that_the_documents_own_result_names_is_written_again",
         "test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it",
     ],
-    "`--allow-write DIR` lets": ["test_allow_write_lets_a_document_write_any_file_below_a_folder"],
+    "`--allow-write DIR` lets": [
+        "test_allow_write_lets_a_document_write_any_file_below_a_folder",
+        "test_a_response_is_never_saved_over_the_document_itself",
+    ],
     "Requests and responses are kept, with secrets masked": [
         "test_only_the_user_can_read_the_history",
         "test_no_secret_gets_into_the_history",

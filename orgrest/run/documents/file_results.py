@@ -94,17 +94,11 @@ class FileResults:
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, name: str) -> Path:
-        """Return the absolute path of a result file.
-
-        Raises EvaluationError if it is the path of the document itself.
-        """
+        """Return the absolute path of a result file. Raises EvaluationError if it is invalid."""
         try:
-            target = resolved(path)
+            return resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
             raise EvaluationError(f"{name}: {error}") from error
-        if target == (self._folder / PurePosixPath(self._file).name).resolve():
-            raise EvaluationError(f"{name} is the document itself: choose another file")
-        return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:
         """Return whether the current result of a block contains a link to `target`."""

@@ -213,6 +213,18 @@ def test_a_response_that_cannot_be_saved_is_reported_with_the_path(orgrest: Call
     assert orgrest.names() == {"a-b.txt"}
 
 
+@pytest.mark.parametrize("name", ["a.http", "a.org"])
+def test_a_response_is_never_saved_over_the_document_itself(orgrest: Calls, name: str) -> None:
+    text = "#+begin_src http\nGET HOST/code\n\n>>! NAME\n#+end_src\n"
+    text = text if name == "a.org" else text.split("\n", 1)[1].partition("#+end")[0]
+    orgrest.write(name, text.replace("NAME", name))
+    before = (orgrest.folder / name).read_text()
+    done = orgrest(name, "--allow-write", ".")
+    assert done.exit_code == 1
+    assert f"{name} is the document itself: choose another file" in done.stderr
+    assert (orgrest.folder / name).read_text() == before
+
+
 def test_allow_write_lets_a_document_write_any_file_below_a_folder(orgrest: Calls) -> None:
     orgrest.write("a.http", "GET HOST/code\n\n>>! out/Makefile\n")
     (orgrest.folder / "out").mkdir()
