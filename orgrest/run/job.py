@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MOST_WAIT = 3600.0
 """The maximum total delay, in seconds, that a document may cause if --max-time is not given."""
 
+_MOST_NAMED = 20  # the maximum number of list elements that a message names
+
 
 @classes.define
 class Logged:
@@ -137,8 +139,8 @@ class Job:
 
     `attempts` contains the attempts to send the request. `asked` contains the requests for tokens
     and the requests that scripts sent, until `keep` makes them part of an exchange. `tested` is the
-    index of the first test of the current request. `unsent` contains the reasons why requests of
-    the task were declined.
+    index of the first test of the current iteration. `unsent` contains the reasons why requests of
+    the task were declined, each with the numbers of the list elements that it concerns, if any.
     """
 
     work: Work
@@ -157,7 +159,7 @@ class Job:
     held: set[tuple[str, Secret]] = classes.field(factory=set)
     features: set[str] = classes.field(factory=set)
     declined: bool = False
-    unsent: list[str] = classes.field(factory=list)
+    unsent: dict[str, list[int]] = classes.field(factory=dict)
     tested: int = 0
     attempts: list[Exchange] = classes.field(factory=list)
     exchanges: list[Exchange] = classes.field(factory=list)
@@ -169,8 +171,7 @@ class Job:
         """Start the next request of the task, `parsed`."""
         self.parsed, self.context = parsed, self.task.context
         self.tested = len(self.scripts.tests)
-        self.declined = False
-        self.cancel()
+        self.declined = self.scripts.cancelled = False
         self.held = set()
         arguments = self.task.arguments
         described = self.work.services.descriptions.concern(parsed, arguments)
@@ -187,19 +188,22 @@ class Job:
         self.features = {name for name, has in features.items() if has}
 
     def decline(self, reason: str) -> None:
-        """Mark the current request as one that will not be sent, and record the `reason`."""
+        """Mark the current iteration as one that will not be sent, and record the `reason`."""
         self.declined = True
-        self.unsent.append(reason)
+        numbers = self.unsent.setdefault(reason, [])
+        if self.context is not self.task.context:
+            numbers.append(int(self.context.literal["$index"]) + 1)
 
     def cancel(self) -> None:
-        """Mark the current request as one that will not be sent, if a script cancelled it."""
-        if self.scripts.cancelled and not self.declined:
+        """Mark the current iteration as one that will not be sent, if a script cancelled it."""
+        if self.scripts.cancelled:
             self.decline("canceled by a script")
 
     def turn(self, context: Context) -> None:
         """Start the next iteration of the current request, with the variables in `context`."""
-        if self.exchanges and context is not self.context:
+        if self.context is not self.task.context:  # this is not the first iteration
             self.tested = len(self.scripts.tests)
+        self.declined = self.scripts.cancelled = False
         self.context = context
         self.request = self.response = None
 
@@ -226,15 +230,19 @@ class Job:
         self.attempts = []
         self.asked.clear()
 
+    def _unsent(self) -> list[str]:
+        """Return the reasons why requests were declined, with the list elements concerned."""
+        return [reason + _of_list(numbers) for reason, numbers in self.unsent.items()]
+
     def outcome(self) -> Outcome:
         """Return the outcome of the task.
 
         The outcome includes requests for tokens and requests from scripts, even if the task's own
         request was skipped.
         """
-        task, reason, unsent = self.task, None, self.unsent
+        task, reason, unsent = self.task, None, self._unsent()
         if not self.exchanges and unsent:
-            error = EvaluationError("; ".join(dict.fromkeys(unsent)))
+            error = EvaluationError("; ".join(unsent))
             reason, unsent = located(error, task.file or self.work.file, task.line), []
         return Outcome(
             task.line,
@@ -261,9 +269,18 @@ class Job:
             outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
         return classes.evolve(
             outcome,
-            notes=(*task.notes, *self.notes, *self.scripts.notes),
+            notes=(*task.notes, *self.notes, *self._unsent(), *self.scripts.notes),
             files=tuple(self.files),
             tests=tuple(self.scripts.tests),
             file=task.file,
             title=task.parsed[0].title,
         )
+
+
+def _of_list(numbers: list[int]) -> str:
+    """Return the end of a message about the list elements with these numbers, if there are any."""
+    if len(numbers) < 2:
+        return "".join(f" for element {number} of the list" for number in numbers)
+    more = ", ..." if len(numbers) > _MOST_NAMED else ""
+    named = ", ".join(map(str, numbers[:_MOST_NAMED]))
+    return f" for {len(numbers)} elements of the list: {named}{more}"

@@ -98,11 +98,16 @@ def _send_each(job: Job) -> Needing[None]:
         from orgrest.run.stages.turns import of_elements
 
         contexts = yield from of_elements(job)
-    for context in contexts:
+    last = PREVIEWED if job.work.settings.dry_run else SENT
+    for number, context in enumerate(contexts, 1):
         job.turn(context)
-        last = PREVIEWED if job.work.settings.dry_run else SENT
-        if not (yield from _through((*COMPLETED, *last), job)):
-            return
+        try:
+            yield from _through((*COMPLETED, *last), job)
+        except Exception:
+            if number < len(contexts):
+                where = f"element {number} of {len(contexts)}"
+                job.notes.append(f"stopped at {where}: the later elements were not sent")
+            raise
 
 
 @cache

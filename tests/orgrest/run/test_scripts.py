@@ -972,6 +972,53 @@ def test_for_an_empty_list_nothing_is_sent_and_that_is_reported(run) -> None:
     assert "the list is empty" in one.reason.reason
 
 
+@pytest.mark.parametrize("dry", [False, True])
+@pytest.mark.parametrize(
+    ("skip", "sent", "note"),
+    [
+        ("/2$/", "13", "canceled by a script for element 2 of the list"),
+        ("/[12]$/", "3", "canceled by a script for 2 elements of the list: 1, 2"),
+    ],
+)
+def test_a_script_that_cancels_an_element_skips_only_this_element(
+    run, dry: bool, skip: str, sent: str, note: str
+) -> None:
+    done = run(
+        CLIENTS + "GET HOST/{{$.clients..id}}\n\n{{@request\ntest('a', () => {});\n"
+        f"exports.$cancel = {skip}.test(request.url);\n}}}}\n?? status == 200\n",
+        dry_run=dry,
+    )
+    (one,) = done.outcomes
+    assert [exchange.request.url[-1] for exchange in one.exchanges] == [*sent]
+    assert done.sent == [f"GET /{number}" for number in sent if not dry]
+    assert (one.state, one.notes) == ("done", (note,))
+    assert dry or all(len(exchange.tests) == 2 for exchange in one.exchanges)
+
+
+def test_a_script_that_cancels_every_element_skips_the_request(run) -> None:
+    elements = f"@all = {list(range(30))}\n"
+    done = run(elements + "GET HOST/{{$.all[*]}}\n\n{{@request\nexports.$cancel = true;\n}}\n")
+    assert (done.sent, done.states) == ([], ["skipped"])
+    assert "canceled by a script for 30 elements of the list: 1, 2, 3, " in done.reasons[0]
+    assert done.reasons[0].endswith(", 19, 20, ...")
+
+
+def test_a_script_that_cancels_below_the_response_does_not_skip_the_next_element(run) -> None:
+    done = run(CLIENTS + "GET HOST/{{$.clients..id}}\n\n{{@response\nexports.$cancel = true;\n}}\n")
+    assert done.sent == ["GET /1", "GET /2", "GET /3"]
+
+
+@pytest.mark.parametrize(
+    ("fails", "notes"),
+    [(2, ("stopped at element 2 of 3: the later elements were not sent",)), (3, ())],
+)
+def test_an_error_for_an_element_ends_the_list_and_says_so(run, fails: int, notes: object) -> None:
+    script = f"{{{{@request\nif (request.url.endsWith('/{fails}')) nothing();\n}}}}\n"
+    done = run(CLIENTS + "GET HOST/{{$.clients..id}}\n\n" + script)
+    assert done.sent == [f"GET /{number}" for number in range(1, fails)]
+    assert (done.states, done.outcomes[0].notes) == (["failed"], notes)
+
+
 def test_a_dry_run_shows_each_request(run) -> None:
     done = run(CLIENTS + "GET HOST/{{$.clients..id}}\n", dry_run=True)
     (one,) = done.outcomes
