@@ -99,8 +99,10 @@ def _send_each(job: Job) -> Needing[None]:
 
         contexts = yield from of_elements(job)
     last = PREVIEWED if job.work.settings.dry_run else SENT
+    defined = job.defined
     for number, context in enumerate(contexts, 1):
         job.turn(context)
+        job.defined = defined.copy()  # without the values that depend on the previous element
         try:
             yield from _through((*COMPLETED, *last), job)
         except Exception:

@@ -995,6 +995,17 @@ def test_a_script_that_cancels_an_element_skips_only_this_element(
     assert dry or all(len(exchange.tests) == 2 for exchange in one.exchanges)
 
 
+def test_a_definition_that_scripts_read_has_the_value_for_the_current_element(run) -> None:
+    done = run(
+        CLIENTS + "@own = own{{$.clients..id}}\n@once = {{$uuid}}\n\n"
+        "< {%\nclient.log(request.variables.get('once'));\n%}\n"
+        "GET HOST/{{$.clients..id}}/{{own}}/{{once}}\n\n{{@request\nconsole.log(own, once);\n}}\n"
+    )
+    once, *logged = done.log
+    assert logged == [f"own{number} {once}" for number in (1, 2, 3)]
+    assert done.sent == [f"GET /{number}/own{number}/{once}" for number in (1, 2, 3)]
+
+
 def test_a_script_that_cancels_every_element_skips_the_request(run) -> None:
     elements = f"@all = {list(range(30))}\n"
     done = run(elements + "GET HOST/{{$.all[*]}}\n\n{{@request\nexports.$cancel = true;\n}}\n")
