@@ -345,7 +345,7 @@ OPTIONS: Final = (
         "--limit",
         _OUTPUT,
         (RUN,),
-        "The maximum size of a body in a result; a longer one is saved to a file (default: 1M).",
+        "The maximum size of a body that is shown (default: 1M).",
         "size",
         field="limit",
         metavar="SIZE",

@@ -19,7 +19,8 @@ from orgrest.files import Encoding, File, FileChangedError, FileError
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from orgrest.run.outcomes import Outcome
     from orgrest.run.run import Run
@@ -50,7 +51,20 @@ class Results:
         """Handle the end of the run. `before` is the document's text before the run."""
 
 
-class Printed(Results):
+class _Shown(Results):
+    """Shows what saving would write. Nothing is saved."""
+
+    def keep(self, outcome: Outcome, run: Run) -> None:
+        """Report the files to which the results have links, but which are not written."""
+        del run
+        for path in _not_written(outcome):
+            complain(
+                f"note: {self.name}:{outcome.line}: the file {path} was not written: --stdout and "
+                "--diff only show results"
+            )
+
+
+class Printed(_Shown):
     """Prints the document with the results."""
 
     def end(self, run: Run, before: str) -> None:
@@ -61,7 +75,7 @@ class Printed(Results):
         stream.flush()
 
 
-class Compared(Results):
+class Compared(_Shown):
     """Prints the changes that saving would make."""
 
     def end(self, run: Run, before: str) -> None:
@@ -93,9 +107,8 @@ class Checked(Results):
         for test in outcome.tests:
             if test.subject == expect.SUBJECT and not test.held and outcome.change is None:
                 self._fail(outcome, test.reason)
-        for path, content in outcome.files:
-            if not path.is_file() or path.read_bytes() != content:
-                self._fail(outcome, f"the file {path} would change")
+        for path in _not_written(outcome):
+            self._fail(outcome, f"the file {path} would change")
 
     def _fail(self, outcome: Outcome, why: str) -> None:
         self.failed = True
@@ -155,6 +168,17 @@ class Saved(Results):
     def _fail(self, error: FileError) -> None:
         self.failed = True
         complain(str(error))
+
+
+def _not_written(outcome: Outcome) -> Iterator[Path]:
+    """Yield the files of an outcome that do not exist yet or have another content."""
+    for path, content in outcome.files:
+        try:
+            written = path.read_bytes() == content
+        except OSError:
+            written = False
+        if not written:
+            yield path
 
 
 Mode: TypeAlias = type[Results]

@@ -12,8 +12,9 @@ Servers are not trusted. Rules:
 - Characters that `sanitize` considers harmful are made visible. Line endings are LF.
 - `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
   other parts are not escaped. `layout` makes them safe where they are inserted.
-- A binary body goes into a file. So does a body longer than a limit. In that case, only its
-  beginning is decoded, pretty-printed and shown, so the limit bounds memory and time.
+- A binary body is not shown, but may be written to a file. So may a body longer than a limit. In
+  that case, only its beginning is decoded, pretty-printed and shown, so the limit bounds memory and
+  time.
 """
 
 from __future__ import annotations
@@ -62,10 +63,10 @@ class Rendered:
     without comment characters. `language` is the language of the source block. `notes` are messages
     for the user. `tests` contains a line for each assertion and test of the request.
 
-    `data` is the complete body if it must be written to a file, because it is binary or longer than
-    the limit. Otherwise, `data` is None. If the body is longer than the limit, `body` is the
-    beginning of `data`. `extension` is the suffix of the file, and `link` is a link to it, set once
-    the file has a name.
+    `data` is the complete body if a document cannot contain all of it, because it is binary or
+    longer than the limit. Otherwise, `data` is None. If the body is longer than the limit, `body`
+    is the beginning of `data`. `extension` is the suffix of a file for `data`, and `link` is a link
+    to that file, set once the file has a name.
     """
 
     body: str
@@ -200,11 +201,10 @@ def render(
     if headers == "only":
         pass
     elif jq is None and is_binary(response, kind):
-        data, lang = response.body, "js"
-        if any(to_bytes(secret) in data for secret in secrets):
+        data, lang = mask_bytes(response.body, secrets), "js"
+        if data != response.body:
             notes.append(
-                "the body was written to a file unchanged, and contains a secret: do not share the "
-                "file"
+                "the body is binary and contains a secret: results and reports contain *** instead"
             )
     else:
         shown = _read(response, kind, secrets, jq, jq_args, limit)
@@ -212,7 +212,7 @@ def render(
         notes += shown.notes
         if shown.is_cut:
             data = mask_bytes(response.body, secrets) if jq is None else to_bytes(shown.whole)
-            notes.append(f"the body is larger than {_size(limit)}: all of it was written to a file")
+            notes.append(f"the body is larger than {_size(limit)}: at most its beginning is shown")
     if response.truncated:
         notes.append(f"the body is larger than {_size(len(response.body))}: the rest was not read")
     return Rendered(

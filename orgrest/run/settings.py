@@ -106,9 +106,9 @@ class Settings:
     the run at the first failure, and `write` writes the results into the documents.
 
     `timeout` is in seconds. `limit` is the maximum number of bytes of a body that are shown, or
-    None for the default. Longer bodies are written to a file. Documents may write any file below
-    the folders in `allow_write`. If `insecure` is true, certificates are not verified. Otherwise,
-    the directive `# @no-reject-unauthorized` is an error. Documents may choose among the `proxies`.
+    None for the default. Documents may write any file below the folders in `allow_write`. If
+    `insecure` is true, certificates are not verified. Otherwise, the directive
+    `# @no-reject-unauthorized` is an error. Documents may choose among the `proxies`.
 
     `languages` contains the languages of requests. If it is empty, all three languages are
     evaluated, except in documents with restclient blocks: those were written for ob-restclient, so

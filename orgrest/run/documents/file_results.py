@@ -185,7 +185,7 @@ def _extension(arguments: Arguments, exchange: Exchange) -> str:
 def _content(exchange: Exchange, arguments: Arguments) -> bytes:
     """Return the bytes of a file result: the body without secrets, or the output of jq."""
     rendered = exchange.rendered
-    if rendered is not None and rendered.is_cut and rendered.data is not None:
+    if rendered is not None and rendered.data is not None:
         return rendered.data
     if arguments.get("jq"):
         return to_bytes(rendered.body) if rendered else b""

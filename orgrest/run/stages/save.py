@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.http.values import Values
 from orgrest.model import OrgrestError
+from orgrest.rendering.masking import mask_bytes
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.results import resolved
 
@@ -28,10 +29,16 @@ def save(job: Job) -> Needing[None]:
     for saving in job.parsed.savings:
         path = yield from resolved(job.context, partial(values.text, saving.path))
         target = saved(saving, path, job.context, file, work.settings.allow_write)
-        if write is not None:
-            body = job.sent[1].body
-            try:
-                write(target, body)
-            except OrgrestError as error:
-                raise EvaluationError(f"could not save the response: {error}") from error
-            job.files.append((target, body))
+        if write is None:
+            continue
+        request, response = job.sent
+        try:
+            write(target, response.body)
+        except OrgrestError as error:
+            raise EvaluationError(f"could not save the response: {error}") from error
+        job.files.append((target, response.body))
+        if mask_bytes(response.body, request.secrets) != response.body:
+            job.notes.append(
+                f"{target.name} contains a secret, because >> saves what the server sent: do not "
+                "share the file"
+            )

@@ -521,9 +521,7 @@ def test_of_a_long_body_the_beginning_is_shown_and_all_of_it_kept(kind: str) -> 
     assert rendered.data == body.encode()
     assert body.startswith(rendered.body + "\n")
     assert 900 < len(rendered.body) <= 1000
-    assert rendered.notes == (
-        "the body is larger than 1000 bytes: all of it was written to a file",
-    )
+    assert rendered.notes == ("the body is larger than 1000 bytes: at most its beginning is shown",)
     linked = classes.evolve(rendered, link="[[file:x.txt]]")
     assert linked.value == f"{rendered.body}\n[[file:x.txt]]\n"
     assert "The whole body: [[file:x.txt]]" in linked.text
@@ -823,12 +821,14 @@ def test_the_beginning_of_a_secret_at_the_cut_is_masked() -> None:
     assert rendered.body == "body ***"
 
 
-def test_a_binary_body_with_a_secret_is_reported() -> None:
+def test_a_secret_in_a_binary_body_is_masked_and_reported() -> None:
     rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
+    assert rendered.data == b"\x00***"
     assert rendered.notes == (
-        "the body was written to a file unchanged, and contains a secret: do not share the file",
+        "the body is binary and contains a secret: results and reports contain *** instead",
     )
-    assert render(hiding("other"), answer(b"\x00s3cret", "image/png")).notes == ()
+    other = render(hiding("other"), answer(b"\x00s3cret", "image/png"))
+    assert (other.data, other.notes) == (b"\x00s3cret", ())
 
 
 def test_nothing_is_masked_for_blank_secrets() -> None:

@@ -79,7 +79,7 @@ def test_of_a_long_body_the_document_shows_the_beginning_and_a_link(
     assert "The whole body: [[file:notes-long.txt]]\n" in text
     assert (tmp_path / "notes-long.txt").read_text() == LINES
     assert text.endswith("#+END_SRC\n\nText below.\n")
-    assert outcome.notes == ("the body is larger than 1024 bytes: all of it was written to a file",)
+    assert outcome.notes == ("the body is larger than 1024 bytes: at most its beginning is shown",)
     again, _ = run(server, tmp_path, text)
     assert [line for line in again.split("\n") if "duration" not in line] == [
         line for line in text.split("\n") if "duration" not in line

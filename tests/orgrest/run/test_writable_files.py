@@ -24,6 +24,8 @@ def server() -> Iterator[RawServer]:
         "/code": response(CODE, "Content-Type: text/plain"),
         "/sh": response(b"\x00\x01\x02sh", "Content-Type: application/x-sh"),
         "/echo": echo,
+        "/long": response(b"line\n" * 2**19, "Content-Type: text/plain"),
+        "/secret": response(b"\x00 s3cret-value", "Content-Type: image/png"),
     }
     with RawServer(by_path(answers)) as running:
         yield running
@@ -233,6 +235,54 @@ def test_allow_write_lets_a_document_write_any_file_below_a_folder(orgrest: Call
     assert (orgrest.folder / "out/Makefile").read_bytes() == CODE
     orgrest.write("a.http", "GET HOST/code\n\n>>! Makefile\n")
     assert orgrest("a.http", "--allow-write", "out").exit_code == 1
+
+
+@pytest.fixture
+def long_and_secret(orgrest: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write documents that get a long body, and a binary body with a secret."""
+    monkeypatch.setenv("TOKEN", "s3cret-value")
+    long, secret = "GET HOST/long\n", "GET HOST/secret\nX-A: {{$processEnv TOKEN}}\n"
+    requests = f"#+begin_src http\n{long}#+end_src\n\n#+begin_src http\n{secret}#+end_src\n"
+    orgrest.write("a.org", requests)
+    orgrest.write("a.http", f"{long}\n###\n{secret}\n>> a-b.png\n")
+
+
+@pytest.mark.usefixtures("long_and_secret")
+@pytest.mark.parametrize(
+    "command", [["test", "a.org"], ["test", "a.http"], ["a.org", "--check"], ["a.org", "--stdout"]]
+)
+def test_a_file_that_is_not_written_is_not_reported_as_written(
+    orgrest: Calls, command: list[str]
+) -> None:
+    done = orgrest(*command)
+    assert "larger than 1 MiB" in done.stderr
+    assert "contains a secret: results and reports contain ***" in done.stderr
+    assert "was written" not in done.stderr
+    assert "share" not in done.stderr
+    assert done.stderr.count("was not written") == (2 if "--stdout" in command else 0)
+    assert orgrest.names() == set()
+
+
+@pytest.mark.usefixtures("long_and_secret")
+def test_stdout_and_diff_report_no_file_that_is_already_there(orgrest: Calls) -> None:
+    assert orgrest("a.org").exit_code == 0
+    assert orgrest.names() == {"a-1.txt", "a-2.png"}
+    (orgrest.folder / "a-2.png").unlink()
+    for option in ("--stdout", "--diff"):
+        done = orgrest("a.org", option)
+        assert done.stderr.count("was not written") == 1
+        assert f"the file {orgrest.folder / 'a-2.png'} was not written" in done.stderr
+
+
+@pytest.mark.usefixtures("long_and_secret")
+def test_a_secret_in_a_file_is_masked_or_reported(orgrest: Calls) -> None:
+    assert "share" not in orgrest("a.org").stderr
+    assert (orgrest.folder / "a-2.png").read_bytes() == b"\x00 ***"
+    done = orgrest("a.http")
+    assert "a-b.png contains a secret" in done.stderr
+    assert "do not share the file" in done.stderr
+    assert (orgrest.folder / "a-b.png").read_bytes() == b"\x00 s3cret-value"
+    assert "a-b-1.png contains a secret" in orgrest("test", "--write", "a.http").stderr
 
 
 def test_a_server_does_not_choose_an_ending_that_is_run(orgrest: Calls) -> None:
