@@ -22,17 +22,21 @@ class Brief:
     """A short form of the record of a request.
 
     `unit` is the number of the `Unit`. `place` is the file and line, `title` names the request, and
-    `why` contains the reasons for its failure, one line each. `assertions` is the number of
-    assertions checked, including tests in scripts. `notes` contains other messages for the user.
+    `repeated` is its title as written, which is the same in all repetitions. `sent` is true if the
+    request was sent. `why` contains the reasons for its failure, one line each. `assertions` is the
+    number of assertions checked, including tests in scripts. `notes` contains other messages for
+    the user.
     """
 
     unit: int
     place: str
     title: str
+    repeated: str
     part: str
     outcome: str
     status: int | None
     duration: float
+    sent: bool
     assertions: int = 0
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -46,10 +50,12 @@ class Brief:
             record["order"][0],
             place(record),
             title(record),
+            _with_row(_as_written(record), record),
             record["part"],
             record["outcome"],
             response["status"] if response else None,
             spent(record),
+            _was_sent(record),
             len(record["assertions"]),
             tuple(reasons(record)),
             tuple(record["notes"]),
@@ -67,16 +73,29 @@ def title(record: Record) -> str:
     If nothing was sent, the method and URL are as written. The number of the data row, if any,
     and the number of the repetition, if greater than 1, are appended.
     """
-    words = record["name"] or ""
-    if not words and record["exchanges"]:
+    words = _as_written(record)
+    if not record["name"] and record["exchanges"]:
         request = record["exchanges"][-1]["request"]
         words = f"{request['method']} {request['url']}"
-    if not words and record["line"] is not None:
-        words = record["title"] or f"line {record['line']}"
-    words = words or "document"
-    if record["row"] is not None:
-        words += f" [row {record['row']}]"
+    words = _with_row(words, record)
     return words if record["turn"] == 1 else f"{words} [repetition {record['turn']}]"
+
+
+def _as_written(record: Record) -> str:
+    if record["line"] is None:
+        return record["name"] or "document"
+    return record["name"] or record["title"] or f"line {record['line']}"
+
+
+def _with_row(words: str, record: Record) -> str:
+    return words if record["row"] is None else f"{words} [row {record['row']}]"
+
+
+def _was_sent(record: Record) -> bool:
+    """Return whether the request itself was sent, rather than only requests that it needs."""
+    return any(
+        exchange["number"] and exchange["reason"] is None for exchange in record["exchanges"]
+    )
 
 
 def spent(record: Record) -> float:
@@ -118,8 +137,8 @@ class Summary:
         self.counts[brief.outcome] += 1
         self.assertions += brief.assertions
         self.unasserted += brief.outcome in ("passed", "failed") and not brief.assertions
-        if self.repeated and brief.outcome != "skipped":
-            key = brief.place, brief.title.partition(" [repetition ")[0]
+        if self.repeated and brief.sent:
+            key = brief.place, brief.repeated
             self._times.setdefault(key, array("d")).append(brief.duration)
 
     @property

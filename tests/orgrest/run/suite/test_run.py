@@ -344,6 +344,37 @@ class TestChoosing:
         assert [request["turn"] for request in done.requests] == [1, 2, 3, 4]
         assert "p95" in done.err
 
+    def test_requests_that_were_not_sent_have_no_times(self, run) -> None:
+        text = "### a\nGET HOST/json\n### b\nGET HOST/json\n### c\nGET HOST/{{unknown}}\n"
+        done = run("--repeat", "2", "--max-requests", "3", "a.http", a_http=text)
+        times = done.report["summary"]["percentiles"]
+        assert [(one["title"], one["count"]) for one in times] == [("a", 2), ("b", 1)]
+        assert all(one["min"] > 0 for one in times)
+
+    def test_a_token_is_no_time_of_the_request_that_needs_it(self, run) -> None:
+        text = (
+            "@oauth2_tokenEndpoint = HOST/404\n@oauth2_clientId = id\n@oauth2_clientSecret = s\n"
+            "GET HOST/json\nAuthorization: oauth2 client_credentials\n"
+        )
+        done = run("--repeat", "2", "a.http", a_http=text)
+        assert done.outcomes == ["error", "error"]
+        assert done.requests[0]["exchanges"]
+        assert done.report["summary"]["percentiles"] == []
+
+    def test_a_request_is_the_same_in_all_repetitions_whatever_its_url(
+        self, run, folder: Path
+    ) -> None:
+        (folder / "a.csv").write_text("id\n1\n2\n")
+        text = "GET HOST/json?{{$uuid}}\n###\nGET HOST/json?{{id}}\n"
+        done = run("--repeat", "3", "--data", "a.csv", "a.http", a_http=text)
+        times = done.report["summary"]["percentiles"]
+        assert [(one["title"].partition("?")[2], one["count"]) for one in times] == [
+            ("{{$uuid}} [row 1]", 3),
+            ("{{id}} [row 1]", 3),
+            ("{{$uuid}} [row 2]", 3),
+            ("{{id}} [row 2]", 3),
+        ]
+
 
 class TestTogether:
     def test_jobs_send_at_once_and_tell_in_order(self, run) -> None:
