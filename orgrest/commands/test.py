@@ -39,6 +39,7 @@ from orgrest.options import TEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from orgrest.http.transport.client import Client
     from orgrest.http.values import Inputs
     from orgrest.run.control import Control
     from orgrest.run.history import History
@@ -90,10 +91,8 @@ def test(**given: Any) -> None:
 
 def _test(options: SimpleNamespace) -> int:
     from orgrest.files import FileError
-    from orgrest.model import OrgrestError
     from orgrest.run.control import Control
     from orgrest.run.history import History
-    from orgrest.run.suite.waiting import wait_for
 
     plan = _plan(options)
     history = History(complain)
@@ -101,19 +100,11 @@ def _test(options: SimpleNamespace) -> int:
     services = _services(options, settings.inputs, history)
 
     client, budget = client_of(TEST, options.given)
-    with client() as waiting:
-        for warning in waiting.warnings:
-            complain(f"warning: {warning}")
-        try:
-            for url in options.wait_for:
-                wait_for(url, waiting, options.wait_timeout)
-        except OrgrestError as error:
-            complain(str(error))
-            return 1
-        except KeyboardInterrupt:
-            return 130
     control = Control(client, budget)
+    for warning in control.client.warnings:
+        complain(f"warning: {warning}")
     try:
+        _wait(options, client(), control)
         services.client = control.client
         return _run(options, plan, settings, services, control)
     except FileError as error:  # about the file of --jsonl or --globals
@@ -122,6 +113,24 @@ def _test(options: SimpleNamespace) -> int:
     finally:
         control.close()
         history.close()
+
+
+def _wait(options: SimpleNamespace, client: Client, control: Control) -> None:
+    """Wait for the URLs of `--wait-for`. If one does not respond, the run ends before it begins.
+
+    The requests of `client` do not count towards the limits of the run.
+    """
+    from orgrest.model import OrgrestError
+    from orgrest.run.suite.waiting import wait_for
+
+    with client:
+        try:
+            for url in options.wait_for:
+                wait_for(url, client, options.wait_timeout, control.budget.deadline)
+        except OrgrestError as error:
+            control.stop(str(error))
+        except KeyboardInterrupt:
+            control.interrupt()
 
 
 def _plan(options: SimpleNamespace) -> list[Unit]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from orgrest.http.transport.limits import TIME_OVER
 from orgrest.model import OrgrestError, Request, TransportError
 
 if TYPE_CHECKING:
@@ -15,9 +16,14 @@ PAUSE = 0.2
 _ATTEMPT = 5.0
 
 
-def wait_for(url: str, client: Client, seconds: float) -> None:
-    """Wait until a URL responds with a status below 500. Raises OrgrestError after `seconds`."""
-    end = time.monotonic() + seconds
+def wait_for(url: str, client: Client, seconds: float, deadline: float | None = None) -> None:
+    """Wait until a URL responds with a status below 500.
+
+    Raises OrgrestError after `seconds`, or at the `deadline` of the run (`time.monotonic`).
+    """
+    end, limit = time.monotonic() + seconds, f"within {seconds:g} s (--wait-timeout)"
+    if deadline is not None and deadline < end:
+        end, limit = deadline, f"before {TIME_OVER}"
     if "://" not in url:
         url = f"http://{url}"
     while True:
@@ -32,5 +38,5 @@ def wait_for(url: str, client: Client, seconds: float) -> None:
         except TransportError as error:
             why = error.reason
         if time.monotonic() + PAUSE >= end:
-            raise OrgrestError(f"{url} did not respond within {seconds:g} s: {why}")
+            raise OrgrestError(f"{url} did not respond {limit}: {why}")
         time.sleep(PAUSE)

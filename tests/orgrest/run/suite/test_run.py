@@ -609,8 +609,36 @@ class TestWaiting:
             a_http="GET HOST/json",
         )  # fmt: skip
         assert done.status == 1
-        assert "http://127.0.0.1:1/ did not respond within 0.3 s" in done.err
+        why = "http://127.0.0.1:1/ did not respond within 0.3 s (--wait-timeout)"
+        assert why in done.err
         assert server.requests == []
+        assert done.outcomes == ["skipped"]
+        assert done.requests[0]["reason"].startswith(why)
+        assert done.report["summary"]["ended"] == done.requests[0]["reason"]
+
+    def test_a_wait_ends_with_the_time_for_the_whole_run(self, run, server) -> None:
+        done = run(
+            "--wait-for", "http://127.0.0.1:1/", "--wait-timeout", "30", "--max-time", "0.3",
+            "a.http", a_http="GET HOST/json",
+        )  # fmt: skip
+        assert (done.status, done.outcomes, server.requests) == (1, ["skipped"], [])
+        assert "before the time limit of the run was reached (--max-time)" in done.err
+
+    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    def test_a_wait_that_is_interrupted_leaves_its_reports(
+        self, folder: Path, kind: signal.Signals
+    ) -> None:
+        (folder / "a.http").write_text("GET http://127.0.0.1:1/\n")
+        (folder / "r.json").write_text("of an earlier run")
+        with RawServer(silent) as slow:
+            process = _started("a.http", "--wait-for", slow.url, "--report-json", "r.json")
+            wait_until(lambda: slow.requests)
+            process.send_signal(kind)
+            process.communicate(timeout=60)
+        assert process.returncode == 130
+        found = json.loads((folder / "r.json").read_text())
+        assert [request["outcome"] for request in found["requests"]] == ["skipped"]
+        assert found["summary"]["ended"] == "interrupted"
 
 
 def test_a_file_of_variables_alone_is_no_error_in_a_folder(run, folder: Path) -> None:
