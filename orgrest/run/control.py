@@ -6,6 +6,8 @@ All jobs of a run check whether the run has ended.
 from __future__ import annotations
 
 import threading
+import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest.http.sandbox import children
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     from orgrest.http.transport.client import Client
 
+LISTING = 0.5
+"""The maximum time, in seconds, for reading documents after the run has ended."""
 TEARDOWN = 30.0
 """The time limit, in seconds, for teardowns that run after the run has ended."""
 
@@ -49,6 +53,14 @@ class Control:
     def why(self) -> str:
         """The reason why no more requests may be sent, or "" while the run continues."""
         return self.budget.spent
+
+    @cached_property
+    def listing_ends(self) -> float:
+        """The `time.monotonic` time until which documents are read to list their unsent requests.
+
+        This is computed when the first such document is reached, because a run must end soon.
+        """
+        return time.monotonic() + LISTING
 
     def stop(self, why: str) -> None:
         """Stop sending requests, but complete the requests in progress.

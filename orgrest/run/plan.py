@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from orgrest import classes
 
@@ -138,6 +138,14 @@ class Plan:
         """Return the steps in a part of the run. If there is a `choice`, return only its steps."""
         choice = choice or Choice()
         return [step for step in self.steps if step.part == part and choice.takes(step)]
+
+    def tested(self, choice: Choice) -> list[Step]:
+        """Return the steps of a test run in order: setup, chosen requests and teardown.
+
+        The list is empty if no request is chosen, since setup and teardown are not sent alone.
+        """
+        setup, requests, teardown = (self.of(part, choice) for part in get_args(Part))
+        return [*setup, *requests, *teardown] if requests else []
 
 
 def split_tags(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orgrest import classes
 from orgrest.http.sandbox import children
@@ -32,7 +32,6 @@ from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
 from orgrest.run.job import Job, Work
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed, located
-from orgrest.run.plan import Part
 from orgrest.run.results import RequestResults, resolved
 from orgrest.run.services import Services
 
@@ -115,10 +114,9 @@ class Run:
         """
         steps, teardown, why, any_started = list(self.plan.steps), [], "", False
         if control is not None:
-            parts = {part: self.plan.of(part, self._settings.choice) for part in get_args(Part)}
-            steps, teardown = [*parts["setup"], *parts["request"]], parts["teardown"]
-            if not parts["request"]:
-                steps, teardown = [], []  # setup and teardown are not sent on their own
+            tested = self.plan.tested(self._settings.choice)
+            steps = [step for step in tested if step.part != "teardown"]
+            teardown = [step for step in tested if step.part == "teardown"]
         try:
             yield from self.problems(tests=control is not None)
             for step in steps:

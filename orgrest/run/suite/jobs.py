@@ -103,7 +103,7 @@ class SuiteRun:
     def abandon(self) -> Iterator[Brief]:
         """Record all steps that have not finished, and yield all unreported outcomes.
 
-        Each document that has not been started gets a single record.
+        Each document that has not been read gets a single record.
         """
         control = self._control
         control.abandon()
@@ -156,7 +156,10 @@ class SuiteRun:
                 message = _Message(unit.number, done=True, unreadable=unreadable)
             except BaseException as error:
                 message = _Message(unit.number, error=error)
-            self._messages.append(message)
+            with self._control.recording:
+                if self._control.abandoned:  # `abandon` records what this document still lacks
+                    return
+                self._messages.append(message)
             self._ends.put(None)
             if message.error is not None:
                 return

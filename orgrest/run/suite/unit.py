@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from orgrest.run import record
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from orgrest.run.control import Control
     from orgrest.run.outcomes import Outcome
@@ -69,7 +70,7 @@ class Opened:
         )
         plan = self.run.plan
         self._notes = (*self._file.encoding.notes, *plan.notices)
-        self._unrecorded = {step.id: step for step in plan.steps if settings.choice.takes(step)}
+        self._unrecorded = {step.id: step for step in plan.tested(settings.choice)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:
         """Yield the records that belong to `outcome`.
@@ -105,7 +106,8 @@ class Opened:
             if step is None:
                 entry |= {"file": os.path.relpath(step_id.file), "name": step_id.name or None}
             yield entry
-        for step in self._unrecorded.values():
+        unrecorded, self._unrecorded = self._unrecorded, {}
+        for step in unrecorded.values():
             if step.id not in under_way:
                 yield self._undone(step, "skipped", why)
 
@@ -135,27 +137,39 @@ def run(
     """Run a document, and pass the record of each request to `keep`.
 
     Returns the reason if the document cannot be read or planned, otherwise None. `begin` is called
-    with the document once it has been read and planned. If the run is abandoned, nothing more is
-    recorded.
+    with the document once it has been read and planned. If the run has already ended, nothing is
+    sent, and all requests are recorded as skipped. If there is no time to read the document, or if
+    it cannot be read, it gets a single record. If the run is abandoned, nothing more is recorded.
     """
     place = {"order": [unit.number, 0], **unit.place}
-    if control.why:
-        keep(record.without_request(place, "skipped", control.why))
-        return None
+    ended = control.why
+
+    def keep_all(records: Iterable[Record]) -> None:
+        with control.recording:
+            for entry in () if control.abandoned else records:
+                keep(entry)
+
     try:
-        opened = Opened(unit, settings, services)
+        opened = None
+        if not ended or time.monotonic() < control.listing_ends:
+            opened = Opened(unit, settings, services)
     except Exception as error:
         why = explained(error)
-        keep(record.without_request(place, "error", why.reason, why.line))
-        return str(why)
+        if not ended:
+            keep_all([record.without_request(place, "error", why.reason, why.line)])
+            return str(why)
+    if opened is None:
+        keep_all([record.without_request(place, "skipped", ended)])
+        return None
     begin(opened)
+    if ended:
+        keep_all(opened.abandon(ended))
+        return None
 
     def keep_records(outcome: Outcome) -> None:
         if unit.found and outcome.reason is not None and outcome.reason.code == "no-request":
             return
-        with control.recording:
-            for entry in () if control.abandoned else opened.records(outcome):
-                keep(entry)
+        keep_all(opened.records(outcome))
         if settings.bail and any(
             reported.fails(strictly=True) for reported in (*outcome.needed, outcome)
         ):
@@ -171,12 +185,12 @@ def run(
             keep_records(outcome)
         if isinstance(error, FileError):  # records can no longer be written
             raise
-        keep(record.without_request(late, "error", explained(error).reason))
+        keep_all([record.without_request(late, "error", explained(error).reason)])
     finally:
         try:
             opened.save()
         except Exception as error:
-            keep(record.without_request(late, "error", explained(error).reason))
+            keep_all([record.without_request(late, "error", explained(error).reason)])
     return None
 
 

@@ -275,7 +275,7 @@ class TestChoosing:
     def test_bail_ends_the_run_after_the_first_failure_and_its_teardown(self, run, paths) -> None:
         text = HTTP.replace("status == 200", "status == 1")
         done = run("--bail", "a.http", "b.org", a_http=text, b_org=ORG)
-        assert done.outcomes == ["passed", "failed", "skipped", "passed", "skipped"]
+        assert done.outcomes == ["passed", "failed", "skipped", "passed", "skipped", "skipped"]
         assert paths()[-1] == "DELETE /echo?teardown"
         assert done.status == 1
 
@@ -421,6 +421,54 @@ class TestTogether:
             done = run("--timeout", "1", "a.http", a_http=text)
         assert done.outcomes == ["error", "passed"]
         assert "cancelled" not in done.requests[0]["reason"]
+
+
+STOPPED = {  # the second document is not started
+    "a_http": "GET HOST/404\n\n###\nGET HOST/json\n",
+    "b_http": "### setup\nGET HOST/json\n### one\nGET HOST/json\n### two\nPUT HOST/json\n",
+}
+
+
+class TestNotStarted:
+    @pytest.mark.parametrize("option", [["--bail"], ["--max-requests", "1"]])
+    def test_the_requests_of_a_document_that_was_not_started_are_listed(
+        self, run, server, option: list[str]
+    ) -> None:
+        done = run(*option, "a.http", "b.http", **STOPPED)
+        assert len(server.requests) == 1
+        assert done.outcomes[-3:] == ["skipped"] * 3
+        assert [(one["name"], one["line"]) for one in done.requests[-3:]] == [
+            ("setup", 2),
+            ("one", 4),
+            ("two", 6),
+        ]
+        assert done.requests[-1]["reason"] == done.report["summary"]["ended"]
+
+    def test_what_is_not_chosen_is_not_listed(self, run) -> None:
+        done = run("--bail", "--name", "two", "--name", "a", "a.http", "b.http", "c.http",
+            a_http="### a\nGET HOST/404\n", b_http=STOPPED["b_http"],
+            c_http="### setup\nGET HOST/json\n### other\nGET HOST/json\n",
+        )  # fmt: skip
+        assert [one["name"] for one in done.requests] == ["a", "setup", "two"]
+
+    def test_a_document_that_cannot_be_read_is_listed_as_a_whole(self, run, folder: Path) -> None:
+        def removing(connection, _: bytes) -> None:
+            (folder / "b.http").unlink()
+            connection.sendall(response(b"", status="404 Not Found"))
+
+        with RawServer(removing) as other:
+            a_http = f"GET {other.url}/\n"
+            done = run("--bail", "a.http", "b.http", **{**STOPPED, "a_http": a_http})
+        assert (done.status, done.outcomes) == (1, ["failed", "skipped"])
+        assert done.requests[1]["document"] == "b.http"
+
+    def test_a_run_without_time_lists_the_document_as_a_whole(
+        self, run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("orgrest.run.control.LISTING", -1.0)
+        done = run("--bail", "a.http", "b.http", **STOPPED)
+        assert done.outcomes == ["failed", "skipped", "skipped"]
+        assert [one["line"] for one in done.requests] == [1, 4, None]
 
 
 class TestInterrupted:
