@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from orgrest.org import document as org
 
     Parsed: TypeAlias = VersionCache[
-        tuple[str, str, tuple[str, ...], bool, bool | None], "RegionContent"
+        tuple[str, str | None, tuple[str, ...], bool, bool | None], "RegionContent"
     ]
     """Parse results by cache key, which contains everything that they depend on."""
 

@@ -168,9 +168,9 @@ class Region:
         return Source(self.text, file=self._file, places=places)
 
     @property
-    def language(self) -> str:
-        """The language in which the requests are written."""
-        return self.kept.language if self.kept else "http"
+    def language(self) -> str | None:
+        """The language of the Org block around the region, or None in a request file."""
+        return self.kept.language if self.kept else None
 
     @property
     def in_restclient(self) -> bool:

@@ -56,14 +56,14 @@ def is_restclient_around(document: str) -> bool:
 
 
 def read(
-    source: Source, language: str = "http", names: Iterable[str] = (), around: str = ""
+    source: Source, language: str | None = None, names: Iterable[str] = (), around: str = ""
 ) -> Document:
     """Parse the text of a request file or block. Never raises: errors are in `problems`.
 
-    `language` is the language of the block. `names` are the variables that the document defines
-    outside of the text (`:var`). If the text uses one of them as `:name`, it is in restclient's
-    language. `around` is the text of the Org document that contains the block. It determines
-    the language of an ambiguous block.
+    `language` is the language of the block, or None for a request file. `names` are the variables
+    that the document defines outside of the text (`:var`). If the text uses one of them as `:name`,
+    it is in restclient's language. `around` is the text of the Org document that contains the
+    block. It determines the language of an ambiguous block.
     """
     if language == VERB:
         from orgrest.http.parsing import verb
@@ -78,7 +78,7 @@ def read(
         return restclient.parse(source)
     from orgrest.http.parsing import request_file
 
-    return request_file.parse(source)
+    return request_file.parse(source, in_org=language is not None)
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:

@@ -341,6 +341,13 @@ def test_what_resembles_a_request_is_a_warning_where_it_stands() -> None:
     assert problems(good + quoted, "org") == []
 
 
+def test_a_line_of_request_files_in_a_block_is_an_error_where_it_stands() -> None:
+    for line in ("run other.http", "run #login", "import other.http"):
+        text = f"#+begin_src http\n{line}\n\nGET http://x/\n#+end_src\n"
+        assert problems(text, "org") == [("run", line)]
+        assert problems(text.replace("GET http://x/\n", ""), "org") == [("run", line)]
+
+
 def test_a_block_may_be_called_call() -> None:
     text = "#+NAME: call\n#+begin_src http\nGET http://x/\n#+end_src\n#+call: call()\n"
     assert same(text, "#+call: ca|ll", "org") == [1, 5]

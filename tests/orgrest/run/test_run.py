@@ -746,6 +746,20 @@ class TestErrors:
         text = "  #+begin_src http\n  GET HOST/json\n  A: {{nope}}\n  #+end_src\n"
         assert run(text).reasons()[0].startswith("notes.org:3:6:")
 
+    @pytest.mark.parametrize("line", ["run j.http", "run #login", "import j.http"])
+    @pytest.mark.parametrize("request_line", ["", "\nGET HOST/json\n", "\n###\nGET HOST/json\n"])
+    def test_a_line_of_request_files_is_an_error_and_not_left_out_in_silence(
+        self, run, server, line: str, request_line: str
+    ) -> None:
+        done = run(f"#+begin_src http\n{line}\n{request_line}#+end_src\n")
+        reason = f"{line.split()[0]} has an effect only in request files: remove this line"
+        assert done.reasons() == [f"notes.org:2:1: {reason}"]
+        assert server.requests == []
+
+    def test_a_block_with_nothing_but_an_import_has_no_request(self, run) -> None:
+        done = run("#+begin_src http\n# @import j.http\n#+end_src\n")
+        assert "no request found" in done.reasons()[0]
+
     def test_what_stands_open_above_is_not_closed_by_a_result(self, run) -> None:
         done = run(f"#+begin_example\n\n{block('/orgish')}")
         assert done.text == done.before

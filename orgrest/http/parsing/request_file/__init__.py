@@ -96,12 +96,17 @@ def parts(text: str) -> list[int]:
 
 
 def parse(
-    source: Source | str, part: Span | None = None, known: Definitions | None = None
+    source: Source | str,
+    part: Span | None = None,
+    known: Definitions | None = None,
+    *,
+    in_org: bool = False,
 ) -> Document:
     """Parse a request file, or only an independent `part` of it (see `parts`).
 
-    `known` contains the definitions in the whole file. Never raises: errors are in the `problems`
-    of the document and its requests.
+    `known` contains the definitions in the whole file. If `in_org` is true, the source is a block
+    of an Org document, which cannot refer to other files. Never raises: errors are in the
+    `problems` of the document and its requests.
     """
     source = source if isinstance(source, Source) else Source(source)
-    return Reader(source, part, known).document(STEPS)
+    return Reader(source, part, known, in_org=in_org).document(STEPS)

@@ -84,7 +84,7 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
         return
     if rule.refused:
         reader.problem(line.start, f"@{name} is not supported: {rule.refused}", "directive")
-    elif rule.name == "import":
+    elif rule.name == "import" and not reader.in_org:
         reader.items.append(Import(value, None, False, line.span))
     elif rule.names and not value.text:
         reader.problem(line.start, f"@{name} requires a name", "directive")
@@ -97,6 +97,10 @@ def import_line(reader: Reader, line: Line, text: str) -> bool:
     operands = RUN.fullmatch(match["what"]) if match else None
     if match is None or operands is None:
         return False
+    if reader.in_org:
+        reason = f"{match['word']} has an effect only in request files: remove this line"
+        reader.problem(line.start, reason, "run")
+        return True
     values = _values(operands["values"] or "")
     if values is None or (values and match["word"] == "import"):
         reason = (

@@ -42,13 +42,20 @@ class Reader:
     """
 
     def __init__(
-        self, source: Source, part: Span | None = None, known: Definitions | None = None
+        self,
+        source: Source,
+        part: Span | None = None,
+        known: Definitions | None = None,
+        *,
+        in_org: bool = False,
     ) -> None:
         """Prepare to read `source`, or only a `part` of it.
 
-        `known` contains the definitions of the whole source.
+        `known` contains the definitions of the whole source. `in_org` says whether the source is a
+        block of an Org document.
         """
         self.source = source
+        self.in_org = in_org
         self._part = part
         start, self._end = (0, len(source.text)) if part is None else (part.start, part.end)
         self.items: list[Comment | Definition | Import | ParsedRequest] = []
