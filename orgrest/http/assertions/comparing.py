@@ -46,8 +46,25 @@ def equal(value: Any, expected: str) -> bool:
     content = quoted(expected)
     if content is not None:
         return isinstance(value, str) and value in (content, expected)
-    converted = as_type_of(value, expected)
-    return isinstance(value, bool) == isinstance(converted, bool) and bool(value == converted)
+    return _same(value, as_type_of(value, expected))
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
+    waiting = [(left, right)]
+    while waiting:
+        left, right = waiting.pop()
+        if isinstance(left, dict) and isinstance(right, dict):
+            if left.keys() != right.keys():
+                return False
+            waiting += ((value, right[name]) for name, value in left.items())
+        elif isinstance(left, list) and isinstance(right, list):
+            if len(left) != len(right):
+                return False
+            waiting += zip(left, right, strict=True)
+        elif isinstance(left, bool) != isinstance(right, bool) or left != right:
+            return False
+    return True
 
 
 def as_type_of(value: Any, expected: str) -> Any:

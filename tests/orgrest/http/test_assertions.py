@@ -90,6 +90,7 @@ def test_an_assertion_without_an_operator_says_where_one_stands(text: str) -> No
         "body list contains two",
         "body list contains 1",
         'body list == [1, "two"]',
+        'body list == [1.0, "two"]',
         "body list.length == 2",
         "body name.length == 3",
         "body deep.a[0].b == 0",
@@ -179,6 +180,24 @@ def test_an_assertion_that_does_not_hold_says_what_is_the_case(text: str, reason
 def test_ids_beyond_the_exact_floats_are_compared_digit_by_digit(text: str, holds: bool) -> None:
     response = answer('{"id": 9007199254740993, "text": "9007199254740993"}')
     assert judged(text, response)[0] is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ('body f == {"g": false}', True),
+        ('body f == {"g": 0}', False),
+        ('body l == [true, 1, "1", {"x": 0}]', True),
+        ('body l == [1, 1, "1", {"x": 0}]', False),
+        ('body l == [true, true, "1", {"x": 0}]', False),
+        ('body l == [true, 1, "1", {"x": false}]', False),
+        ('body l == [true, 1, "1"]', False),
+        ('body l == [true, 1, "1", {"y": 0}]', False),
+        ('body l != [true, 1, "1", {"x": false}]', True),
+    ],
+)
+def test_true_is_not_one_however_deep_it_stands(text: str, holds: bool) -> None:
+    assert held(text, answer('{"f": {"g": false}, "l": [true, 1.0, "1", {"x": 0}]}')) is holds
 
 
 def test_a_long_body_is_shown_in_part() -> None:
