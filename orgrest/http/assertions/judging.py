@@ -52,12 +52,11 @@ def judge(
         return classes.evolve(verdict, expected=expected, reason=error.reason)
     except RecursionError:
         return classes.evolve(verdict, expected=expected, reason="the value is nested too deeply")
-    verdict = classes.evolve(
-        verdict, held=held, expected=expected, actual=_cut(_text(value), _KEPT)
-    )
+    text = "null" if value is None and comparison.matches else _text(value)
+    verdict = classes.evolve(verdict, held=held, expected=expected, actual=_cut(text, _KEPT))
     if verdict.held:
         return verdict
-    shown = explanation or f" is {_shown(value, expected)}"
+    shown = explanation or f" is {_shown(value, text, expected)}"
     if expected != assertion.expected.text:
         shown += f", expected {_cut(expected, _SHOWN)}"
     difference = _difference(expected, value) if operator.differs and not negated else ()
@@ -91,11 +90,10 @@ def _cut(text: str | None, most: int) -> str | None:
     return text if text is None or len(text) <= most else f"{text[:most]}..."
 
 
-def _shown(value: Any, expected: str) -> str:
-    """Return a value in short form, followed by its type if only the type is wrong."""
-    if value is None:
+def _shown(value: Any, text: str | None, expected: str) -> str:
+    """Return a value as `text` in short form, followed by its type if only the type is wrong."""
+    if text is None:
         return "missing"
-    text = _text(value) or ""
     if text == (comparing.quoted(expected) or "") and not isinstance(value, str | bytes):
         kind = "a number" if comparing.number(value) is not None else "not text"
         return f"{text}, {kind}"

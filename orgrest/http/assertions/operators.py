@@ -9,6 +9,8 @@ import base64
 import datetime
 import hashlib
 import re
+from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
@@ -44,13 +46,20 @@ class Comparison:
     tools: Tools
 
     def value(self) -> Any:
-        """Return the subject's value. Raises OrgrestError if it cannot be determined."""
-        return self.subject.value(self.response, self.path, self.tools)
+        """Return the subject's value, or None if it is null or missing.
 
-    def values(self) -> list[Any]:
-        """Return all matches of the subject's path.
+        Raises OrgrestError if the path is malformed or does not fit the body.
+        """
+        if self.subject.whole is not None and not self.path:
+            return self.subject.whole(self.response)
+        matches = self.matches
+        return matches if self.subject.several and len(matches) > 1 else next(iter(matches), None)
 
-        Raises OrgrestError if the path cannot be evaluated.
+    @cached_property
+    def matches(self) -> list[Any]:
+        """All matches of the subject's path.
+
+        Raises OrgrestError if the path is malformed or does not fit the body.
         """
         return self.subject.find(self.response, self.path, self.tools)
 
@@ -233,7 +242,7 @@ _OPERATOR_TABLE: Final = (
             re.compile(r"\s*(?:==|>=|<=|>|<)?\s*\d+\s*"),
             "a number, as in count 3 or count >= 3",
         ),
-        of=Comparison.values,
+        of=attrgetter("matches"),
         why=lambda values, _, __: f" has {_number_of(values)}",
     ),
     Operator(
@@ -250,7 +259,7 @@ _OPERATOR_TABLE: Final = (
         "",
         "The value is present, even if it is empty, zero, false or null.",
         _is(bool),
-        of=Comparison.values,
+        of=attrgetter("matches"),
         why=lambda values, _, __: f" is {'present' if values else 'missing'}",
     ),
     Operator("isTrue", "", "The same as `exists`.", _is(bool)),

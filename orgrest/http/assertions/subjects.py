@@ -31,7 +31,7 @@ class Tools:
     """The callbacks that the evaluation of assertions needs. Each may raise OrgrestError.
 
     - `jq` runs a jq program on a string and returns the compact output.
-    - `javascript` evaluates an expression.
+    - `javascript` returns a list with the value of an expression, or [] if it is undefined.
     - `matches` returns whether a string matches a pattern.
     - `wrong_by_schema` validates a value against the schema in a file and returns the errors, or ""
       if the value is valid.
@@ -40,7 +40,7 @@ class Tools:
     """
 
     jq: Callable[[str, str], str] = _missing
-    javascript: Callable[[str], Any] = _missing
+    javascript: Callable[[str], list[Any]] = _missing
     matches: Callable[[str, str], bool] = _missing
     wrong_by_schema: Callable[[Any, str], str] = _missing
     prefixes: Mapping[str, str] = classes.field(factory=dict)
@@ -74,16 +74,6 @@ class Subject:
     read: Callable[[str], str] = str
     same: Callable[[Any, str], bool] = equal
 
-    def value(self, response: Response, path: str, tools: Tools) -> Any:
-        """Return the subject's value in a response, or None if it is missing.
-
-        Raises OrgrestError if the path is malformed or does not fit the body.
-        """
-        if self.whole is not None and not path:
-            return self.whole(response)
-        matches = self.find(response, path, tools)
-        return matches if self.several and len(matches) > 1 else next(iter(matches), None)
-
 
 def _text(response: Response) -> str:
     return responses.text_of(response.body, response.headers)
@@ -102,11 +92,6 @@ def _body(response: Response, path: str, _: Tools) -> list[Any]:
 
 def _jq(response: Response, path: str, tools: Tools) -> list[Any]:
     return [responses.json_of(line) for line in tools.jq(path, _text(response)).split("\n") if line]
-
-
-def _javascript(_: Response, path: str, tools: Tools) -> list[Any]:
-    result = tools.javascript(path)
-    return [] if result is None else [result]
 
 
 def _simple(get: Callable[[Response], Any]) -> Find:
@@ -234,7 +219,7 @@ _SUBJECT_TABLE: Final = (
         "The value of a JavaScript expression, which can use variables, the responses of named "
         "requests and httpyac's `response`. The last operator on the line is used as the "
         "assertion's operator.",
-        _javascript,
+        lambda _, path, tools: tools.javascript(path),
         required=True,
     ),
     Subject(

@@ -94,7 +94,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
 
     context = job.context
 
-    def javascript(code: str, host: str) -> Any:
+    def javascript(code: str, host: str) -> list[Any]:
         variables = {
             name: captured.made or captured.value
             for name, captured in dict(context.captures).items()
@@ -109,17 +109,18 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
         script_input = ScriptInput(variables, environment=context.environment.values())
         request, response = exchange
         log = context.engine.run(code, host, script_input, without_secrets(request), response).log
-        value = json.loads(log[-1])[0] if log else None  # in a list, undefined is null
-        for text in _texts(value):  # the reason for a failure shows them
+        found: list[Any] = json.loads(log[-1]) if log else []
+        for text in _texts(found):  # the reason for a failure shows them
             context.secrets.computed(text, held)
-        return value
+        return found
 
-    def evaluate(expression: str) -> Any:
-        return javascript(f"console.log(JSON.stringify([({expression}\n)]))", "httpyac")
+    def evaluate(expression: str) -> list[Any]:
+        defined = f"[({expression}\n)].filter((value) => value !== undefined)"
+        return javascript(f"console.log(JSON.stringify({defined}))", "httpyac")
 
     def search(text: str, pattern: str) -> bool:
         test = f"new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)})"
-        return javascript(f"client.log([{test}])", "jetbrains") is True
+        return javascript(f"client.log([{test}])", "jetbrains") == [True]
 
     def jq(program: str, text: str) -> str:
         from orgrest.rendering.jq import run

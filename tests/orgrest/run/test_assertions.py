@@ -160,9 +160,16 @@ def test_javascript_gives_a_value_that_is_compared(server: RawServer, tmp_path: 
         "js response.parsedBody.items.map(x => x.k) contains b",
         "js response.statusCode === 200 && response.parsedBody.n > 2 isTrue",
         "js response.nothing not exists",
+        "js null isDefined",
+        "js response.nothing not isDefined",
+        "js null exists",
+        "js response.nothing exists",
         "js nonsense( exists",
     )
-    assert [test.held for test in tests] == [True, True, True, True, False]
+    assert [test.held for test in tests] == [True] * 6 + [False] * 3
+    assert tests[-3].reason == "js null is null"
+    assert tests[-3].actual == "null"
+    assert tests[-2].reason == "js response.nothing is missing"
     assert "script" in tests[-1].reason
 
 
