@@ -359,7 +359,7 @@ OPTIONS: Final = (
     ),
     Option("--write", _OUTPUT, (TEST,), "Write the results into the documents.", "flag", "write"),
     Option("--list-envs", _OUTPUT, (RUN,), "Print the environments of each FILE.", "flag"),
-    Option("-q --quiet", _OUTPUT, (RUN,), "Print errors only.", "flag"),
+    Option("-q --quiet", _OUTPUT, (RUN,), "Print only errors and failed assertions.", "flag"),
     Option("-q --quiet", _OUTPUT, (TEST,), "Print only failures and the summary.", "flag"),
     Option("--json", _OUTPUT, (RUN,), "Print a line of JSON for each request.", "flag"),
     Option(

@@ -176,10 +176,11 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, output: RunOutp
     for note in outcome.notes:
         where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
         complain(safe(f"note: {where}{note}", outcome.secrets))
-    if outcome.tests and not output.json and not output.quiet:
+    tests = [test for test in outcome.tests if not (output.quiet and test.held)]
+    if tests and not output.json:
         from orgrest.rendering.results import test_line
 
-        for test in outcome.tests:
+        for test in tests:
             where = f"{name}:{test.line or outcome.line}"
             for line in (
                 f"{where}: {test_line(test)}",
@@ -192,8 +193,8 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, output: RunOutp
             click.echo(explained + report.wire(exchange))
         elif source.plain:
             report.print_response(exchange)
-    if not output.quiet and output.mode != "dry run":
-        for exchange in outcome.exchanges:
+    for exchange in outcome.exchanges if output.mode != "dry run" else ():
+        if not output.quiet or (settings.fail and exchange.unexpected_status):
             click.echo(report.line(exchange), err=True)
     return failed
 

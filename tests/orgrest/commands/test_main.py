@@ -204,6 +204,21 @@ class TestOrgFiles:
         assert orgrest("notes.org", "--fail").status == 1
         assert "no\n" in path.read_text()
 
+    @pytest.mark.parametrize("suffix", ["org", "http"])
+    def test_what_makes_a_quiet_run_fail_is_shown(self, orgrest, notes, suffix: str) -> None:
+        request = "GET HOST/404\n\n?? body != yes\n?? status == 200\n"
+        block = "#+begin_src http\n{}#+end_src\n" if suffix == "org" else "\n{}"
+        name = f"a.{suffix}"
+        notes(block.format(request), name)
+        called = orgrest(name, "--fail", "--quiet")
+        assert called.status == 1
+        assert called.err == f"orgrest: {name}:5: FAILED  status == 200: status is 404\n"
+        notes(block.format("GET HOST/404\n"), name)
+        called = orgrest(name, "--fail", "--quiet")
+        assert called.status == 1
+        assert "/404  404  " in called.err
+        assert orgrest(name, "--quiet").err == ""
+
     def test_a_failed_request_names_file_line_and_reason(self, orgrest, notes) -> None:
         path = notes(
             BLOCK.replace("HOST", "http://127.0.0.1:1") + "\n#+RESULTS:\n: OLD\n\n" + BLOCK
