@@ -64,7 +64,7 @@ class _Read:
 def evaluate(path: str, settings: Settings, services: Services, output: RunOutput) -> int:
     """Evaluate a file, or standard input for ``-``, and return the exit status.
 
-    A KeyboardInterrupt is raised again after the results so far are saved.
+    A KeyboardInterrupt is raised again after the results so far are handled as the options say.
     """
     try:
         source = _read(path, output)
@@ -153,7 +153,8 @@ def _evaluate(
                 complain(f"{source.name}: stopped: {client.budget.spent}")
                 break
     except KeyboardInterrupt:
-        complain(f"{source.name}: interrupted; the results so far were saved")
+        saved = results.file is not None and not output.mode
+        complain(f"{source.name}: interrupted{'; the results so far were saved' if saved else ''}")
         raise
     finally:  # even if standard output was closed
         if not source.plain:

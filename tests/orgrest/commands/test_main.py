@@ -633,6 +633,22 @@ class TestProcess:
         assert "Traceback" not in err
         assert path.read_text().count("#+RESULTS") == 1
 
+    @pytest.mark.parametrize("arguments", [("a.http",), ("a.org", "--check"), ("a.org", "--diff")])
+    def test_ctrl_c_tells_of_no_saving_if_nothing_is_saved(
+        self, notes, arguments: tuple[str, ...]
+    ) -> None:
+        with RawServer(silent) as other:
+            name = arguments[0]
+            text = f"GET {other.url}/\n" if name == "a.http" else BLOCK.replace("HOST", other.url)
+            path = notes(text, name)
+            process = start(*arguments)
+            wait_until(lambda: other.requests)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert f"orgrest: {name}: interrupted\n" in err
+        assert path.read_text() == text
+
     def test_a_closed_pipe_is_no_traceback(self, notes, tmp_path: Path) -> None:
         notes(BLOCK + "x\n" * 200_000)
         process = start("notes.org", "--stdout")
