@@ -196,7 +196,8 @@ class Context:
 
     Paths are relative to `directory`, and responses are saved below `saves_below`. `values` are the
     `:var` values of a block that may refer to variables, and `literal` are the `:var` values that
-    are not expanded. `replaced` are the values that a `run` line passes to its requests.
+    are not expanded. `iteration` are the variables of the current iteration of a request, and
+    `replaced` are the values that a `run` line passes to its requests.
     """
 
     def __init__(
@@ -235,6 +236,7 @@ class Context:
         self.directory = self.saves_below = inputs.directory
         self.values: Mapping[str, str] = {}
         self.literal: Mapping[str, str] = {}
+        self.iteration: Mapping[str, str] = {}
         self.replaced: Mapping[str, str] = {}
 
     def block(
@@ -249,6 +251,12 @@ class Context:
         inner.literal = literal or {}
         if directory is not None:
             inner.directory = inner.saves_below = directory
+        return inner
+
+    def iterated(self, variables: Mapping[str, str]) -> Context:
+        """Return the context of an iteration, in which `variables` are set."""
+        inner = copy(self)
+        inner.iteration = {**self.iteration, **variables}
         return inner
 
     def imported(self, directory: Path, replaced: Mapping[str, str]) -> Context:

@@ -16,7 +16,7 @@ from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
 from orgrest.http.values.global_variables import text_of as json_text
 from orgrest.http.values.references import UNKNOWN, names_of, references
-from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal, Scripted
+from orgrest.http.values.sources import Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
@@ -214,9 +214,7 @@ class Expressions:
         if isinstance(source, JavaScript):
             result = self._made.get(text, text)
             return result, result
-        # A literal :var may be an item of @loop.
-        is_text = isinstance(source, Literal) and source.origin not in (CAPTURED, ":var")
-        if is_text or (
+        if (isinstance(source, Literal) and source.is_text) or (
             isinstance(source, Given) and (source.origin == ":var" or source.kind == "text")
         ):
             return text, text
@@ -266,9 +264,8 @@ def _for_script(source: Found, text: str) -> Any:
     JSON is parsed (see `parsed_or`), unless the variable is defined as text. A string becomes a
     number only if JavaScript would format that number as the same string, so that no digit is lost.
     """
-    is_text = isinstance(source, Literal) and source.origin not in (CAPTURED, ":var")
     if (
-        is_text
+        (isinstance(source, Literal) and source.is_text)
         or isinstance(source, Definition)
         or (isinstance(source, Given) and source.kind == "text")
     ):

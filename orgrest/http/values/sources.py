@@ -59,10 +59,15 @@ class Use:
 
 @classes.frozen
 class Literal:
-    """A value from outside the document, which is not expanded. `origin` describes its source."""
+    """A value that is not expanded. `origin` describes its source.
+
+    `is_text` says whether the value is certainly a string. Otherwise it may be a number, for
+    instance.
+    """
 
     text: str
     origin: str
+    is_text: bool = False
 
 
 @classes.frozen
@@ -126,7 +131,7 @@ class AuthToken:
 
 def _command_line(use: Use) -> Found | None:
     value = use.context.inputs.overrides.get(use.name)
-    return None if value is None else Literal(value, "--var")
+    return None if value is None else Literal(value, "--var", is_text=True)
 
 
 def _capture_in_block(use: Use) -> Found | None:
@@ -151,6 +156,12 @@ def _definition(use: Use) -> Found | None:
     return definition
 
 
+def _iteration(use: Use) -> Found | None:
+    """Return a variable that `@loop` sets, or an element of a list (`{{$.list..name}}`)."""
+    value = use.context.iteration.get(use.name)
+    return None if value is None else Literal(value, "an iteration")
+
+
 def _header_argument(use: Use) -> Found | None:
     if use.name in use.context.literal:
         return Literal(use.context.literal[use.name], ":var")
@@ -171,7 +182,7 @@ def _capture(use: Use) -> Found | None:
 def _run_line(use: Use) -> Found | None:
     """Return the value in a line `run other.http (@name = value)`."""
     value = use.context.replaced.get(use.name)
-    return None if value is None else Literal(value, "run")
+    return None if value is None else Literal(value, "run", is_text=True)
 
 
 def _prompt(use: Use) -> Found | None:
@@ -230,7 +241,7 @@ def _global(use: Use) -> Found | None:
 def _element(use: Use) -> Found | None:
     """Return a source for JetBrains' placeholder `{{$.list..name}}`, or None for other names.
 
-    In an iteration over the list, `_header_argument` takes precedence and returns the element.
+    In an iteration over the list, `_iteration` takes precedence and returns the element.
     Elsewhere, for example in a check, the placeholder has no value.
     """
     if not use.name.startswith("$."):
@@ -323,7 +334,7 @@ def _environment(use: Use) -> Found | None:
     if setting is None:
         return None
     if setting.kind == "provider":
-        return Literal(value, setting.file.name)
+        return Literal(value, setting.file.name, is_text=True)
     return Given(value, setting.file.name, setting.kind)
 
 
@@ -360,6 +371,7 @@ COMMON: tuple[Source, ...] = (
     _file,
     _capture,
     _definition,
+    _iteration,
     _header_argument,
     _question,
     _auth_token,

@@ -206,7 +206,7 @@ def _run(
         responses=responses,
         environment_selected=bool(environment),
         iteration=_turn(context),
-        elements=tuple(v for name, v in context.literal.items() if name.startswith("$.")),
+        elements=tuple(v for name, v in context.iteration.items() if name.startswith("$.")),
         seed=context.inputs.seed,
         name=parsed.name,
         requires=requires,
@@ -361,7 +361,7 @@ def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
 
 def _turn(context: Context) -> int:
     """Return the index of the current iteration or list element, from 0."""
-    index = context.literal.get("$index", "0")
+    index = context.iteration.get("$index", "0")
     return int(index) if index.isdecimal() else 0
 
 

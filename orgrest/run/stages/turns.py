@@ -74,7 +74,7 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
                 values = iterations[turn]
             else:
                 values = {"$index": str(turn)}
-                inner = context.block(literal=values)
+                inner = context.iterated(values)
                 holds = partial(_holds, condition["code"], parsed.span.start, parsed, inner)
                 # a dry run has one iteration, since it runs no scripts
                 if turn if dry else not (yield from resolved(context, holds)):
@@ -82,7 +82,7 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
             if turn == MOST_TURNS:
                 raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
             step = classes.evolve(task.id, turn=turn)
-            yield classes.evolve(task, id=step, context=context.block(literal=values))
+            yield classes.evolve(task, id=step, context=context.iterated(values))
             turn += 1
         if turn == 0:
             yield _not_sent(task, "its @loop has no iterations")
@@ -198,7 +198,7 @@ def contexts(parsed: ParsedRequest, context: Context) -> Iterator[Context]:
         if turn == MOST_TURNS:
             raise EvaluationError(f"a request can be sent for at most {MOST_TURNS:,} elements")
         values = {path: elements[turn] for path, elements in lists.items()}
-        yield context.block(context.values, {**context.literal, "$index": str(turn), **values})
+        yield context.iterated({"$index": str(turn), **values})
 
 
 def _paths(parsed: ParsedRequest) -> Iterator[str]:

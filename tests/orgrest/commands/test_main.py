@@ -354,6 +354,18 @@ class TestBeforeAnythingIsSent:
         assert "variables" not in json.loads(orgrest(*call, "--json").out.split("\n")[0])
         assert "--explain requires --dry-run" in orgrest("a.http", "--explain").err
 
+    def test_a_dry_run_explains_what_an_iteration_sets(self, orgrest, tmp_path: Path) -> None:
+        (tmp_path / "a.http").write_text(
+            "# @loop for x of [1]\nGET http://h/{{x}}/{{$index}}\n###\n"
+            '@list = [{"id": 2}]\nGET http://h/{{$.list..id}}\n'
+        )
+        done = orgrest("a.http", "--dry-run", "--explain")
+        assert [line for line in done.out.split("\n") if line.startswith("#")] == [
+            "# x = 1  (an iteration)",
+            "# $index = 0  (an iteration)",
+            "# $.list..id = 2  (an iteration)",
+        ]
+
 
 class TestCheck:
     def test_a_file_that_would_change_is_a_change(self, orgrest, notes, tmp_path: Path) -> None:
