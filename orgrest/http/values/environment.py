@@ -122,12 +122,12 @@ class Environment:
     def values(self) -> dict[str, Any]:
         """Return the variables of the selected environments as JSON.
 
-        The result is {} if no environment is selected. Variables that are null, or whose provider
-        does not return a value, are left out. Raises `OrgrestError` if an environment is unknown,
-        or if a broken file might define another value.
+        Without a selection, this is the environment `$default`. Variables that are null, or whose
+        provider does not return a value, are left out. Raises `OrgrestError` if an environment is
+        unknown, or if a broken file might define another value.
         """
         variables = {}
-        for name, setting in self.settings().items() if self.chosen else ():
+        for name, setting in self.settings().items():
             if setting.kind == "provider":
                 with suppress(OrgrestError):
                     variables[name] = self.value(name)

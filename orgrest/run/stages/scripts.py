@@ -197,14 +197,13 @@ def _run(
         for name, captured in dict(context.captures).items()
     }
     everything.update(variables)
-    environment = context.environment.values()
     script_input = scripts.ScriptInput(
         variables=everything,
         globals_=context.globals.values,
-        environment=environment,
+        environment=context.environment.values(),
         file={d.name: d.value.text for d in parsed.definitions},
         responses=responses,
-        environment_selected=bool(environment),
+        environment_selected=bool(context.environment.chosen),
         iteration=_turn(context),
         elements=tuple(v for name, v in context.iteration.items() if name.startswith("$.")),
         seed=context.inputs.seed,

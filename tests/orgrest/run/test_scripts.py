@@ -963,6 +963,23 @@ def test_the_values_of_environments_keep_their_json_types_in_scripts(run, tmp_pa
     assert done.log == [f"{types} 1", f"{types} 1 null", "string"]
 
 
+@pytest.mark.parametrize("chosen", [(), ("dev",)])
+def test_scripts_have_the_environment_that_placeholders_have(
+    run, tmp_path: Path, chosen: tuple[str, ...]
+) -> None:
+    variables = {"$shared": {"all": "s"}, "$default": {"who": "def"}, "dev": {"who": "dev"}}
+    (tmp_path / ".httpyac.json").write_text(json.dumps({"environments": variables}))
+    done = run(
+        "< {%\nclient.log(request.environment.get('all'), request.environment.get('who'),\n"
+        "client.isEnvironmentSelected(), pm.environment.get('who'));\n%}\n"
+        "GET HOST/{{all}}/{{who}}\n",
+        inputs={"environments": chosen},
+    )
+    who = "dev" if chosen else "def"
+    assert done.sent == [f"GET /s/{who}"]
+    assert done.log == [f"s {who} {str(bool(chosen)).lower()} {who}"]
+
+
 def test_for_an_empty_list_nothing_is_sent_and_that_is_reported(run) -> None:
     done = run("@a = []\nGET HOST/{{$.a[*].id}}\n")
     assert not done.sent
