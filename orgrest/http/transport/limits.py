@@ -53,7 +53,8 @@ class Limits:
         total, silence = (self.total, self.silence) if timeout is None else (timeout, timeout)
         connect = self.connect if connect is None else connect
         if not all(0 < seconds <= MAX_TIMEOUT for seconds in (connect, silence, total)):
-            raise TransportError(f"a timeout must be from 0 to {MAX_TIMEOUT:g} seconds")
+            most = f"{MAX_TIMEOUT:g}"
+            raise TransportError(f"a timeout must be more than 0 and at most {most} seconds")
         if left is not None:
             total = min(total, left)
             silence = min(silence, total)

@@ -7,6 +7,7 @@ gets the directive's value and the job. It raises EvaluationError if the value i
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,10 @@ from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.http.syntax import Directive
+    from orgrest.model import Source
     from orgrest.run.job import Job
 
 ACTING: Final = tuple(rule.name for rule in DIRECTIVES.values() if rule.acts)
@@ -31,7 +36,19 @@ def act(job: Job) -> None:
     for name in ACTING:
         directive = job.parsed.directive(name)
         if directive is not None and not job.declined:
-            import_module(f"{__name__}.{name.replace('-', '_')}").act(directive.value.text, job)
+            module = import_module(f"{__name__}.{name.replace('-', '_')}")
+            with place_of(directive, job.parsed.source):
+                module.act(directive.value.text, job)
+
+
+@contextmanager
+def place_of(directive: Directive, source: Source) -> Iterator[None]:
+    """Return a context manager that adds the directive's position in `source` to errors."""
+    try:
+        yield
+    except EvaluationError as error:
+        start = directive.span.start
+        raise EvaluationError.at(source, start, error.reason, error.code) from error
 
 
 def seconds(text: str, what: str, unit: str = "ms") -> float:

@@ -6,9 +6,9 @@ import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
-from orgrest.http.transport.limits import BrokenOffError
+from orgrest.http.transport.limits import MAX_TIMEOUT, BrokenOffError
 from orgrest.model import TransportError
-from orgrest.run.directives import seconds
+from orgrest.run.directives import place_of, seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.settings import may_pass
 from orgrest.run.stages.allow import proxy
@@ -16,7 +16,7 @@ from orgrest.run.stages.allow import proxy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.syntax import Assertion, ParsedRequest
+    from orgrest.http.syntax import Assertion, Directive, ParsedRequest
     from orgrest.http.transport.client import Hop
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
@@ -163,22 +163,37 @@ def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> 
     }
     if duration := arguments.get("timeout"):
         try:
-            options["timeout"] = float(duration)
+            options["timeout"] = _limit(float(duration), ":timeout", duration)
         except ValueError:
-            options["timeout"] = -1
-        if not 0 < options["timeout"] < 1e6:
-            raise EvaluationError(f":timeout must be a number of seconds, found {duration}")
+            reason = f":timeout must be a number of seconds, found {duration}"
+            raise EvaluationError(reason) from None
     if (limit := parsed.directive("timeout")) is not None:
         from orgrest.http.parsing.request_file.grammar import is_jetbrains
 
         unit = "s" if is_jetbrains(parsed.source.text) else "ms"
-        options["timeout"] = seconds(limit.value.text, "timeout", unit)
+        options["timeout"] = _time(limit, parsed, unit)
     if (limit := parsed.directive("connection-timeout")) is not None:
-        options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
+        options["connect_timeout"] = _time(limit, parsed, "s")
     options["proxy"] = proxy(parsed, settings)
     if (count := parsed.directive("messages")) is not None:
-        options["messages"] = _count(count.value.text)
+        with place_of(count, parsed.source):
+            options["messages"] = _count(count.value.text)
     return options
+
+
+def _time(directive: Directive, parsed: ParsedRequest, unit: str) -> float:
+    """Return the time limit that a directive sets, in seconds."""
+    name, text = directive.name, directive.value.text
+    with place_of(directive, parsed.source):
+        return _limit(seconds(text, name, unit), f"@{name}", text)
+
+
+def _limit(limit: float, name: str, found: str) -> float:
+    if not 0 < limit <= MAX_TIMEOUT:
+        most = f"{MAX_TIMEOUT:g}"
+        reason = f"{name} must be more than 0 and at most {most} seconds, found {found}"
+        raise EvaluationError(reason)
+    return limit
 
 
 def _count(text: str) -> int:

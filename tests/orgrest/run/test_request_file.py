@@ -250,10 +250,25 @@ def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
         assert Evaluated(server, tmp_path, text).states == [state]
 
 
-def test_a_time_that_is_invalid_is_an_error(run) -> None:
-    assert run("# @timeout soon\nGET HOST/a\n").reasons == [
-        "a.http:2: @timeout requires a time such as 500 ms, 30 s or 2 m, found 'soon'"
-    ]
+@pytest.mark.parametrize(
+    ("directive", "reason"),
+    [
+        ("timeout soon", "@timeout requires a time such as 500 ms, 30 s or 2 m, found 'soon'"),
+        ("timeout 0", "@timeout must be more than 0 and at most 86400 seconds, found 0"),
+        (
+            "connection-timeout 90000",
+            "@connection-timeout must be more than 0 and at most 86400 seconds, found 90000",
+        ),
+        ("sleep soon", "@sleep requires a time such as 500 ms, 30 s or 2 m, found 'soon'"),
+        ("messages 0", "@messages must be a number from 1 to 1000000, found 0"),
+    ],
+)
+def test_a_directive_that_is_invalid_is_an_error_in_its_line(
+    run, directive: str, reason: str
+) -> None:
+    done = run(f"# a comment\n# @{directive}\nGET HOST/a\n")
+    assert done.reasons == [f"a.http:2:1: {reason}"]
+    assert done.sent == []
 
 
 # ------------------------------------------------------------------------------------ other files
@@ -518,7 +533,7 @@ def test_a_connection_that_takes_longer_than_the_directive_says_is_a_failure(
         ran = Evaluated(server, tmp_path, f"# @connection-timeout 300 ms\nGET {url}\n")
     assert "could not connect within 0.3 s" in str(ran.outcomes[0].reason)
     ran = Evaluated(server, tmp_path, "# @connection-timeout 0\nGET HOST/\n")
-    assert "a timeout must be from" in str(ran.outcomes[0].reason)
+    assert "@connection-timeout must be more than 0" in str(ran.outcomes[0].reason)
 
 
 def test_a_request_that_is_taken_for_a_variable_is_told_from_one(run: Any) -> None:

@@ -721,6 +721,10 @@ class TestErrors:
             ),
             (block("/json", ":wrap (f)"), "contains Emacs Lisp, which is not run:"),
             (block("/json", ":timeout soon"), ":timeout must be a number of seconds, found soon"),
+            (
+                block("/json", ":timeout 0"),
+                ":timeout must be more than 0 and at most 86400 seconds, found 0",
+            ),
             (block("/json", ":headers some"), ":headers must be yes, no or only, found some"),
             (
                 "#+begin_src restclient\ntext\n#+end_src\n",

@@ -126,7 +126,7 @@ def test_a_requests_own_timeout_limits_the_whole_exchange(client: Client) -> Non
 def test_a_timeout_that_is_invalid_is_refused(client: Client, timeout: float) -> None:
     with RawServer(echo) as server:
         reason = failure(client, Request("GET", server.url), timeout=timeout)
-    assert reason == "a timeout must be from 0 to 86400 seconds"
+    assert reason == "a timeout must be more than 0 and at most 86400 seconds"
     assert server.requests == []
 
 
