@@ -760,6 +760,16 @@ class TestErrors:
         assert done.reasons() == [f"notes.org:2:1: {reason}"]
         assert server.requests == []
 
+    def test_a_reference_of_request_files_is_undefined_and_names_what_blocks_use(self, run) -> None:
+        other = "#+begin_src http\nGET HOST/{{n.response.body.$.a}}\n#+end_src\n"
+        reason = run(f"#+NAME: n\n#+begin_src http\nGET HOST/json\n#+end_src\n\n{other}").reasons()[
+            0
+        ]
+        assert reason.endswith(
+            "the variable n.response.body.$.a is not defined; in Org documents, :var value=n "
+            "defines {{value}} as the result of the block named n"
+        )
+
     def test_a_block_with_nothing_but_an_import_has_no_request(self, run) -> None:
         done = run("#+begin_src http\n# @import j.http\n#+end_src\n")
         assert "no request found" in done.reasons()[0]
