@@ -209,12 +209,17 @@ class Notice:
 
 @classes.frozen
 class Capture:
-    """A capture `-> jq-set-var :name EXPR`, which sets `name` to the value of a jq program."""
+    """A capture `-> jq-set-var :name EXPR`, which sets `name` to the value of a jq program.
+
+    For Kulala's `# @env-json-key name path`, `path` is the path, from which the jq program was
+    made. Otherwise, it is None.
+    """
 
     name: str
     expression: str
     source: Source
     span: Span
+    path: str | None = None
 
 
 class Credentials(ABC):

@@ -340,9 +340,9 @@ def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
         except CaptureError as error:
             raise CaptureError.at(capture.source, capture.span.start, error.reason) from error
         if value in ("", "null"):
-            reason = (
-                f"{capture.expression} matches nothing in the response, so :{capture.name} "
-                "was not set"
-            )
+            what, name = capture.path, capture.name
+            if what is None:
+                what, name = capture.expression, f":{name}"
+            reason = f"{what} matches nothing in the response, so {name} was not set"
             raise CaptureError.at(capture.source, capture.span.start, reason)
         yield capture.name, value

@@ -145,6 +145,11 @@ class TestKulala:
         _, sent = ask(text)
         assert paths(sent) == ["/1", "/7"]
 
+    def test_a_value_that_is_not_in_the_response_is_named_as_it_is_written(self, ask: Ask) -> None:
+        (one,), _ = ask("# @env-json-key N nope.x\nGET HOST/1\n")
+        assert one.reason is not None
+        assert one.reason.reason == "nope.x matches nothing in the response, so N was not set"
+
     def test_a_command_is_not_run_and_said_so(self, ask: Ask) -> None:
         (one,), sent = ask("# @env-stdin-cmd N touch /tmp/x\nGET HOST\n")
         assert "orgrest runs no commands; use" in str(one.reason)

@@ -204,7 +204,7 @@ class Reader:
                 name, _, path = directive.value.text.partition(" ")
                 keys = re.findall(r"[^.\[\]\s]+", path)
                 parts = (f"[{key}]" if key.isdigit() else f"[{json.dumps(key)}]" for key in keys)
-                yield Capture(name, "." + "".join(parts), self.source, directive.span)
+                yield Capture(name, "." + "".join(parts), self.source, directive.span, path.strip())
 
 
 def _for_document(script: Script) -> Script:
