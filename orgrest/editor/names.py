@@ -52,6 +52,8 @@ _NOWEB = re.compile(r"<<([^\s<>()]+(?:[ \t]+[^\s<>()]+)*)(?:\(([^\n<>]*)\))?>>")
 _TARGET = re.compile(r"([^\W\d][^\s\[\](),\"']*)(?:\[[^\]]*\])?(?:\(([^\n]*)\))?")
 _POST = re.compile(r":post[ \t]+([^\s(\[]+)(?:\(([^\n]*)\))?")
 _NAMING = frozenset({"name", "ref", "force-ref"})
+# The variables in `{{$processEnv %name}}` and in JetBrains' `{{$.name..path}}`.
+_IN_DYNAMIC = re.compile(r"\$(?:(?:dotenv|processEnv)\s+%|\.)([A-Za-z_][\w-]*)")
 _GOOD_VARIABLE = re.compile(r"[^\W\d][\w-]*")
 _GOOD_NAME = re.compile(r"[^\s\[\](){}<>\",=:']+")
 
@@ -353,7 +355,7 @@ class Names:
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_scripts(self, name: Occurrence) -> None:
-        """Raise RenameError if a script may use the variable or request `name`."""
+        """Raise RenameError if a script or `?? js` may use the variable or request `name`."""
         if name.part is None:
             return
         camel = re.sub("-([a-z])", lambda match: match[1].upper(), name.name)  # as in httpyac
@@ -361,13 +363,15 @@ class Names:
         in_file = self.analysis.kind == "http"
         indexes = None if in_file else self._parts_of(name.name, name.part)
         for part in self.analysis.parts:
-            for script in part.reading.scripts if indexes is None or part.index in indexes else ():
-                at = used_in(part.region.text[script.start : script.end], names)
+            for code, start in (
+                part.reading.code if indexes is None or part.index in indexes else ()
+            ):
+                at = used_in(code, names)
                 if at is not None:
-                    start = part.region.to_file(script.start + at)
-                    line = self.analysis.text.count("\n", 0, start) + 1
+                    line = self.analysis.text.count("\n", 0, part.region.to_file(start + at)) + 1
                     raise RenameError(
-                        f"the script on line {line} also uses {name.name}: change it there first"
+                        f"the JavaScript on line {line} also uses {name.name}: "
+                        "change it there first"
                     )
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
@@ -456,10 +460,11 @@ def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
             if item.body is not None:
                 yield item.body.file or item.body.template
                 yield from (file.path for file in item.body.files)
+            yield from item.expanded_after
 
 
 def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
-    """Yield (name, offset) for each reference to a name in a region."""
+    """Yield (name or expression, offset) for each reference to a name in a region."""
     lengths = part.lengths
     for template in _templates(part):
         stop = len(template.text)
@@ -468,6 +473,20 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
         ):
             if reference.literal is None:
                 yield reference.name, template.offset(reference.at)
+    for request in part.parsed.requests:
+        yield from filter(None, map(_expression, request.directives))
+
+
+def _expression(directive: syntax.Directive) -> tuple[str, int] | None:
+    """Return the name or expression that a directive evaluates, with its offset, or None."""
+    text = directive.value.text
+    if directive.name == "disabled" and text:
+        return text, directive.value.offset(0)
+    loop = syntax.LOOP.fullmatch(text) if directive.name == "loop" else None
+    if loop is None or loop["count"]:
+        return None
+    group = "list" if loop["list"] else "condition"
+    return loop[group], directive.value.offset(loop.start(group))
 
 
 def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
@@ -481,15 +500,26 @@ def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
                     yield inner, at + index, "use"
         elif part.restclient or not is_other:
             yield name, at, "use"
+        elif (inside := _IN_DYNAMIC.match(name)) and inside[1] in part.names:
+            yield inside[1], at + inside.start(1), "use"
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             yield item.name, item.name_span.end - len(item.name), "definition"
+        elif isinstance(item, syntax.Import) and item.path is None:  # run #request (@name=value)
+            for name, _ in item.values:
+                pattern = re.compile(rf"[(,][ \t]*@({re.escape(name)})[ \t]*=")
+                if given := pattern.search(text, item.span.start):
+                    yield name, given.start(1), "use"
         elif isinstance(item, syntax.ParsedRequest):
             for line in item.headers:
                 if isinstance(line, syntax.HeaderVariable):
                     yield line.name, text.index(line.name, line.span.start), "use"
-            for capture in item.captures:
+            for capture in item.captures if item.restclient else ():
                 yield capture.name, capture.span.start + 1, "capture"
+            for directive in item.directives:
+                if directive.sets:
+                    kind: Role = "capture" if directive.name == "env-json-key" else "definition"
+                    yield *directive.sets, kind
 
 
 def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:

@@ -215,6 +215,18 @@ class RegionContent:
         return frozenset(request.name for request in self.parsed.requests if request.name)
 
     @cached_property
+    def code(self) -> tuple[tuple[str, int], ...]:
+        """The JavaScript of scripts and of `?? js`, each piece with an offset in its first line."""
+        scripts = ((self.text[span.start : span.end], span.start) for span in self.scripts)
+        asserted = (
+            (assertion.path, assertion.span.start)
+            for request in self.parsed.requests
+            for assertion in request.assertions
+            if assertion.subject == "js"
+        )
+        return (*scripts, *asserted)
+
+    @cached_property
     def scripts(self) -> tuple[Span, ...]:
         """The spans of the scripts in the text."""
         requests = self.parsed.requests
@@ -297,8 +309,10 @@ class RegionContent:
 
     @cached_property
     def set(self) -> frozenset[str]:
-        """The names of the variables that the text defines or captures."""
-        return self.captures | self.definitions
+        """The names of the variables that the text sets with definitions, captures, directives."""
+        directives = (each for request in self.parsed.requests for each in request.directives)
+        by_directives = {each.sets[0] for each in directives if each.sets}
+        return self.captures.union(self.definitions, by_directives)
 
 
 def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
@@ -401,7 +415,7 @@ class ParsedRegion:
         return reading.last_known[1]
 
     def sets(self, name: str) -> bool:
-        """Return whether the region's own text defines or captures a variable called `name`."""
+        """Return whether the region's own text sets a variable called `name`."""
         return name in self.reading.set
 
     def captures_above(self, name: str) -> bool:

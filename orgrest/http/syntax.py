@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 # The characters of methods and header names: `tchar` of RFC 9110, section 5.6.2.
 TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _TOKEN = compiled(TCHARS)
+LOOP = compiled(
+    r"for\s+(?:(?P<count>\d+)|(?P<name>\w+)\s+of\s+(?P<list>.+))|while\s+(?P<condition>.+)"
+)
+"""The value of `# @loop`."""
+_FIRST_WORD = compiled(r"(?P<name>[^ {}]+)(?: .*)?")
+_SETTING = {
+    "loop": LOOP,
+    **dict.fromkeys(("prompt", "file-to-variable", "env-json-key"), _FIRST_WORD),
+}
 
 
 def is_token(text: str) -> bool:
@@ -162,6 +171,15 @@ class Directive:
     value: Template
     span: Span = classes.field(eq=False)
 
+    @property
+    def sets(self) -> tuple[str, int] | None:
+        """The name of the variable that the directive sets, with its offset, or None."""
+        pattern = _SETTING.get(self.name)
+        match = pattern.fullmatch(self.value.text) if pattern else None
+        if match is None or match["name"] is None:
+            return None
+        return match["name"], self.value.offset(match.start("name"))
+
 
 @classes.frozen
 class Script:
@@ -274,6 +292,15 @@ class ParsedRequest:
     def restclient(self) -> bool:
         """Whether the rules of restclient apply instead of the rules of request files."""
         return self.region is None
+
+    @property
+    def expanded_after(self) -> tuple[Template, ...]:
+        """The templates that are expanded only when the response has arrived."""
+        return (
+            *(directive.value for directive in self.directives if directive.name == "xpath_ns"),
+            *(assertion.expected for assertion in self.assertions),
+            *(saving.path for saving in self.savings),
+        )
 
     def directive(self, name: str) -> Directive | None:
         """Return the last directive with this name, or None."""

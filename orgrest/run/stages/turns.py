@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orgrest import classes
 from orgrest.http.responses import all_found
+from orgrest.http.syntax import LOOP
 from orgrest.http.values import Values
 from orgrest.http.values.global_variables import text_of
 from orgrest.http.values.references import names_in
@@ -24,6 +25,7 @@ from orgrest.run.results import resolved
 from orgrest.run.stages.scripts import prepare
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Generator, Iterator
 
     from orgrest.http.syntax import Directive, ParsedRequest
@@ -36,11 +38,6 @@ if TYPE_CHECKING:
 MOST_TURNS: Final = 10_000
 """The maximum number of iterations of a request, over a list or with `@loop`."""
 _ROOT: Final = compiled(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
-
-
-_TURNS: Final = compiled(r"for\s+(\d+)")
-_WHILE: Final = compiled(r"while\s+(?P<code>.+)")
-_EACH: Final = compiled(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
 def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
@@ -61,11 +58,11 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
         if loop is None:
             yield task
             return
-        turn, text = 0, loop.value.text.strip()
-        condition = _WHILE.fullmatch(text)
+        turn, match = 0, LOOP.fullmatch(loop.value.text.strip())
+        condition = match["condition"] if match else None
         iterations = []
         if condition is None:
-            iterations = yield from resolved(context, lambda: list(_turns(text, parsed, context)))
+            iterations = yield from resolved(context, lambda: list(_turns(match, parsed, context)))
         dry = job.work.settings.dry_run
         while True:
             if condition is None:
@@ -75,7 +72,7 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
             else:
                 values = {"$index": str(turn)}
                 inner = context.iterated(values)
-                holds = partial(_holds, condition["code"], parsed.span.start, parsed, inner)
+                holds = partial(_holds, condition, parsed.span.start, parsed, inner)
                 # a dry run has one iteration, since it runs no scripts
                 if turn if dry else not (yield from resolved(context, holds)):
                     break
@@ -116,20 +113,21 @@ def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> b
         raise
 
 
-def _turns(text: str, parsed: ParsedRequest, context: Context) -> Iterator[dict[str, str]]:
+def _turns(
+    match: re.Match[str] | None, parsed: ParsedRequest, context: Context
+) -> Iterator[dict[str, str]]:
     """Yield the variables for each iteration of `@loop`. Raises OrgrestError if it is invalid.
 
     In a dry run, a list from a response counts as one iteration.
     """
-    if match := _TURNS.fullmatch(text.strip()):
-        if int(match[1]) > MOST_TURNS:
-            raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
-        for index in range(int(match[1])):
-            yield {"$index": str(index)}
-        return
-    match = _EACH.fullmatch(text.strip())
     if match is None:
         raise EvaluationError("@loop must be `for 3`, `for name of list` or `while expression`")
+    if match["count"]:
+        if int(match["count"]) > MOST_TURNS:
+            raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
+        for index in range(int(match["count"])):
+            yield {"$index": str(index)}
+        return
     list_text = match["list"].strip()
     items = _parsed(list_text)
     if items is None:

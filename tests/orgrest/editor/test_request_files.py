@@ -191,10 +191,54 @@ def test_renaming_never_breaks_a_script(folder: Path, name: str, code: str) -> N
     one = names.at(text.index(name))
     assert one is not None
     line = text[: text.index(code)].count("\n") + 1
-    reason = f"the script on line {line} also uses {name}: change it there first"
+    reason = f"the JavaScript on line {line} also uses {name}: change it there first"
     with pytest.raises(RenameError) as caught:
         names.rename(one, "new")
     assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("@V = 7\nGET http://x/{{V}}\n\n?? body $.path == /items/{{V}}\n", "V"),
+        ("@V = 7\nGET http://x/\n\n>> ./out-{{V}}.txt\n", "V"),
+        ('@V = urn:x\n# @xpath_ns a="{{V}}"\nGET http://x/\n\n?? xpath //a:b == 1\n', "V"),
+        ("@V = 7\n# @disabled V == 7 || '7' === V\nGET http://x/{{V}}\n", "V"),
+        ("@V = [1]\n# @loop for x of V\nGET http://x/{{x}}\n", "V"),
+        ("@V-s = [1]\n# @loop for x of V-s\nGET http://x/{{x}}\n", "V-s"),
+        ("@V = 7\n# @loop while V < 7\nGET http://x/\n", "V"),
+        ("# @loop for V of [1]\nGET http://x/{{V}}/{{V.id}}\n", "V"),
+        ("@V = 7\n# @prompt V The number\nGET http://x/{{V}}\n", "V"),
+        ("# @file-to-variable V ./a.txt\nGET http://x/{{V}}\n", "V"),
+        ("# @env-json-key V a.b\nGET http://x/\n###\nGET http://x/{{V}}\n", "V"),
+        ("@V = HOME\nGET http://x/{{$processEnv %V}}\n", "V"),
+        ("@V = [{}]\nGET http://x/{{$.V..id}}\n", "V"),
+        ("@V = 1\nrun #q (@n=2, @V=3)\n\n###\n# @name q\nGET http://x/{{V}}/{{n}}\n", "V"),
+        (":V = 7\nGET http://x/:V\n# ?? body path == :V\n", "V"),
+        ("# @name V\nGET http://x/\n###\nGET http://x/\n?? body == {{V.response.body}}\n", "V"),
+        ("# @name V\nGET http://x/\n###\n# @loop for x of V.list\nGET http://x/\n", "V"),
+        ("# @name V\nGET http://x/\n###\n# @disabled V.a > 1\nGET http://x/\n", "V"),
+    ],
+)
+def test_renaming_also_renames_in_assertions_file_names_and_directives(
+    folder: Path, text: str, name: str
+) -> None:
+    names = Names(analysed(folder, text))
+    one = names.at(text.index(name))
+    assert one is not None
+    assert len(names.same(one)) == text.count(name)
+    assert apply(text, names.rename(one, "new")) == text.replace(name, "new")
+
+
+def test_renaming_never_breaks_an_assertion_in_javascript(folder: Path) -> None:
+    text = "@id = 7\n# @name one\nGET http://x/{{id}}\n\n?? js id == 7\n?? js one.p == 7\n"
+    names = Names(analysed(folder, text))
+    for name, line in (("id", 5), ("one", 6)):
+        place = names.at(text.index(name))
+        assert place is not None
+        reason = f"the JavaScript on line {line} also uses {name}: change it there first"
+        with pytest.raises(RenameError, match=reason):
+            names.rename(place, "new")
 
 
 def test_scripts_that_do_not_use_a_name_do_not_keep_it_from_being_renamed(folder: Path) -> None:
