@@ -350,7 +350,8 @@ class Checked:
     """The parts of a request that are known before sending. `UNKNOWN` replaces unknown values.
 
     `body` contains (piece, index in the body's template) pairs for the text of the body.
-    `problems` prevent the request from being sent, but `notices` do not.
+    `problems` prevent the request from being sent, or its response from being checked and saved.
+    `notices` do not.
     """
 
     url: str
@@ -384,9 +385,13 @@ class _Check(Expansion):
 
     def __init__(self, parsed: ParsedRequest, context: Context) -> None:
         self._problems = list(parsed.problems)
-        super().__init__(
-            parsed, Values(parsed, context, most=_MOST_CHECKED, problems=self._problems)
-        )
+        if loop := parsed.directive("loop"):
+            names = ("$index", *(loop.sets or ())[:1])
+            context = _with_unknown(names, context)
+        super().__init__(parsed, self._values_in(parsed, context))
+
+    def _values_in(self, parsed: ParsedRequest, context: Context) -> Values:
+        return Values(parsed, context, most=_MOST_CHECKED, problems=self._problems)
 
     def value_of(self, name: str) -> str | None:
         """Return the known part of a variable's value, or None if the variable is undefined."""
@@ -406,6 +411,12 @@ class _Check(Expansion):
                 body = tuple(self._values.pieces(where.template))
             else:
                 self._body(where, headers)
+        after = self._values
+        if captures := self._parsed.captures:  # they can be used once the response has arrived
+            context = _with_unknown((each.name for each in captures), after.context)
+            after = self._values_in(self._parsed, context)
+        for template in self._parsed.expanded_after:
+            after.text(template)
         return Checked(url, headers, body, tuple(self._problems), tuple(self._notices))
 
     def _check_url(self, url: str, template: Template) -> None:
@@ -442,3 +453,8 @@ class _Check(Expansion):
     def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
         if UNKNOWN not in kind:
             super()._check_boundary(kind, body, where)
+
+
+def _with_unknown(names: Iterable[str], context: Context) -> Context:
+    """Return a context in which each variable in `names` has a value that only a run provides."""
+    return context.block(context.values, {**dict.fromkeys(names, UNKNOWN), **context.literal})

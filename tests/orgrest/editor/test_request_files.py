@@ -88,6 +88,38 @@ def test_what_the_chosen_environment_lacks_is_told_with_the_ones_that_have_it(fo
     assert "defined in the environments dev, prod: select one of them" in found[0].message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GET http://x/\n\n?? body $.path == /items/{{none}}\n",
+        "GET http://x/\n\n>> ./out-{{none}}.txt\n",
+        '# @xpath_ns a="{{none}}"\nGET http://x/\n\n?? xpath //a:b == 1\n',
+        "GET http://x/\n# ?? body path == {{none}}\n",
+    ],
+)
+def test_an_undefined_variable_is_told_where_the_response_is_checked_or_saved(
+    folder: Path, text: str
+) -> None:
+    (found,) = Report(analysed(folder, text)).diagnostics
+    assert text[found.span.start : found.span.end] == "{{none}}"
+    assert found.severity == "error"
+    assert found.message == "the variable none is not defined"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# @loop for x of [1]\nGET http://x/{{x}}/{{x.id}}/{{$index}}\n\n?? body == {{x}}\n",
+        "# @env-json-key x a.b\nGET http://x/\n\n?? body $.c == {{x}}\n",
+        "GET http://x/\n-> jq-set-var :x .a.b\n\n# ?? body c == {{x}}\n",
+        'GET http://x/\n\n> {% client.global.set("x", 1) %}\n?? body == {{x}}\n',
+        "GET http://x/\n\n?? body $.c == {{response.body.x}}\n",
+    ],
+)
+def test_nothing_is_wrong_with_what_a_loop_or_the_response_gives(folder: Path, text: str) -> None:
+    assert Report(analysed(folder, text)).diagnostics == ()
+
+
 def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder: Path) -> None:
     before = Report(analysed(folder))
     assert Report(analysed(folder, TEXT, "dev"), before).diagnostics == ()
