@@ -25,7 +25,6 @@ from orgrest.http.values.references import (
     is_computed,
     is_expression,
     names_of,
-    references,
     root_of,
     used_in,
 )
@@ -465,12 +464,8 @@ def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
 
 def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
     """Yield (name or expression, offset) for each reference to a name in a region."""
-    lengths = part.lengths
     for template in _templates(part):
-        stop = len(template.text)
-        for reference in references(
-            template.text, 0, stop, lengths, part.knows, restclient=part.restclient
-        ):
+        for reference in part.references(template):
             if reference.literal is None:
                 yield reference.name, template.offset(reference.at)
     for request in part.parsed.requests:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import value_of
-from orgrest.http.values.references import UNKNOWN, references
+from orgrest.http.values.references import UNKNOWN
 from orgrest.model import OrgrestError, Span
 from orgrest.rendering import masking, sanitize
 
@@ -81,15 +81,7 @@ def _linked(
 
 def _varies(part: ParsedRegion, template: syntax.Template) -> bool:
     """Return whether a template contains variables."""
-    matches = references(
-        template.text,
-        0,
-        len(template.text),
-        part.lengths,
-        part.knows,
-        restclient=part.restclient,
-    )
-    return next(iter(matches), None) is not None
+    return next(part.references(template), None) is not None
 
 
 def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:

@@ -11,7 +11,6 @@ from orgrest.editor.request_files import DIRECTIVE
 from orgrest.http import syntax
 from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.directives import rule_of
-from orgrest.http.values.references import references
 from orgrest.model import Source, Span
 from orgrest.org.blocks import VERB
 
@@ -202,7 +201,6 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
     No token spans several lines, and tokens do not overlap.
     """
     text = part.region.text
-    lengths = part.lengths
 
     def inside(
         template: syntax.Template, kind: TokenType | None
@@ -210,9 +208,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
         """Yield the variables of a template, and the text between them as tokens of type `kind`."""
         at = 0
         stop = len(template.text)
-        for reference in references(
-            template.text, 0, stop, lengths, part.knows, restclient=part.restclient
-        ):
+        for reference in part.references(template):
             if reference.literal is not None:
                 continue
             if kind:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest import classes
 from orgrest.http import responses, syntax, values
-from orgrest.http.values.references import UNKNOWN, names_in
+from orgrest.http.values.references import UNKNOWN, VariableReference, names_in, references
 from orgrest.http.values.sources import set_by
 from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
@@ -52,10 +52,12 @@ class Captured:
     - `lengths` maps the length of a captured name to the index of the first part that captures a
       name of this length.
     - `everywhere` contains the names that a request file sets. All of its parts may use them.
+    - `colons` contains the names that a request file defines as `:name = value`.
     - `named` contains the names of the requests in the file and in the files that it imports.
     """
 
     def __init__(self) -> None:
+        self.colons: frozenset[str] = frozenset()
         self.everywhere: frozenset[str] = frozenset()
         self.named: frozenset[str] = frozenset()
         self.all_lengths: list[int] = []
@@ -74,6 +76,7 @@ class Captured:
             self.everywhere = before.everywhere  # identical objects compare faster
         self.all_lengths = sorted({len(name) for name in self.everywhere}, reverse=True)
         self.named = frozenset().union(*[content.named for content in contents])
+        self.colons = frozenset().union(*[content.colons for content in contents])
 
     def add(self, index: int, names: frozenset[str]) -> None:
         """Add the names that the part with the given `index` captures. Parts are added in order."""
@@ -308,6 +311,14 @@ class RegionContent:
         return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
 
     @cached_property
+    def colons(self) -> frozenset[str]:
+        """The names of the variables that the text defines as `:name = value`."""
+        items = self.parsed.items
+        return frozenset(
+            item.name for item in items if isinstance(item, syntax.Definition) and item.mark == ":"
+        )
+
+    @cached_property
     def set(self) -> frozenset[str]:
         """The names of the variables that the text sets with definitions, captures, directives."""
         directives = (each for request in self.parsed.requests for each in request.directives)
@@ -430,6 +441,16 @@ class ParsedRegion:
     def names(self) -> frozenset[str]:
         """The names of all variables that the region may use."""
         return self._own.union(filter(self.captures_above, self._captured.first))
+
+    def references(self, template: syntax.Template) -> Iterator[VariableReference]:
+        """Yield the references to variables in a template of the region.
+
+        In request files, `:name` only refers to a variable that is defined as `:name = value`.
+        """
+        colons = self._captured.colons if self.region.kept is None else self.reading.colons
+        defined = self.knows if self.restclient else colons.__contains__
+        stop = len(template.text)
+        return references(template.text, 0, stop, self.lengths, defined, restclient=self.restclient)
 
     @property
     def lengths(self) -> list[int]:

@@ -262,6 +262,20 @@ def test_renaming_also_renames_in_assertions_file_names_and_directives(
     assert apply(text, names.rename(one, "new")) == text.replace(name, "new")
 
 
+def test_renaming_leaves_text_behind_a_colon_that_is_no_placeholder(folder: Path) -> None:
+    text = "@id = 7\nGET http://x/users/:id/{{id}}\n"
+    names = Names(analysed(folder, text))
+    one = names.at(text.index("id"))
+    assert one is not None
+    after = "@new = 7\nGET http://x/users/:id/{{new}}\n"
+    assert apply(text, names.rename(one, "new")) == after
+    mixed = text.replace("@id", ":id")
+    names = Names(analysed(folder, mixed))
+    one = names.at(mixed.index("id"))
+    assert one is not None
+    assert apply(mixed, names.rename(one, "new")) == mixed.replace("id", "new")
+
+
 def test_renaming_never_breaks_an_assertion_in_javascript(folder: Path) -> None:
     text = "@id = 7\n# @name one\nGET http://x/{{id}}\n\n?? js id == 7\n?? js one.p == 7\n"
     names = Names(analysed(folder, text))
