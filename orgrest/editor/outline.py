@@ -277,7 +277,7 @@ def _request(
         if assertion.text.text.lower().startswith(assertion.subject):  # it may follow `eventually`
             below.append((start, start + len(assertion.subject), "property"))
         below += inside(assertion.expected, "string")
-    for capture in item.captures:
+    for capture in item.captures if item.restclient else ():  # elsewhere, directives capture
         arrow = text.rindex("->", 0, capture.span.start)
         below.append((arrow, arrow + 2, "operator"))
         hook = text.index("jq-set-var", arrow)

@@ -317,6 +317,15 @@ def test_colours_tell_directives_and_values_with_blanks(folder: Path) -> None:
     } <= found
 
 
+def test_colours_are_kept_in_a_file_with_kulalas_captures(folder: Path) -> None:
+    text = "# @env-json-key token a.b\nGET http://x/\n\n###\nGET http://x/{{token}}\n"
+    found = {
+        (text[token.start : token.end], token.type)
+        for token in outline.tokens(analysed(folder, text))
+    }
+    assert {("@env-json-key", "keyword"), ("{{token}}", "variable")} <= found
+
+
 def test_the_outline_writes_definitions_as_the_file_does(folder: Path) -> None:
     assert [symbol.name for symbol in outline.symbols(analysed(folder))] == [
         "@host",
