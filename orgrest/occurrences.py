@@ -17,6 +17,10 @@ _START = 4  # the number of first characters by which strings are looked up
 _LONGEST = 256  # characters; longer strings are searched for one after the other
 _MOST_LENGTHS = 16  # the maximum number of different lengths of strings with the same start
 _FEW = 300  # up to this number of strings, searching for one after the other is faster
+_LONG = 4096  # characters; in shorter texts, it is faster to search for all strings
+# Characters of escape sequences. Most texts lack some of them, and therefore many encoded strings.
+_MARKS = ("%", "&", "\\")
+_MARKS_IN_BYTES = (b"%", b"&", b"\\")
 
 V = TypeVar("V")
 
@@ -58,9 +62,8 @@ class Index(Generic[AnyStr, V]):
         """Yield (start, end, value) for each occurrence of an indexed string, in any order."""
         values, lengths = self._values, self._lengths
         one_by_one = len(values) <= min(_FEW, 2 * len(text))
-        for string in tuple(
-            values if one_by_one else self._others
-        ):  # other threads may add strings
+        strings = list(values if one_by_one else self._others)  # other threads may add strings
+        for string in _possible(strings, text) if len(text) >= _LONG else strings:
             for at in each(string, text):
                 yield at, at + len(string), values[string]
         if one_by_one:
@@ -71,6 +74,15 @@ class Index(Generic[AnyStr, V]):
                 value = values.get(text[at : at + length])
                 if value is not None:
                     yield at, at + length, value
+
+
+def _possible(strings: list[AnyStr], text: AnyStr) -> list[AnyStr]:
+    """Return those of `strings` whose escape sequences `text` could contain."""
+    marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
+    for mark in marks:
+        if mark not in text:
+            strings = [string for string in strings if mark not in string]
+    return strings
 
 
 def replaced(text: AnyStr, spans: Iterable[tuple[int, int]], by: AnyStr) -> AnyStr:

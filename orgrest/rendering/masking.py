@@ -4,10 +4,10 @@ Servers echo the data that they receive, often in another encoding. `mask` finds
 spellings of a secret:
 
 - unchanged, in upper case and in lower case; if the secret has several lines, also each line alone;
-- percent-encoded, in UTF-8 or Latin-1;
+- percent-encoded, in UTF-8 or Latin-1, also with every character as `%XX`;
 - JSON-escaped, also with every character as `\uXXXX`;
-- as HTML with named, decimal or hexadecimal references for the special, the non-ASCII, or all
-  characters;
+- as HTML or XML with named, decimal or hexadecimal references for the special, the non-ASCII, or
+  all characters;
 - in base64, alone or as part of something else (`user:secret`), and in hexadecimal;
 - as UTF-8 decoded as Latin-1 or Windows-1252, and as Latin-1 decoded as UTF-8.
 
@@ -54,9 +54,12 @@ _QUOTED_SAFE = (
     "!$&'()*+,-./:;=?@_~",
     "!$&'()*+,-./:;=?@_~%",
 )
+# The same for encoders that write a space as +: Python and Go; `URLSearchParams` and Java; .NET.
+_QUOTED_PLUS_SAFE = ("", "*", "!*()")
 _PERCENT = compiled(r"%[0-9A-F]{2}")
 _JSON_IN_HTML = compiled(r"[<>&']")
 _REFERENCES = ("&#{};", "&#x{:x};", "&#x{:X};", "&#X{:X};")
+_APOSTROPHES = ("&#39;", "&#x27;", "&apos;")
 _BASE64 = compiled(r"[A-Za-z0-9+/_-]*={0,2}")
 _BASE64_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LEAST_BASE64 = 5  # characters; shorter words occur by chance
@@ -324,7 +327,11 @@ def _misread(text: str) -> Iterator[str]:
 def _quoted(data: bytes) -> Iterator[str]:
     from urllib.parse import quote, quote_plus
 
-    for spelling in {quote_plus(data), *(quote(data, safe=safe) for safe in _QUOTED_SAFE)}:
+    spellings = {quote(data, safe=safe) for safe in _QUOTED_SAFE}
+    spellings |= {quote_plus(data, safe=safe) for safe in _QUOTED_PLUS_SAFE}
+    spellings |= {spelling.replace("~", "%7E") for spelling in spellings}  # Python never does this
+    spellings.add("".join(f"%{byte:02X}" for byte in data))
+    for spelling in spellings:
         yield spelling
         yield _PERCENT.sub(lambda match: match[0].lower(), spelling)
 
@@ -354,7 +361,8 @@ def _html(text: str) -> Iterator[str]:
         return re.sub(characters, lambda match: form.format(ord(match[0])), text, flags=re.DOTALL)
 
     escaped = {text, escape(text), escape(text, quote=False)}
-    escaped |= {spelling.replace("&#x27;", "&#39;") for spelling in escaped}
+    escaped |= {spelling.replace("&#x27;", "'") for spelling in escaped}
+    escaped |= {spelling.replace("'", form) for spelling in escaped for form in _APOSTROPHES}
     escaped |= {spelling.replace("&quot;", "&#34;") for spelling in escaped}
     for spelling in escaped:
         yield spelling

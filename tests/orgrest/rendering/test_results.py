@@ -707,7 +707,15 @@ def test_a_secret_is_masked_in_every_spelling(shown: str) -> None:
         ("p@ss wo,rd", "p@ss%20wo,rd"),  # a request target
         ("Sec/RETkey", "Sec%2fRETkey"),
         ("(a b)*'c!", "(a%20b)*'c!"),  # JavaScript's encodeURIComponent
+        ("ab~c", "ab%7Ec"),  # URLSearchParams, Java
+        ("a~b c*d", "a%7Eb+c*d"),
+        ("a~b (c)!", "a%7eb+(c)!"),  # .NET
+        ("Hunter2", "%48%75%6E%74%65%72%32"),  # any encoder that encodes all characters
+        ("Hunter2", "%48%75%6e%74%65%72%32"),
+        ("pässwörd", "%70%E4%73%73%77%F6%72%64"),
         ('it\'s "x"', "it&#39;s &#34;x&#34;"),  # Flask, Go
+        ('it\'s "x"', "it&apos;s &quot;x&quot;"),  # XML
+        ("it's <x>", "it&apos;s &lt;x&gt;"),
         ("a/b<c>", "a\\/b<c>"),  # PHP's JSON
         ("a/b<c>", "a/b\\u003cc\\u003e"),  # Go's JSON
         ("s" * 80, base64.encodebytes(b"s" * 80).decode().rstrip("\n")),
