@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, AnyStr, Generic
 
 from orgrest import classes
 from orgrest.model import Request, secrets_in, to_bytes
-from orgrest.occurrences import Index, each, replaced
+from orgrest.occurrences import Index, replaced
 from orgrest.regular import compiled
 from orgrest.rendering.sanitize import visible
 
@@ -174,14 +174,34 @@ def _lined(secret: str) -> set[str]:
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
     """Return `text`, which has been truncated, with any cut-off secret at its end masked."""
-    longest = 0
-    for spelling in set().union(*(_spelled(secret).whole for secret in secrets)):
-        tail = text[1 - len(spelling) :]
-        for at in each(spelling[:LEAST], tail):
-            if spelling.startswith(tail[at:]):
-                longest = max(longest, len(tail) - at)
-                break
-    return text[:-longest] + MASK if longest else text
+    spelled = [_spelled(secret) for secret in secrets if len(secret.strip()) >= LEAST]
+    start = _cut_at(text, set().union(*(each.whole for each in spelled)))
+    inside = _cut_at(text, set().union(*(each.inside_base64 for each in spelled)))
+    for word_start, _ in _base64_words(text, [(inside, len(text))] if inside < len(text) else []):
+        start = min(start, word_start)
+    return text[:start] + MASK if start < len(text) else text
+
+
+def mask_cut_bytes(data: bytes, secrets: Collection[str]) -> bytes:
+    """Return `data`, which has been truncated, with any cut-off secret at its end masked."""
+    spelled = [_spelled(secret) for secret in secrets if len(secret.strip()) >= LEAST]
+    spellings = set().union(*(each.whole | each.inside_base64 for each in spelled))
+    start = _cut_at(data, set(map(to_bytes, spellings)))
+    return data[:start] + MASK.encode() if start < len(data) else data
+
+
+def _cut_at(text: AnyStr, spellings: AbstractSet[AnyStr]) -> int:
+    """Return where the longest beginning of a spelling at the end of `text` starts.
+
+    Returns the length of `text` if there is none of at least `LEAST` characters.
+    """
+    start = len(text)
+    for spelling in spellings:
+        at = text.find(spelling[:LEAST], max(len(text) - len(spelling) + 1, 0), start + LEAST - 1)
+        while at >= 0 and not spelling.startswith(text[at:]):
+            at = text.find(spelling[:LEAST], at + 1, start + LEAST - 1)
+        start = at if at >= 0 else start
+    return start
 
 
 def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

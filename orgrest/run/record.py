@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from orgrest import classes
 from orgrest.model import OrgrestError
 from orgrest.rendering import content
-from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
+from orgrest.rendering.masking import mask, mask_bytes, mask_cut, mask_cut_bytes, masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -319,7 +319,10 @@ def _of_body(
     if cut or text is None:  # the kept part is not enough to compare bodies
         described["sha256"] = hashlib.sha256(data, usedforsecurity=False).hexdigest()
     if text is None:
-        return {**described, "base64": b64encode(mask_bytes(start, secrets)).decode()}
+        shown_bytes = mask_bytes(start, secrets)
+        if cut and secrets:
+            shown_bytes = mask_cut_bytes(shown_bytes, secrets)
+        return {**described, "base64": b64encode(shown_bytes).decode()}
     shown_text = mask(text, secrets)
     if cut and secrets:
         shown_text = mask_cut(shown_text, secrets)

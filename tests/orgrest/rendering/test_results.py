@@ -829,6 +829,31 @@ def test_the_beginning_of_a_secret_at_the_cut_is_masked() -> None:
     assert rendered.body == "body ***"
 
 
+@pytest.mark.parametrize("before", [b"user:", b"user1:", b"user12:", b""])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_the_beginning_of_a_secret_in_base64_at_the_cut_is_masked(
+    before: bytes, encode: Callable[[bytes], bytes]
+) -> None:
+    secret = "s3cret-\u00ff\u00fe-s3cret"
+    whole = encode(before + secret.encode()).decode()
+    for kept in range(len(before) * 4 // 3 + 6, len(whole) - 4):
+        shown = masking.mask_cut(mask(f"Basic {whole[:kept]}", {secret}), {secret})
+        assert shown == "Basic ***", kept
+
+
+def test_the_beginning_of_a_secret_at_the_cut_of_bytes_is_masked() -> None:
+    secret = "s3cret value"
+    for shown in (secret, secret.encode().hex(), base64.b64encode(secret.encode()).decode()):
+        cut = shown.encode()[:-2]
+        assert masking.mask_cut_bytes(b"\xff " + cut, {secret}) == b"\xff ***"
+    assert masking.mask_cut_bytes(b"\xff s3c", {secret}) == b"\xff s3c"
+
+
+def test_a_secret_that_repeats_its_beginning_is_masked_at_the_cut() -> None:
+    assert masking.mask_cut("aabaaba", {"aabacccc"}) == "aab***"
+    assert masking.mask_cut("a" * 9, {"a" * 6 + "b"}) == "aaa***"
+
+
 def test_a_secret_in_a_binary_body_is_masked_and_reported() -> None:
     rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
     assert rendered.data == b"\x00***"

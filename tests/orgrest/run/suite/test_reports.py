@@ -9,6 +9,7 @@ import random
 import re
 import socket
 import subprocess
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -269,6 +270,20 @@ class TestData:
             [request] = run("a.http", a_http=text).requests
         found = request["exchanges"][0]["response"]["body"]["text"]
         assert found.endswith("x***")
+
+    @pytest.mark.parametrize("kind", ["text/plain", "image/png"])
+    def test_what_is_left_of_a_secret_at_the_cut_is_in_no_body(
+        self, run, kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t-t0ken")
+        shown = b64encode(b"user:s3cr3t-t0ken") if kind == "text/plain" else b"s3cr3t-t0ken"
+        body = b"x" * (64 * 1024 - len(shown) + 2) + b" " + shown
+        with RawServer(response(body, f"Content-Type: {kind}")) as long:
+            text = f"GET {long.url}\nX-Token: {{{{$processEnv TOKEN}}}}\n"
+            [request] = run("a.http", a_http=text).requests
+        found = request["exchanges"][0]["response"]["body"]
+        kept = found["text"].encode() if "text" in found else b64decode(found["base64"])
+        assert kept.endswith(b"xx ***")
 
     def test_json_that_is_invalid_is_shown_as_it_came(self, reported, folder: Path) -> None:
         with RawServer(response(b"{nothing", "Content-Type: application/json")) as wrong:
