@@ -16,10 +16,11 @@ from orgrest.editor import arguments
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Fix
 from orgrest.model import Span
 from orgrest.org import document as org
+from orgrest.org.arguments import Inherited
 from orgrest.org.known import KNOWN
 from orgrest.org.text import Edit
 from orgrest.run.documents import misspelt
-from orgrest.run.documents.selection import left_alone
+from orgrest.run.documents.selection import left_alone, unclosed_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -98,6 +99,8 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
     lines += ((document.line_of(at), why) for at, why in misspelt.lines(document, requests))
     lines += ((block.line, why) for block in requests for why in misspelt.unmarked(block))
     lines += ((line - 1, why) for line, why in left_alone(document, analysis.languages))
+    unclosed = unclosed_blocks(document, Inherited(document), analysis.languages)
+    lines += ((line - 1, why) for line, why in unclosed)
     for line, why in lines:
         span = arguments.line_span(document, line)
         if span is not None:

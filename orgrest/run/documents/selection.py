@@ -48,14 +48,9 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
     notices: list[str] = []
     languages = languages_of(document, settings)
     chosen, inside = _requests(document, inherited, languages)
-    unclosed = list(document.unclosed_requests())
+    unclosed = document.unclosed_requests()
     nameless = _nameless(document)
-    mixed = "; the file mixes LF and CRLF line endings" if "\r\n" in document.text else ""
-    suspects = [
-        (line, f"this block was ignored: missing #+end_src{mixed}")
-        for line in unclosed
-        if settings.is_above(line) and not within(inside, document.offset(line - 1))
-    ]
+    suspects = [(line, why) for line, why in _unclosed(document, inside) if settings.is_above(line)]
     suspects += (
         (block.line + 1, f"no source block named {block.call.name}")
         for block in nameless
@@ -144,6 +139,23 @@ def _misspelt(
 def sent_of(document: OrgDocument, inherited: Inherited, languages: frozenset[str]) -> list[Block]:
     """Return the blocks in these languages that a run of the whole document evaluates."""
     return list(_sent(document, _requests(document, inherited, languages)[0], "", []))
+
+
+def unclosed_blocks(
+    document: OrgDocument, inherited: Inherited, languages: frozenset[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield (line, reason) for each request block without an end, except in results."""
+    if document.unclosed_requests():
+        yield from _unclosed(document, _requests(document, inherited, languages)[1])
+
+
+def _unclosed(
+    document: OrgDocument, inside: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, str]]:
+    mixed = "; the file mixes LF and CRLF line endings" if "\r\n" in document.text else ""
+    for line in document.unclosed_requests():
+        if not within(inside, document.offset(line - 1)):
+            yield line, f"this block was ignored: missing #+end_src{mixed}"
 
 
 def _requests(

@@ -348,6 +348,23 @@ def test_a_line_of_request_files_in_a_block_is_an_error_where_it_stands() -> Non
         assert problems(text.replace("GET http://x/\n", ""), "org") == [("run", line)]
 
 
+@pytest.mark.parametrize("above", ["", "#+begin_src http\nGET http://x/\n#+end_src\n\n"])
+@pytest.mark.parametrize("below", ["", "* Next\n"])
+def test_a_block_without_an_end_is_a_warning_where_it_begins(above: str, below: str) -> None:
+    text = f"{above}#+begin_src restclient :var a=1\nGET http://x/\n{below}"
+    (found,) = [one for one in diagnostics(text, "org") if "ignored in a rest" not in one.message]
+    assert text[found.span.start : found.span.end] == "#+begin_src restclient :var a=1"
+    assert (found.severity, found.message) == (
+        "warning",
+        "this block was ignored: missing #+end_src",
+    )
+    (mixed,) = diagnostics("#+begin_src http\nGET http://x/\n#+end_src\r\n", "org")
+    assert mixed.message.endswith("missing #+end_src; the file mixes LF and CRLF line endings")
+    drawer = "#+RESULTS:\n:results:\n#+begin_src http\nGET http://y/\n:end:\n"
+    result = "#+begin_src http\nGET http://x/\n#+end_src\n\n" + drawer
+    assert problems(result, "org") == problems("#+begin_src sh\nls\n", "org") == []
+
+
 def test_a_block_may_be_called_call() -> None:
     text = "#+NAME: call\n#+begin_src http\nGET http://x/\n#+end_src\n#+call: call()\n"
     assert same(text, "#+call: ca|ll", "org") == [1, 5]
