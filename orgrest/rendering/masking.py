@@ -193,7 +193,7 @@ def mask_cut_bytes(data: bytes, secrets: Collection[str]) -> bytes:
 def _cut_at(text: AnyStr, spellings: AbstractSet[AnyStr]) -> int:
     """Return where the longest beginning of a spelling at the end of `text` starts.
 
-    Returns the length of `text` if there is none of at least `LEAST` characters.
+    If no beginning of at least `LEAST` characters is there, returns the length of `text`.
     """
     start = len(text)
     for spelling in spellings:
