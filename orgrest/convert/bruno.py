@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from orgrest import classes
-from orgrest.convert.curl_options import form_type
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import Part, file_part, multipart, pairs_encoded
+from orgrest.convert.shared.forms import Part, file_part, multipart, pairs_encoded, wide_form_type
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -63,12 +62,6 @@ _BODIES: Final = {
     "sparql": "application/sparql-query",
 }
 _BLOCKS: Final = {"formUrlEncoded": "form-urlencoded", "multipartForm": "multipart-form"}
-_FILE_TYPES: Final = {
-    "css": "text/css", "csv": "text/csv", "gz": "application/gzip", "js": "text/javascript",
-    "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
-    "webp": "image/webp", "yaml": "text/yaml", "yml": "text/yaml", "zip": "application/zip",
-}  # fmt: skip
-"""The media types, by suffix, that Bruno uses for files in forms, in addition to those of curl."""
 _OPERATORS: Final = {
     "eq": "== {}", "neq": "!= {}", "gt": "> {}", "gte": ">= {}", "lt": "< {}", "lte": "<= {}",
     "contains": "contains {}", "notContains": "not contains {}", "startsWith": "startsWith {}",
@@ -398,7 +391,7 @@ class _Reader(Reader):
             value, _, kind = pair.value.partition(" @contentType(")
             return [(name, self._text(value), "", kind.removesuffix(")"), False)]
         return [
-            file_part(name, path, match["kind"] or _file_type(path))
+            file_part(name, path, match["kind"] or wide_form_type(path))
             for path in match["path"].split("|")
         ]
 
@@ -440,11 +433,6 @@ class _Reader(Reader):
                 name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
-
-
-def _file_type(path: str) -> str:
-    suffix = path.rpartition(".")[2].lower()
-    return _FILE_TYPES.get(suffix) or form_type(path)
 
 
 def _without_comments(json: str) -> str:

@@ -117,6 +117,7 @@ class _Shell:
         self.names: list[str] = []
         self.used: set[str] = set()
         self.jars: set[str] = set()
+        self.values: dict[str, str] = {}
         self.variables = Names()
 
     def lines(self) -> Iterator[_Line]:
@@ -193,10 +194,21 @@ class _Shell:
         name = match["name"] or match["braced"]
         if name is None:
             return match["escape"].strip("\r\n")
+        return self._marker(name)
+
+    def _marker(self, name: str) -> str:
         if name not in self.names:
             self.names.append(name)
             self.variables.free(name)
         return f"{self.mark}{self.names.index(name)}z"
+
+    def assign(self, name: str, value: str) -> None:
+        """Set the value of a variable, which may contain markers."""
+        self.values.setdefault(self._marker(name), value)
+
+    def shown(self, text: str) -> str:
+        """Return a message with the variables as in the source."""
+        return re.sub(rf"{self.mark}(\d+)[ze]", lambda m: f"${self.names[int(m[1])]}", text)
 
     def text(self, value: str) -> str:
         """Return a word in the notation of request files."""
@@ -250,6 +262,7 @@ def read(source: Source) -> Collection:
                         Note(place, f"{match['name']} is already set; this value is ignored")
                     )
                 values.setdefault(match["name"], shell.text(match["value"]))
+                shell.assign(match["name"], match["value"])
         elif words and words[0] not in _SILENT:
             shown = " ".join(shell.whole[line.start : line.end].split())
             if _NEW_FILE.fullmatch(shown):
@@ -275,23 +288,24 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
     try:
         if line.problem:
             raise ConversionError(line.problem)
-        command = read_words(words, shell.mark)
+        command = read_words(words, shell.mark, shell.values)
         directives = command.complete_directives(shell.jars)
         body, headers = _body(command, shell.text)
         request = Request(
             command.method or ("GET" if body is None else "POST"),
             shell.text(command.complete_url()),
-            headers=tuple((name, shell.text(value)) for name, value in headers),
+            headers=tuple((shell.text(name), shell.text(value)) for name, value in headers),
             body=body,
             directives=tuple(directives),
             description=line.comment,
-            notes=tuple(Note(place, f"curl {option}") for option in command.left_out),
+            notes=tuple(Note(place, shell.shown(f"curl {what}")) for what in command.left_out),
             place=place,
             shorthand=bool(command.scheme or command.certificate),
         )
     except Exception as error:
         shown = shell.whole[line.start : line.end].strip()
         note = Note.of_error(place, error)
+        note = classes.evolve(note, reason=shell.shown(note.reason))
         return Request("", "", description=shown, notes=(note,), place=place)
     if not line.left_out:
         return request
@@ -306,9 +320,12 @@ def _body(
     headers = command.complete_headers()
     if not command.forms:
         if command.files:
-            return (Inclusion(command.files[0]),), headers
+            return (Inclusion(text(command.files[0])),), headers
         return (None if command.query or command.data is None else (text(command.data),)), headers
-    fields = [(text(form[0]), text(form[1]), *form[2:]) for form in command.forms]
+    fields = [
+        (text(name), text(value), text(filename), text(kind), is_file)
+        for name, value, filename, kind, is_file in command.forms
+    ]
     kind = next((value for key, value in headers if key.lower() == "content-type"), "")
     body, kind = multipart(fields, kind)
     return body, [*(header for header in headers if header[0].lower() != "content-type"),

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from urllib.parse import quote
 
 from orgrest import classes
+from orgrest.convert.shared.forms import form_type
 from orgrest.convert.shared.model import ConversionError
 from orgrest.http.syntax import is_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+_LONGEST: Final = 100_000  # the maximum number of characters of a word with its variables replaced
 _STDIN: Final = "cannot read standard input: give the text or a file name"
 # curl requests several URLs for a single one with these (`man curl`, "GLOBBING").
 _GLOB: Final = re.compile(
@@ -28,17 +30,6 @@ _GLOB: Final = re.compile(
 _PATH: Final = re.compile(r"((?:[^/?#]*://)?[^/?#]*)([^?#]*)(.*)", re.DOTALL)
 _FORM_WORD: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
 _FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
-_FORM_TYPES: Final = {
-    "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
-    "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
-    "pdf": "application/pdf", "xml": "application/xml",
-}  # fmt: skip
-
-
-def form_type(filename: str) -> str:
-    """Return the media type that curl and hurl use for a file in a form."""
-    suffix = filename.rpartition(".")[2].lower()
-    return _FORM_TYPES.get(suffix, "application/octet-stream")
 
 
 @classes.define
@@ -55,9 +46,11 @@ class Command:
     they are written. The file "" means that cookies are only kept in memory.
 
     Markers for variables begin with `mark` and end with z, or with e if the value is to be encoded.
+    `values` maps the markers of variables that the script sets to their values.
     """
 
     mark: str
+    values: Mapping[str, str] = classes.field(factory=dict)
     method: str = ""
     url: str = ""
     globs: bool = True
@@ -80,17 +73,34 @@ class Command:
     certificate: dict[str, str] = classes.field(factory=dict)
     left_out: list[str] = classes.field(factory=list)
 
+    def expanded(self, word: str, until: str = "\0") -> str:
+        """Return a word with variables replaced with their values, as far as the script sets them.
+
+        Variables after the first `until` stay, and so do variables that make the word too long.
+        """
+        done: set[str] = set()
+        while until not in word.partition(self.mark)[0]:
+            found = (m for m in re.findall(rf"{self.mark}\d+z", word) if m in self.values)
+            marker = next((marker for marker in found if marker not in done), "")
+            value = self.values.get(marker, "")
+            if not marker or len(word) + word.count(marker) * len(value) > _LONGEST:
+                break
+            done.add(marker)
+            word = word.replace(marker, value)
+        return word
+
     def complete_url(self) -> str:
         """Return the URL with the parts that other options add to it."""
         url = self.url
-        if "://" not in url and not url.startswith(self.mark):
+        known = self.expanded(url)
+        if "://" not in known and not known.startswith(self.mark):
             url = f"http://{url}"
         if not self.dots:
             url = self._without_dots(url)
         added = [*self.added, *([self.data] if self.query and self.data is not None else [])]
         if added:
             url = url.partition("#")[0]
-            _, mark, query = url.partition("?")
+            _, mark, query = self.expanded(url).partition("?")
             between = "?" if not mark else "&" if query and not query.endswith("&") else ""
             url += between + "&".join(added)
         if self.user and not self.scheme:
@@ -137,8 +147,9 @@ class Command:
         jars.update(self.written)
         for file in filter(None, self.read):
             if file not in jars:
+                how = "may read" if self.mark in file else "reads"
                 raise ConversionError(
-                    f"-b {file} reads cookies from a file, which is not supported: use NAME=VALUE"
+                    f"-b {file} {how} cookies from a file, which is not supported: use NAME=VALUE"
                 )
         jars.update(self.read)
         named = bool(self.cookies) or any(name.lower() == "cookie" for name, _ in self.headers)
@@ -187,12 +198,13 @@ class Command:
         return headers
 
 
-def read_words(words: list[str], mark: str) -> Command:
+def read_words(words: list[str], mark: str, values: Mapping[str, str]) -> Command:
     """Return the command ``curl`` with the arguments `words`.
 
-    Raises ConversionError if it is invalid. Markers for variables begin with `mark`.
+    Raises ConversionError if it is invalid. `mark` and `values` describe variables, as in
+    `Command`.
     """
-    command = Command(mark)
+    command = Command(mark, values)
     rest = _split_short(words)
     rest.reverse()
     while rest:
@@ -214,11 +226,12 @@ def read_words(words: list[str], mark: str) -> Command:
             raise ConversionError(reason)
     if not command.url:
         raise ConversionError("the command has no URL")
-    if command.globs and (glob := _GLOB.search(command.url)):
+    if command.globs and (glob := _GLOB.search(command.expanded(command.url))):
         command.left_out.append(
             f"globbing is not supported: write a separate request for each value of {glob[0]} in "
             "the URL, or use -g if these characters are part of the URL"
         )
+    command.user = command.expanded(command.user, ":")
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)
     files = command.files
@@ -282,6 +295,7 @@ def _given(field: str, command: Command, _: str, value: str) -> None:
 
 
 def _time(directive: str, command: Command, word: str, value: str) -> None:
+    value = command.expanded(value)
     if not re.fullmatch(r"\d+(?:\.\d+)?", value):
         raise ConversionError(f"{word} must be a number of seconds, found {value}")
     command.directives.append(f"{directive} {value} s")
@@ -302,6 +316,7 @@ def _aws(command: Command, word: str, value: str) -> None:
 
     REGION and SERVICE may be missing.
     """
+    value = command.expanded(value)
     provider, _, rest = value.partition(":")
     named = rest.split(":")[1:]
     if provider != "aws" or len(named) > 2:
@@ -311,12 +326,16 @@ def _aws(command: Command, word: str, value: str) -> None:
 
 
 def _method(command: Command, _: str, value: str) -> None:
+    value = command.expanded(value)
+    if command.mark in value:
+        raise ConversionError(f"the method {value} is not set in the script: write -X METHOD")
     if not is_token(value):
         raise ConversionError(f"invalid method {value!r}")
     command.method = value
 
 
 def _header(command: Command, _: str, line: str) -> None:
+    line = command.expanded(line, ":")
     if line.startswith("@"):
         raise ConversionError(
             f"-H {line} reads headers from a file, which is not supported: use -H 'NAME: VALUE'"
@@ -328,41 +347,47 @@ def _header(command: Command, _: str, line: str) -> None:
         command.removed.append(name.strip().lower())
     elif name.endswith(";"):
         command.headers.append((name[:-1], ""))
+    elif command.mark in name:
+        raise ConversionError(
+            f"-H {line}: the name of the header is not in the script: use -H 'NAME: $VALUE'"
+        )
 
 
 def _cookie(command: Command, _: str, value: str) -> None:
+    value = command.expanded(value, "=")
     (command.cookies if "=" in value else command.read).append(value)
 
 
 def _cookie_jar(command: Command, _: str, value: str) -> None:
-    command.written.append(value)
+    command.written.append(command.expanded(value))
 
 
 def _named_header(name: str, command: Command, _: str, value: str) -> None:
     command.headers += [(name, value)] if value else []
 
 
-def _form(command: Command, word: str, value: str) -> None:
-    command.forms.append(_form_part(value, literal=word == "--form-string"))
-
-
-def _form_part(argument: str, *, literal: bool) -> tuple[str, str, str, str, bool]:
-    """Return the form part for an argument of ``-F``.
+def _form(command: Command, word: str, argument: str) -> None:
+    """Add the form part for an argument of ``-F``.
 
     The argument is ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, with attributes after ``;``.
     """
+    argument = command.expanded(argument, "=")
     name, equals, value = argument.partition("=")
     if not equals:
         raise ConversionError(f"-F {argument} is not a form field: write NAME=VALUE")
-    if literal:
-        return name, value, "", "", False
+    if word == "--form-string":
+        command.forms.append((name, value, "", "", False))
+        return
+    value = _opened(command, value, ("@", "<", '"'))
     sign = value[:1] if value[:1] in ("@", "<") else ""
     text, at = _form_word(value, len(sign))
     if sign and text == "-":
         raise ConversionError(f"-F {argument}: {_STDIN}")
     if sign and "," in text:
         raise ConversionError(f"-F {argument} contains several files: use one -F for each")
-    options: dict[str, str] = {"filename": text.rsplit("/", 1)[-1] if sign == "@" else ""}
+    path = command.expanded(text) if sign else ""
+    options: dict[str, str] = {"filename": path.rsplit("/", 1)[-1]}
+    given: set[str] = set()
     last = ""
     while at < len(value):
         option = _FORM_OPTION.match(value, at + 1)
@@ -375,12 +400,22 @@ def _form_part(argument: str, *, literal: bool) -> tuple[str, str, str, str, boo
         else:
             last = option[1]
             options[last], at = _form_word(value, option.end())
-    kind = options.get("type", "")
-    if sign == "@" and not kind:
-        kind = form_type(options["filename"])
+            given.add(last)
+    filename = "" if sign == "<" else options["filename"]
+    named = command.expanded(filename)
+    kind = form_type(named, form_type(path)) if sign == "@" else form_type(named or path, "")
+    if kind == "text/plain" and not filename:
+        kind = ""
+    kind = options.get("type", kind)
+    if sign == "@" and command.mark in named.rpartition(".")[2] and len(given) < 2:
+        command.left_out.append(
+            f"sends a name and a media type that depend on the file name {text}, but orgrest "
+            f"sends {kind}: write ;filename=NAME;type=TYPE after it"
+        )
     if sign:
         _one_line(text, "the name of the file")
-    return name, text, options["filename"], _one_line(kind, f"the type of {name}"), bool(sign)
+    kind = _one_line(kind, f"the type of {name}")
+    command.forms.append((name, text, filename, kind, bool(sign)))
 
 
 def _form_word(value: str, at: int) -> tuple[str, int]:
@@ -391,19 +426,27 @@ def _form_word(value: str, at: int) -> tuple[str, int]:
     return re.sub(r'\\(["\\])', r"\1", match[1]), match.end()
 
 
+def _opened(command: Command, word: str, signs: tuple[str, ...]) -> str:
+    """Return a word; if only its value begins with one of `signs`, with variables replaced."""
+    expanded = command.expanded(word) if word.startswith(command.mark) else word
+    return expanded if expanded.startswith(signs) else word
+
+
 def _data(command: Command, word: str, value: str) -> None:
+    value = _opened(command, value, ("@",))
     if value == "@-":
         raise ConversionError(f"{word} @-: {_STDIN}")
     if value.startswith("@"):
         command.files.append(_one_line(value[1:], "the name of the file"))
         if word in ("-d", "--data", "--data-ascii"):
-            reason = f"curl -d sends {value[1:]} without line breaks, but orgrest keeps them"
+            reason = f"-d sends {value[1:]} without line breaks, but orgrest keeps them"
             command.left_out.append(reason)
     else:
         _add(command, value)
 
 
 def _json(command: Command, word: str, value: str) -> None:
+    value = _opened(command, value, ("@",))
     _data(command, word, value) if value.startswith("@") else _add(command, value, between="")
     command.json = True
 
@@ -427,6 +470,7 @@ def _url_query(command: Command, word: str, value: str) -> None:
 
 def _urlencoded(command: Command, word: str, value: str) -> str:
     """Return ``TEXT``, ``=TEXT`` or ``NAME=TEXT`` with TEXT percent-encoded."""
+    value = command.expanded(value, "=")
     name, equals, text = value.partition("=")
     if not equals and "@" in name:
         raise ConversionError(

@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from orgrest import classes
-from orgrest.convert.curl_options import form_type
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import Part, file_part, multipart, pairs_encoded
+from orgrest.convert.shared.forms import Part, file_part, form_type, multipart, pairs_encoded
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,

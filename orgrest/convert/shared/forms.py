@@ -17,7 +17,27 @@ if TYPE_CHECKING:
 Part: TypeAlias = "tuple[str, str, str, str, bool]"
 """A form part: (name, text or file path, file name to send, media type, whether it is a file)."""
 _BOUNDARY = "orgrest-form-boundary"
+_TYPES = {
+    "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
+    "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
+    "pdf": "application/pdf", "xml": "application/xml",
+}  # fmt: skip
+_MORE_TYPES = {
+    "css": "text/css", "csv": "text/csv", "gz": "application/gzip", "js": "text/javascript",
+    "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
+    "webp": "image/webp", "yaml": "text/yaml", "yml": "text/yaml", "zip": "application/zip",
+}  # fmt: skip
 _GIVEN = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+
+
+def form_type(filename: str, otherwise: str = "application/octet-stream") -> str:
+    """Return the media type that curl and hurl use for a file in a form."""
+    return _TYPES.get(filename.rpartition(".")[2].lower(), otherwise)
+
+
+def wide_form_type(filename: str, otherwise: str = "application/octet-stream") -> str:
+    """Return the media type that Postman and Bruno, which know more types, use for such a file."""
+    return _MORE_TYPES.get(filename.rpartition(".")[2].lower()) or form_type(filename, otherwise)
 
 
 def encoded(text: str, safe: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -73,7 +74,7 @@ needs_curl = needs("curl")
 
 def run_curl(command: str, **options: object) -> None:
     """Run a command as it would be pasted, but without the user's settings."""
-    assert command.startswith(("curl ", "printf "))
+    assert re.match(r"(?:\w+=.*\n)*(?:curl|printf) ", command)
     command = command.replace("curl", "curl -q -sS --max-time 5 --noproxy '*'", 1)
     subprocess.run(["bash"], input=command.encode(), check=True, capture_output=True, **options)  # type: ignore[call-overload]  # as given
 
@@ -96,8 +97,9 @@ def cookies_sent(sent: bytes) -> tuple[bytes, list[bytes]]:
 def run_document(text: str, folder: Path) -> None:
     """Send the requests of a request file."""
     with Client() as client:
-        run = Run(text, file="a.http", settings=Settings(Inputs(directory=folder)),
-                  services=Services(client=client), plain=True)  # fmt: skip
+        settings = Settings(Inputs(directory=folder, environ=os.environ))
+        services = Services(client=client)
+        run = Run(text, file="a.http", settings=settings, services=services, plain=True)
         for outcome in run.outcomes():
             assert outcome.reason is None, outcome.reason
 
@@ -419,6 +421,144 @@ class TestFromCurl:
         assert request_of(f"curl -g '{url}'") == f"GET {url}"
 
     @needs_curl
+    @pytest.mark.parametrize(
+        "options",
+        [
+            "-u a:b -H 'authorization: Bearer x'",
+            "-u 'a:b c' -H 'Authorization: Bearer x'",
+            "-u a:b --aws-sigv4 aws:amz:r:s -H 'Authorization: Bearer x'",
+            "-u a:b -H Authorization:",
+            "-A one -A two -e r1 -e r2",
+            "-A one -H 'User-Agent: two' -H 'Referer;' -e r",
+            "-A one -e r -e '' -H Referer:",
+            "-b a=1 -H 'Cookie: d=4'",
+            "-b a=1 -H Cookie:",
+            "-A one -e 'r;auto'",
+        ],
+    )
+    def test_a_header_that_several_options_set_is_sent_as_curl_sends_it(
+        self, tmp_path: Path, options: str
+    ) -> None:
+        names = (b"authorization:", b"user-agent:", b"referer:", b"cookie:")
+        with RawServer(closing(response(b""))) as server, Client() as client:
+            command = f"curl -A none {server.url} {options}"
+            run_curl(command)
+            client.send(completed(command, tmp_path))
+            curls, ours = (
+                sorted(
+                    line.rstrip() for line in sent.split(b"\r\n") if line.lower().startswith(names)
+                )
+                for sent in server.requests
+            )
+        assert ours == curls
+
+    @pytest.mark.parametrize(
+        ("options", "header"),
+        [
+            ("-A ''", "User-Agent"),
+            ("-H user-agent:", "User-Agent"),
+            ("--json 1 -A x -H Accept:", "Accept"),
+            ("-H Accept-Encoding:", "Accept-Encoding"),
+        ],
+    )
+    def test_a_header_that_only_orgrest_sends_is_reported(self, options: str, header: str) -> None:
+        reason = f"curl sends no {header} header, but orgrest does"
+        with pytest.raises(ConversionError, match=f"^{reason}$"):
+            request_of(f"curl http://x/ {options}")
+
+    def test_a_referer_that_only_curl_sends_is_reported(self) -> None:
+        with pytest.raises(ConversionError, match="curl -e ;auto sets Referer after a redirect"):
+            request_of("curl -L http://x/ -e 'a;auto'")
+
+    @needs_curl
+    @pytest.mark.parametrize(
+        "script",
+        [
+            'A="B: $C"\ncurl $U -H "$A" -H "D: e"',
+            'A=B\ncurl $U -H "X-$A: 1" -H "X-$C: 2"',
+            "A='B;'\ncurl $U -H \"$A\"",
+            'A=q.txt\ncurl $U --data-binary "@$A"',
+            'A=@q.txt\ncurl $U --data-binary "$A"',
+            'curl $U --data-binary "@$F"',
+            'A=\'{"b": 1}\'\ncurl $U --json "$A"',
+            "A='b=c'\nT=3\ncurl $U -b \"$A\" -m $T",
+            'A=HEAD\ncurl $U -X "$A" -H "$A: $A"',
+            'A=me:p@s\ncurl $U -u "$A"',
+            "A='b=c+d'\ncurl $U --data-urlencode \"$A\"",
+            'A=?a=1\ncurl -G "$U$A&b=2" -d c=3',
+        ],
+    )
+    def test_a_shell_variable_is_sent_as_curl_sends_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+    ) -> None:
+        monkeypatch.setenv("C", "of-environment")
+        monkeypatch.setenv("F", "q.txt")
+        (tmp_path / "q.txt").write_text("text")
+        with RawServer(closing(response(b""))) as server:
+            script = script.replace("$U", f"{server.url}/")
+            run_curl(script, cwd=tmp_path)
+            run_document(written(script).text, tmp_path)
+            curls, ours = map(told, server.requests)
+        assert ours == curls
+
+    @needs_curl
+    @pytest.mark.parametrize(
+        "script",
+        [
+            'A=d/q.png\ncurl $U -F "f=@$A"',
+            'A=d\ncurl $U -F "f=@$A/q.png" -F "g=<$A/q.png"',
+            'A=@d/q.png\nB=q.txt\nC=x/y\ncurl $U -F "f=$A;filename=$B;type=$C"',
+            'A="f=@d/q.png"\ncurl $U -F "$A" -F "$N=b" --form-string "g=$A"',
+            'curl $U -F "f=@$D/q.png"',
+        ],
+    )
+    def test_a_shell_variable_in_a_form_is_sent_as_curl_sends_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+    ) -> None:
+        monkeypatch.setenv("N", "name")
+        monkeypatch.setenv("D", "d")
+        (tmp_path / "d").mkdir()
+        (tmp_path / "d/q.png").write_text("text")
+        with RawServer(response(b"")) as server:
+            script = script.replace("$U", server.url)
+            run_curl(script, cwd=tmp_path)
+            run_document(written(script).text, tmp_path)
+            curls, ours = map(without_boundary, server.requests)
+        assert ours == curls
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                '-H "$A"',
+                "-H $A: the name of the header is not in the script: use -H 'NAME: $VALUE'",
+            ),
+            ('-b "$A"', "-b $A may read cookies from a file, which is not supported:"),
+            ('-X "$A"', "the method $A is not set in the script: write -X METHOD"),
+            ('-m "$A"', "-m must be a number of seconds, found $A"),
+            ('-x "${A}"', "curl -x $A was left out: use orgrest --proxy URL"),
+            ('-d "@$A"', "curl -d sends $A without line breaks, but orgrest keeps them"),
+            (
+                '-F "f=@$A"',
+                "$A, but orgrest sends application/octet-stream: write ;filename=NAME;type=TYPE",
+            ),
+            ('-F "f=@$A;type=x/y"', "but orgrest sends x/y: write ;filename=NAME;type=TYPE"),
+            ('--aws-sigv4 "$A"', "--aws-sigv4 $A: only aws:amz:REGION:SERVICE is supported"),
+            ("$A", "the command has more than one URL: http://x/ and $A"),
+        ],
+    )
+    def test_a_shell_variable_that_could_mean_anything_is_reported(
+        self, options: str, message: str
+    ) -> None:
+        with pytest.raises(ConversionError, match=re.escape(message)):
+            request_of(f"curl http://x/ {options}")
+
+    def test_shell_variables_that_multiply_are_no_danger(self) -> None:
+        lines = ["A0=x", *(f"A{n + 1}=$A{n}$A{n}" for n in range(99))]
+        with pytest.raises(ConversionError, match="the name of the header is not in the script"):
+            request_of("\n".join([*lines, 'curl http://x/ -H "$A99"']))
+
+    @needs_curl
     @settings(deadline=None, max_examples=40)
     @example("/a/../b?c=/../d", "")
     @example("/a/b/../..", "-G -d x=/../y")
@@ -499,12 +639,14 @@ class TestFromCurl:
             "-F 'a=@q.txt;filename=z.png' -F 'b=<q.txt;type=x/y' -F 'c=@\"q.txt\"'",
             "-F 'a\"b=1' --form-string 'c=d;type=x/y' --form-string e=@f",
             "-F a=orgrest-form-boundary",
+            "-F 'a=<q.png' -F 'b=<q.txt' -F 'c=<q.png;filename=x' -F 'd=@q.png;filename=x'",
+            "-F 'a=b;filename=c.png' -F 'd=e;filename=f.txt'",
             "-F 'a=x #' -F b=@q.txt -F 'c= d '",
             "-H 'Content-Type: multipart/form-data' -F a=b",
         ],
     )
     def test_a_form_is_sent_as_curl_sends_it(self, tmp_path: Path, options: str) -> None:
-        for name in ("q.txt", "q.bin", "q.json"):
+        for name in ("q.txt", "q.bin", "q.json", "q.png"):
             (tmp_path / name).write_text(name)
         with RawServer(response(b"")) as server, Client() as client:
             command = f"curl {server.url} {options}"
