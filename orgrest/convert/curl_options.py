@@ -17,6 +17,7 @@ from orgrest import classes
 from orgrest.convert.shared.forms import form_type
 from orgrest.convert.shared.model import ConversionError
 from orgrest.http.syntax import is_token
+from orgrest.model import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +38,8 @@ class Command:
     """A curl command that is being parsed.
 
     `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
-    lower-case names of headers that curl must not add.
+    lower-case names of headers that curl must not add. `named` contains the headers from options
+    such as -A; a header without a value is not sent.
 
     If `globs` is true, curl expands patterns in the URL, and requests several URLs. If `dots` is
     true, the dot segments in the URL's path are sent; otherwise, curl removes them.
@@ -57,10 +59,12 @@ class Command:
     dots: bool = False
     headers: list[tuple[str, str]] = classes.field(factory=list)
     removed: list[str] = classes.field(factory=list)
+    named: dict[str, str] = classes.field(factory=dict)
     cookies: list[str] = classes.field(factory=list)
     read: list[str] = classes.field(factory=list)
     written: list[str] = classes.field(factory=list)
     follows: bool = False
+    refers: bool = False
     data: str | None = None
     added: list[str] = classes.field(factory=list)
     files: list[str] = classes.field(factory=list)
@@ -157,27 +161,46 @@ class Command:
             self.left_out.append(
                 "also sends the cookies that responses set, but orgrest sends only NAME=VALUE"
             )
+        if self.refers and self.follows:
+            self.left_out.append("-e ;auto sets Referer after a redirect, but orgrest does not")
         return [
             *self.directives,
             *([] if self.follows else ["no-redirect"]),
             *([] if keeps_cookies else ["no-cookie-jar"]),
         ]
 
+    def names(self) -> set[str]:
+        """Return the lower-case names of the headers that -H sets or removes.
+
+        For these headers, curl ignores the options that would also add them.
+        """
+        return {*self.removed, *(name.lower() for name, _ in self.headers)}
+
+    def _note_removed(self, names: set[str]) -> None:
+        """Add notes about headers that curl does not send, but that orgrest always sends."""
+        if names:
+            from orgrest.http.transport.wire import wire_headers
+
+            for name, _ in wire_headers(Request("GET", "http://localhost/")):
+                if name.lower() in names:
+                    self.left_out.append(f"sends no {name} header, but orgrest does")
+
     def complete_headers(self) -> list[tuple[str, str]]:
         """Return the headers, including those that other options add.
 
         Raises ConversionError if a header is invalid.
         """
-        headers = list(self.headers)
+        added = list(self.named.items())
         if self.cookies:
-            headers.append(("Cookie", "; ".join(self.cookies)))
-        names = {*self.removed, *(name.lower() for name, _ in headers)}
-        types = []
+            added.append(("Cookie", "; ".join(self.cookies)))
         if self.json:
-            types = [("Content-Type", "application/json"), ("Accept", "application/json")]
+            added += [("Content-Type", "application/json"), ("Accept", "application/json")]
         elif self.files or (self.data is not None and not self.query):
-            types = [("Content-Type", "application/x-www-form-urlencoded")]
-        headers += [header for header in types if header[0].lower() not in names]
+            added.append(("Content-Type", "application/x-www-form-urlencoded"))
+        names = self.names()
+        added = [header for header in added if header[0].lower() not in names]
+        headers = [*self.headers, *(header for header in added if header[1])]
+        self._note_removed({*self.removed, *(name.lower() for name, value in added if not value)})
         if self.scheme:
             user, colon, password = self.user.partition(":")
             if not colon or re.search(r"\s", self.user):
@@ -234,6 +257,8 @@ def read_words(words: list[str], mark: str, values: Mapping[str, str]) -> Comman
     command.user = command.expanded(command.user, ":")
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)
+    if "authorization" in command.names() and command.scheme[:1] in ((), ("Basic",), ("AWS",)):
+        command.user, command.scheme = "", ()
     files = command.files
     if files and (command.data is not None or files[1:] or command.query):
         raise ConversionError(
@@ -363,7 +388,12 @@ def _cookie_jar(command: Command, _: str, value: str) -> None:
 
 
 def _named_header(name: str, command: Command, _: str, value: str) -> None:
-    command.headers += [(name, value)] if value else []
+    command.named[name] = value
+
+
+def _referer(command: Command, _: str, value: str) -> None:
+    command.named["Referer"], automatic, _ = command.expanded(value, ";").partition(";auto")
+    command.refers = bool(automatic)
 
 
 def _form(command: Command, word: str, argument: str) -> None:
@@ -521,7 +551,7 @@ _VALUES: dict[str, Callable[[Command, str, str], None]] = _each({
     "-b --cookie": _cookie,
     "-c --cookie-jar": _cookie_jar,
     "-A --user-agent": partial(_named_header, "User-Agent"),
-    "-e --referer": partial(_named_header, "Referer"),
+    "-e --referer": _referer,
     "--aws-sigv4": _aws,
     "-F --form --form-string": _form,
     "-d --data --data-ascii --data-binary": _data,
