@@ -242,7 +242,7 @@ def read(source: Source) -> Collection:
     is_cmd = _CMD.match(text) is not None
     if is_cmd:
         text = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), text)
-        text = text.replace("$", "\\$")
+        text = re.sub(r"[$`]", r"\\\g<0>", text)
     if text.count("\r\n") == text.count("\n"):  # otherwise the CRLFs belong to a quoted body
         text = text.replace("\r\n", "\n")
     shell = _Shell(text, name)

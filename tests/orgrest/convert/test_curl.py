@@ -706,6 +706,11 @@ class TestFromCurl:
         assert request.header("A") == "b"
         assert request.body == b'{"c":"d"}'
 
+    def test_a_backtick_copied_for_windows_is_text(self, tmp_path: Path) -> None:
+        command = 'curl ^"http://x/^" ^\n  -H ^"A: `$b^" ^\n  --data-raw ^"^`c`^"'
+        request = completed(command, tmp_path)
+        assert (request.header("A"), request.body) == ("`$b", b"`c`")
+
     @pytest.mark.parametrize(
         ("command", "message"),
         [
