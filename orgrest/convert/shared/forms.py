@@ -93,12 +93,17 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
     """Return the body of a multipart form, and its Content-Type.
 
     If `kind` contains a boundary, it is used. Otherwise, a boundary is chosen that does not occur
-    in the fields.
+    in the fields. The body is written for a document, whose line breaks are sent as CRLF. If a text
+    has both CRLF and other line breaks, and there is no file, the body is a single string, which
+    must be sent unchanged.
     """
     match = _GIVEN.search(kind)
     boundary = (match[1] or match[2]) if match else _BOUNDARY
     while not match and any(boundary in text for _, text, *_ in fields):
         boundary += "-x"
+    is_exact = any("\r" in _with_newlines(text) for _, text, *_ in fields)
+    is_exact = is_exact and not any(field[4] for field in fields)
+    newline = "\r\n" if is_exact else "\n"
     pieces: list[Piece] = []
     for name, text, filename, content_type, is_file in fields:
         lines = [f"--{boundary}", f'Content-Disposition: form-data; name="{_quoted(name)}"']
@@ -109,10 +114,19 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
         if is_file:
             pieces += ("\n".join([*lines, ""]), Inclusion(text))
         else:
-            pieces.append("\n".join([*lines, "", text]))
+            shown = text if is_exact else _with_newlines(text)
+            pieces.append(newline.join([*lines, "", shown]))
     pieces.append(f"--{boundary}--")
+    if is_exact:
+        pieces = [newline.join(map(str, pieces))]
     kind = kind if match else f"{kind or 'multipart/form-data'}; boundary={boundary}"
     return tuple(pieces), kind
+
+
+def _with_newlines(text: str) -> str:
+    """Return a text with LF instead of CRLF, or unchanged if it also has other line breaks."""
+    changed = text.replace("\r\n", "\n")
+    return changed if changed.replace("\n", "\r\n") == text else text
 
 
 def _quoted(name: str) -> str:
