@@ -14,7 +14,14 @@ from orgrest import classes
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
+from orgrest.convert.shared.forms import (
+    Part,
+    file_part,
+    file_path,
+    multipart,
+    pairs_encoded,
+    wide_form_type,
+)
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -298,7 +305,12 @@ class _Reader(Reader):
         paths = [str(path) for path in (source if isinstance(source, list) else [source]) if path]
         if not paths:
             fields.note(f"no file name is given for the field {pair[0]}", blocks=True)
-        return [file_part(pair[0], path, kind, self._text(name)) for path in paths]
+        return [
+            file_part(
+                pair[0], path, kind or wide_form_type(path, wide_form_type(name)), self._text(name)
+            )
+            for path in paths
+        ]
 
     def _graphql(self, fields: Fields) -> tuple[Piece, ...]:
         """Return the JSON body for a GraphQL query and its variables."""

@@ -100,11 +100,39 @@ class TestRequests:
             tmp_path, method="POST", body={"mode": "formdata", "formdata": fields}
         )
         assert b'name="a"\r\n\r\nb\r\n' in found
-        assert b'name="f"; filename="f.txt"\r\n\r\ncontent\r\n' in found
+        text = b'name="f"; filename="f.txt"\r\nContent-Type: text/plain\r\n\r\ncontent\r\n'
+        assert text in found
         *_, whole = TestRequests().only_in(
             tmp_path / "x", {"mode": "file", "file": {"src": "f.txt"}}
         )
         assert whole == b"content"
+
+    @pytest.mark.parametrize(
+        ("field", "kind"),
+        [
+            ({"src": "a.png"}, "image/png"),
+            ({"src": "a.csv", "fileName": "b.png"}, "text/csv"),
+            ({"src": "a", "fileName": "b.png"}, "image/png"),
+            ({"src": "a.zzz"}, "application/octet-stream"),
+            ({"src": "a.png", "contentType": "x/y"}, "x/y"),
+        ],
+    )
+    def test_a_file_in_a_form_has_the_type_that_postman_sends(
+        self, field: Json, kind: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / field["src"]).write_text("content")
+        body = {"mode": "formdata", "formdata": [{"key": "f", "type": "file", **field}]}
+        *_, found = self.only(tmp_path, method="POST", body=body)
+        assert f"\r\nContent-Type: {kind}\r\n\r\ncontent\r\n".encode() in found
+
+    @pytest.mark.parametrize("text", ["l1\r\nl2", "l1\r\nl2\nl3\rl4", "l1\rl2"])
+    def test_a_field_of_several_lines_leaves_a_form_valid(self, text: str, tmp_path: Path) -> None:
+        fields = values(a=text, b="c\r\nd")
+        body = {"mode": "formdata", "formdata": fields}
+        *_, found = self.only(tmp_path, method="POST", body=body)
+        head = '--orgrest-form-boundary\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
+        parts = "".join(head.format(field["key"], field["value"]) for field in fields)
+        assert found.decode() == f"{parts}--orgrest-form-boundary--"
 
     def test_a_file_is_sent_with_the_type_that_postman_sends(self, tmp_path: Path) -> None:
         (tmp_path / "f.txt").write_text("content")
