@@ -467,7 +467,6 @@ def _assertions(pair: _Pair) -> list[str] | None:
     assertions = [f"{subject} {_OPERATORS[operator].format(value)}"]
     if operator == "eq":
         assertions = expectations.equality(subject, value)
-        assertions += [f"{subject} isDefined"] if value == "null" else []
     return (
         assertions if all(isinstance(find(each), ParsedAssertion) for each in assertions) else None
     )

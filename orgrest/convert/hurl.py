@@ -258,9 +258,9 @@ class _Reader(Reader):
             if "{{" not in text and expectations.bare(text) is None:
                 return None
             value = text
-        elif value and not re.fullmatch(
-            rf"-?\d+(?:\.\d+)?|true|false|null|{_QUOTED}|\{{\{{[^{{}}]+\}}\}}", value
-        ):
+        elif re.fullmatch(_QUOTED, value):
+            value = json.dumps(_string(value), ensure_ascii=False)
+        elif value and not re.fullmatch(r"-?\d+(?:\.\d+)?|true|false|null|\{\{[^{}]+\}\}", value):
             return None
         if predicate not in _PREDICATES:
             return None
@@ -278,7 +278,7 @@ class _Reader(Reader):
             return None
         elif predicate == "isIsoDate":
             assertions = [f"{subject} isIsoDate", f"{subject} {_HAS_TIME}"] if not no else []
-        elif argument and not no and (predicate == "!=" or (predicate, value) == ("==", "null")):
+        elif argument and not no and predicate == "!=":
             assertions = [f"{subject} {predicate} {value}", f"{subject} isDefined"]
         elif predicate == "==" and not no and value and value[0] != '"' and "{{" not in value:
             assertions = expectations.equality(subject, value)

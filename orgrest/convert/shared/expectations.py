@@ -30,7 +30,13 @@ _TOKEN: Final = re.compile(
 )
 _CONTINUES: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
 """Matches a word that, at the start of a line, continues the statement on the line above."""
-_STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+_STRING: Final = r"(?:\"(?:[^\"\\\n]|\\[\s\S])*\"|'(?:[^'\\\n]|\\[\s\S])*')"
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]+)\}|(\r\n|.))", re.DOTALL
+)
+_LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
+                   "\n": "", "\r\n": "", "\u2028": "", "\u2029": ""}  # fmt: skip
+_BLANKS: Final = re.compile(rf"({_STRING})|\s+")
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
 _TEST: Final = re.compile(
@@ -43,7 +49,7 @@ _BRIEF: Final = re.compile(
     re.DOTALL,
 )
 _OLD: Final = re.compile(
-    rf"tests\[\s*(?P<name>{_STRING})\s*\]\s*=\s*(?P<left>[^=<>!]+?)\s*={{2,3}}\s*(?P<right>{_LITERAL})"
+    rf"tests\[\s*(?P<name>{_STRING})\s*\]\s*=\s*(?P<left>[^=<>!]+?)\s*(?P<sign>={{2,3}})\s*(?P<right>{_LITERAL})"
 )
 _JSON: Final = (
     r"(?:(?:pm|insomnia)\.response\.json\(\)|JSON\.parse\(\s*responseBody\s*\)|"
@@ -244,6 +250,8 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
     If the statement assigns the response's JSON to a variable, the variable is added to `names`.
     """
     if match := _OLD.fullmatch(statement):
+        if (match["sign"], match["right"]) == ("==", "null"):  # undefined is also equal to null
+            return None
         return _equal(match["left"], match["right"], names)
     match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     if match is None:
@@ -264,14 +272,20 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
     """Return the assertions for a single expectation, or None if it has no equivalent."""
     assertions = None
     if match := _RESPONSE.fullmatch(statement):
-        assertions = _of_response(" ".join(match["rest"].split()))
+        assertions = _of_response(_with_single_blanks(match["rest"]))
     elif match := _EXPECT.fullmatch(statement):
-        assertions = _expected(match["what"].strip(), " ".join(match["chain"].split()), names)
+        chain = _with_single_blanks(match["chain"])
+        assertions = _expected(match["what"].strip(), chain, names)
     if assertions is None or not all(
         isinstance(find(line), ParsedAssertion) for line in assertions
     ):
         return None
     return assertions
+
+
+def _with_single_blanks(code: str) -> str:
+    """Return code in which all whitespace outside of strings is replaced with single spaces."""
+    return _BLANKS.sub(lambda match: match[1] or " ", code).strip()
 
 
 def _of_response(chain: str) -> list[str] | None:
@@ -303,6 +317,8 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
         chain = re.sub(r"^\.not(?:\.(?:be|have|deep|a|an)(?=\.))*", "", chain)
     no = "not " if negated else ""
     if match := re.fullmatch(rf"\.(?:equals?|eql|eq)\(\s*({_LITERAL})\s*\)", chain):
+        if negated and match[1] == "null":
+            return None
         return [f"{subject} != {_shown(match[1])}"] if negated else equality(subject, match[1])
     if match := re.fullmatch(r"\.(true|false|null)(?:\(\))?", chain):
         return None if negated else equality(subject, match[1])
@@ -339,6 +355,8 @@ def equality(subject: str, literal: str) -> list[str]:
         assertions.append(
             f"{subject} {'isBoolean' if literal in ('true', 'false') else 'isNumber'}"
         )
+    if literal == "null":  # a value that is missing is undefined, not null
+        assertions.append(f"{subject} isDefined")
     return assertions
 
 
@@ -399,6 +417,13 @@ def bare(text: str) -> str | None:
 
 
 def _string(quoted: str) -> str:
-    """Return the value of a JavaScript string literal."""
-    letters = {"n": "\n", "t": "\t", "r": "\r"}
-    return re.sub(r"\\(.)", lambda match: letters.get(match[1], match[1]), quoted[1:-1])
+    """Return the value of a JavaScript string literal (ECMAScript 2025, 12.9.4)."""
+
+    def replaced(match: re.Match[str]) -> str:
+        code = match[1] or match[2] or match[3]
+        if code:
+            return chr(min(int(code, 16), 0x10FFFF))
+        return _LETTERS.get(match[4], match[4])
+
+    text = _ESCAPE.sub(replaced, quoted[1:-1])
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -107,6 +107,8 @@ def test_a_body_is_sent_as_it_is_written(body: str, data: bytes, tmp_path: Path)
     [
         ('status < 300', ["status < 300"]),
         ('jsonpath "$.a" == "x y"', ['body $.a == "x y"']),
+        (r'jsonpath "$.a" == "caf\u{e9} \"\n"', [r'body $.a == "café \"\n"']),
+        (r'header "a" != "caf\u{e9}"', ['header a != "café"', "header a isDefined"]),
         ('jsonpath "$.a" == 1', ["body $.a == 1", "body $.a isNumber"]),
         ('jsonpath "$.a" not exists', ["body $.a not isDefined"]),
         ('jsonpath "$.a" != 1', ["body $.a != 1", "body $.a isDefined"]),

@@ -482,7 +482,20 @@ class TestTests:
             ),
             (
                 "test('x', ()=>{expect(res.status).to.eql(2); expect(res.body.a).to.eql(null) })",
-                ["status == 2", "body $.a == null"],
+                ["status == 2", "body $.a == null", "body $.a isDefined"],
+            ),
+            (
+                "pm.expect(pm.response.json().n).to.be.null",
+                ["body $.n == null", "body $.n isDefined"],
+            ),
+            (
+                r"pm.expect(pm.response.json().n).to.eql('\x41\u00e9\ud83d\ude00\u{1F600}\b\'\z')",
+                ['body $.n == "Aé😀😀\\b\'z"'],
+            ),
+            ("pm.expect(pm.response.json().n).to.eql('a\\\nb')", ['body $.n == "ab"']),
+            (
+                "pm.expect(pm.response.json().n)\n .to.eql('a  b\tc')",
+                ['body $.n == "a  b\\tc"'],
             ),
         ],
     )

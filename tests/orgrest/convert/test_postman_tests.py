@@ -29,6 +29,7 @@ SAID = [
     "body $.n == 7", "body $.n == 8", "body $.s == 7", 'body $.s == "7"', 'body $.n == "7"',
     "body $.t == true", "body $.t == false", "body $.z == null", "body $.f == 1.5",
     'body $.list[0].a == "q\\"uo\\\\te"', "body $.gone == 1", "body $.gone.more == 1",
+    "body $.gone == null",
 ]  # fmt: skip
 UNSAID = [
     "status != 500", "body contains 7", "body $..n == 7", "body $.n > 6", "body $.n == 1e3",
