@@ -236,7 +236,9 @@ class _Reader(Reader):
         steps = path if isinstance(path, list) else str(path or "").removeprefix("/").split("/")
         for step in steps if path is not None else ():
             text = str(step.get("value", "") if isinstance(step, Mapping) else step)
-            address += "/" + ((values.get(text[1:]) if text[:1] == ":" else None) or text)
+            name, dot, suffix = text.partition(".")
+            value = values.get(name[1:]) if name[:1] == ":" else None
+            address += f"/{value}{dot}{suffix}" if value else f"/{text}"
         query = []
         for parameter in url.objects("query"):
             parameter.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")

@@ -47,7 +47,7 @@ class TestRequests:
             "protocol": "https",
             "host": ["a", "example"],
             "port": "81",
-            "path": ["users", ":id", {"type": "string", "value": "x"}],
+            "path": ["users", ":id", {"type": "string", "value": "x"}, ":id.json", ":no.json"],
             "query": [
                 {"key": "a", "value": "b"},
                 {"key": "off", "value": "1", "disabled": True},
@@ -56,7 +56,7 @@ class TestRequests:
             "variable": values(id="7"),
         }
         _, sent_url, *_ = self.only(tmp_path, url=url)
-        assert sent_url == "https://a.example:81/users/7/x?a=b&bare"
+        assert sent_url == "https://a.example:81/users/7/x/7.json/:no.json?a=b&bare"
         assert "# (disabled: query off=1)\n" in (tmp_path / "out.http").read_text()
 
     @pytest.mark.parametrize(
