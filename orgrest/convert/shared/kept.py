@@ -154,9 +154,10 @@ def _merge_headers(
         merged_request.fix("the headers")
         return
     headers: list[tuple[str, str]] = []
+    is_only = sum(name.lower() == "authorization" for name, _ in resolved.headers) == 1
     pairs = zip(resolved.headers, marked.headers, merged_request.request.headers, strict=True)
     for (name, value), (other, text), shown in pairs:
-        if name.lower() == "authorization":
+        if name.lower() == "authorization" and is_only:
             pair, given = _pair(text), _pair(value)
             if pair and given and all(map(same, pair, given)):
                 merged_request.request = classes.evolve(

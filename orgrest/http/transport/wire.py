@@ -113,10 +113,11 @@ def parts_of(url: str) -> set[str]:
 def wire_url(request: Request) -> str:
     """Return the URL as it is sent, including its user info.
 
-    Raises `TransportError` unless the scheme is http, https, ws or wss.
+    User info is left out if the request has an Authorization header, which is sent instead. Raises
+    `TransportError` unless the scheme is http, https, ws or wss.
     """
     url = parse_url(request.url)
-    if not url.userinfo:
+    if not url.userinfo or request.header("Authorization") is not None:
         return url.text
     parts = (unquote_to_bytes(to_bytes(part)) for part in url.userinfo.split(":", 1))
     userinfo = ":".join(quote_from_bytes(part, safe="") for part in parts)
