@@ -41,7 +41,10 @@ _OTHERWISE: Final = (
     (re.compile(r"\?$"), "the `requests` package drops the ? of an empty query"),
     (
         re.compile(r"%(?![0-9A-Fa-f]{2})"),
-        "the `requests` package sends a % that is not followed by two hexadecimal digits as %25",
+        (
+            "the `requests` package sends every % in a path or query as %25 if one of them is not "
+            "followed by two hexadecimal digits"
+        ),
     ),
 )
 """Unavoidable differences in what the library `requests` sends, as pairs of a pattern for the URL

@@ -194,6 +194,46 @@ def test_a_chunked_body_does_not_hang_the_server(
     assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
 
 
+@pytest.mark.parametrize("target", ["curl", "python", "postman"])
+def test_credentials_in_a_url_do_not_replace_those_in_a_header(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RawServer(response(b"")) as server:
+        path = tmp_path / "a.http"
+        path.write_text(f"GET http://a:b@127.0.0.1:{server.port}/\nAuthorization: Bearer x\n")
+        run_orgrest(path)
+        ours, server.requests[:] = server.requests[:], []
+        done = export(path, target, "--strict")
+        assert done.exit_code == 0, done.output
+        if target == "postman":
+            run_postman(done.stdout, tmp_path)
+        else:
+            run_curl(done.stdout) if target == "curl" else run_python(done.stdout, monkeypatch)
+        theirs = server.requests[:]
+    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+
+
+def test_two_headers_with_credentials_are_both_exported(tmp_path: Path) -> None:
+    path = tmp_path / "a.http"
+    path.write_text("GET http://h/\nAuthorization: Bearer x\nAuthorization: Basic a b\n")
+    assert export(path, "curl", "--strict").stdout.count("-H 'Authorization: B") == 2
+    done = export(path, "python", "--strict")
+    assert '"Bearer x, Basic YTpi"' in done.stdout
+    assert "Authorization is sent as one header instead of 2" in done.stderr
+
+
+def test_what_python_does_to_every_percent_sign_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RawServer(response(b"")) as server:
+        path = tmp_path / "a.http"
+        path.write_text(f"GET {server.url}/%41?discount=50%&name=J%C3%B6rg\n")
+        done = export(path, "python")
+        assert "sends every % in a path or query as %25 if one of them is not" in done.stderr
+        run_python(done.stdout, monkeypatch)
+        assert b"?discount=50%25&name=J%25C3%25B6rg " in server.requests[0]
+
+
 def test_codings_that_python_cannot_announce_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.http"
     path.write_text("POST http://h/\nTransfer-Encoding: gzip, chunked\nContent-Length: 1\n\na\n")
