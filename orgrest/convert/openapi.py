@@ -1,4 +1,4 @@
-"""OpenAPI descriptions 2.0, 3.0 and 3.1. Each operation becomes a request with example values.
+"""OpenAPI descriptions 2.0 and 3.0 to 3.2. Each operation becomes a request with example values.
 
 Only references inside the document are followed. Responses are only used to choose an `Accept`
 header. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
@@ -47,9 +47,9 @@ def read(source: Source) -> Collection:
     if str(value.get("swagger", "")) == "2.0":
         value = swagger.upgraded(value)
     version = str(value.get("openapi", ""))
-    if not version.startswith("3."):
+    if not re.match(r"3\.[0-2]\.", f"{version}."):
         reason = (
-            f"OpenAPI {version or value.get('swagger')} is not supported (only 2.0, 3.0 and 3.1 "
+            f"OpenAPI {version or value.get('swagger')} is not supported (only 2.0 and 3.0 to 3.2 "
             "are): convert the file first, for example with editor.swagger.io"
         )
         raise ConversionError(reason, file=source.name)

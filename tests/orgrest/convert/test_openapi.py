@@ -223,6 +223,7 @@ def test_what_is_not_translated_is_reported(operation: Json, message: str, tmp_p
     [
         ("swagger: '1.2'\ninfo: {}", "OpenAPI 1.2 is not supported (only"),
         ("openapi: 4.0.0", "OpenAPI 4.0.0 is not supported (only"),
+        ("openapi: 3.3.0", "not supported (only 2.0 and 3.0 to 3.2 are): convert"),
         ("openapi: [", "not valid YAML"),
         ("openapi: !!python/object/apply:os.system [id]", "not valid YAML"),
         ("openapi: 3.0.0\na: &a [*a]", "nested more than"),
