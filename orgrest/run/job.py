@@ -192,7 +192,7 @@ class Job:
         self.declined = True
         numbers = self.unsent.setdefault(reason, [])
         if self.context is not self.task.context:
-            numbers.append(int(self.context.literal["$index"]) + 1)
+            numbers.append(int(self.context.iteration["$index"]) + 1)
 
     def cancel(self) -> None:
         """Mark the current iteration as one that will not be sent, if a script cancelled it."""

@@ -387,7 +387,7 @@ class _Check(Expansion):
         self._problems = list(parsed.problems)
         if loop := parsed.directive("loop"):
             names = ("$index", *(loop.sets or ())[:1])
-            context = _with_unknown(names, context)
+            context = context.iterated(dict.fromkeys(names, UNKNOWN))
         super().__init__(parsed, self._values_in(parsed, context))
 
     def _values_in(self, parsed: ParsedRequest, context: Context) -> Values:
@@ -413,7 +413,9 @@ class _Check(Expansion):
                 self._body(where, headers)
         after = self._values
         if captures := self._parsed.captures:  # they can be used once the response has arrived
-            context = _with_unknown((each.name for each in captures), after.context)
+            context = after.context
+            unknown = dict.fromkeys((each.name for each in captures), UNKNOWN)
+            context = context.block(context.values, {**unknown, **context.literal})
             after = self._values_in(self._parsed, context)
         for template in self._parsed.expanded_after:
             after.text(template)
@@ -453,8 +455,3 @@ class _Check(Expansion):
     def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
         if UNKNOWN not in kind:
             super()._check_boundary(kind, body, where)
-
-
-def _with_unknown(names: Iterable[str], context: Context) -> Context:
-    """Return a context in which each variable in `names` has a value that only a run provides."""
-    return context.block(context.values, {**dict.fromkeys(names, UNKNOWN), **context.literal})
