@@ -14,6 +14,8 @@ from orgrest.http.responses import reads_status
 from orgrest.model import BROKEN_OFF, OrgrestError, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from orgrest.http.assertions.subjects import Tools
     from orgrest.http.syntax import Assertion
     from orgrest.model import Response, Source
@@ -53,13 +55,15 @@ def judge(
     except RecursionError:
         return classes.evolve(verdict, expected=expected, reason="the value is nested too deeply")
     text = "null" if value is None and comparison.matches else _text(value)
-    verdict = classes.evolve(verdict, held=held, expected=expected, actual=_cut(text, _KEPT))
+    actual = _cut(text, _KEPT, tools.hide)
+    verdict = classes.evolve(verdict, held=held, expected=expected, actual=actual)
     if verdict.held:
         return verdict
-    shown = explanation or f" is {_shown(value, text, expected)}"
+    shown = explanation or f" is {_shown(value, text, expected, tools.hide)}"
     if expected != assertion.expected.text:
-        shown += f", expected {_cut(expected, _SHOWN)}"
-    difference = _difference(expected, value) if operator.differs and not negated else ()
+        shown += f", expected {_cut(expected, _SHOWN, tools.hide)}"
+    differs = operator.differs and not negated
+    difference = _difference(expected, value, tools.hide) if differs else ()
     return classes.evolve(verdict, reason=f"{verdict.subject}{shown}", difference=difference)
 
 
@@ -86,21 +90,21 @@ def _text(value: Any) -> str | None:
     return None if value is None else comparing.text(value)
 
 
-def _cut(text: str | None, most: int) -> str | None:
-    return text if text is None or len(text) <= most else f"{text[:most]}..."
+def _cut(text: str | None, most: int, hide: Callable[[str], str]) -> str | None:
+    return text if text is None or len(text) <= most else f"{hide(text[:most])}..."
 
 
-def _shown(value: Any, text: str | None, expected: str) -> str:
+def _shown(value: Any, text: str | None, expected: str, hide: Callable[[str], str]) -> str:
     """Return a value as `text` in short form, followed by its type if only the type is wrong."""
     if text is None:
         return "missing"
     if text == (comparing.quoted(expected) or "") and not isinstance(value, str | bytes):
         kind = "a number" if comparing.number(value) is not None else "not text"
         return f"{text}, {kind}"
-    return _cut(text, _SHOWN) or "empty"
+    return _cut(text, _SHOWN, hide) or "empty"
 
 
-def _difference(expected: str, value: Any) -> tuple[str, ...]:
+def _difference(expected: str, value: Any, hide: Callable[[str], str]) -> tuple[str, ...]:
     """Return the lines of a unified diff of two multi-line strings, or of two JSON values."""
     if isinstance(value, dict | list):
         try:
@@ -108,18 +112,18 @@ def _difference(expected: str, value: Any) -> tuple[str, ...]:
         except (ValueError, RecursionError):
             return ()
         dump = partial(json.dumps, ensure_ascii=False, indent=2, sort_keys=True)
-        return unified(dump(expected_value), dump(value))
+        return unified(dump(expected_value), dump(value), hide)
     text = _text(value) or ""
     if "\n" not in text and "\n" not in expected:
         return ()
-    return unified(expected, text)
+    return unified(expected, text, hide)
 
 
-def unified(before: str, after: str) -> tuple[str, ...]:
+def unified(before: str, after: str, hide: Callable[[str], str] = str) -> tuple[str, ...]:
     """Return a unified diff of two strings as lines, without the file header.
 
     Only the first 2,000 lines of each string are compared, and only the first 200 lines of the diff
-    are returned.
+    are returned. Long lines are cut, and `hide` masks the secrets in what remains of them.
     """
     import difflib
 
@@ -127,4 +131,4 @@ def unified(before: str, after: str) -> tuple[str, ...]:
     diff = list(difflib.unified_diff(old, new, "", "", n=2, lineterm=""))[2:]
     if len(diff) > _MOST_LINES:
         diff = [*diff[:_MOST_LINES], f"... {len(diff) - _MOST_LINES} more lines"]
-    return tuple(_cut(line, 10 * _SHOWN) or "" for line in diff)
+    return tuple(_cut(line, 10 * _SHOWN, hide) or "" for line in diff)

@@ -35,6 +35,7 @@ class Tools:
     - `matches` returns whether a string matches a pattern.
     - `wrong_by_schema` validates a value against the schema in a file and returns the errors, or ""
       if the value is valid.
+    - `hide` masks the secrets in the beginning of a longer text, also one that the cut splits.
 
     `prefixes` maps the namespace prefixes in XPaths to namespaces.
     """
@@ -43,6 +44,7 @@ class Tools:
     javascript: Callable[[str], list[Any]] = _missing
     matches: Callable[[str, str], bool] = _missing
     wrong_by_schema: Callable[[Any, str], str] = _missing
+    hide: Callable[[str], str] = str
     prefixes: Mapping[str, str] = classes.field(factory=dict)
 
 

@@ -122,6 +122,12 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
         test = f"new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)})"
         return javascript(f"client.log([{test}])", "jetbrains") == [True]
 
+    def hide(text: str) -> str:
+        from orgrest.rendering.masking import mask, mask_cut
+
+        secrets = exchange[0].secrets
+        return mask_cut(mask(text, secrets), secrets)
+
     def jq(program: str, text: str) -> str:
         from orgrest.rendering.jq import run
 
@@ -132,6 +138,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
         javascript=evaluate,
         matches=partial(_matches, search),
         wrong_by_schema=partial(_wrong_by_schema, context),
+        hide=hide,
     )
 
 

@@ -443,6 +443,15 @@ def test_what_an_assertion_makes_of_a_secret_is_masked_in_its_reason(run) -> Non
     assert outcome.secrets >= {"s3cret-value", "eulav-terc3s"}
 
 
+def test_a_reason_does_not_show_the_beginning_of_a_secret_where_it_is_cut(run) -> None:
+    done = run(
+        "@t = {{$processEnv TOKEN}}\nGET HOST/" + "x" * 92 + "{{t}}\n\n?? body path == a\n",
+        inputs={"environ": {"TOKEN": "s3cret-value"}},
+    )
+    [outcome] = done.outcomes
+    assert outcome.tests[0].reason == f"body path is /{'x' * 92}***..."
+
+
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
     from orgrest.http import scripts
 
