@@ -55,7 +55,7 @@ class _Shown(Results):
     """Shows what saving would write. Nothing is saved."""
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Report the files to which the results have links, but which are not written."""
+        """Report the files that the results link to but that are not written."""
         del run
         for path in _not_written(outcome):
             complain(

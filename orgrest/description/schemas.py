@@ -1,9 +1,9 @@
 """Translates the schemas of an OpenAPI description into JSON Schema 2020-12.
 
 Another process validates values against the translated schemas. Each referenced schema becomes a
-definition, so that process needs no files. Keywords of OpenAPI 3.0 that JSON Schema lacks or
-defines differently are converted. Source: the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1,
-section 4.8.24.
+definition, so the validating process does not need any files. Keywords of OpenAPI 3.0 that JSON
+Schema lacks or defines differently are converted. Source: the OpenAPI specification 3.0.4, section
+4.7.24; 3.1.1, section 4.8.24.
 """
 
 from __future__ import annotations

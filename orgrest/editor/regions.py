@@ -265,7 +265,8 @@ def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Re
 def _between(text: str, opened: re.Match[str], offset: int, file: str | None) -> Region | None:
     """Return the region of the source block that begins with the match `opened`, or None.
 
-    Returns None if `offset` is below the block, or if the block does not contain requests.
+    Returns None if `offset` is on or below the block's end line, or if the block does not contain
+    requests.
     """
     section_end = _section_end(text, opened.start())
     end = section_end

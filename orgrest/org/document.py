@@ -6,7 +6,7 @@ version are not parsed again. `orgrest.org.results` finds the results of the blo
 
 The rules are those of Org 9.5, taken from its manual (Working with Source Code), its syntax
 description and Emacs itself. Offsets refer to the text, whose line endings are ``\n``
-(`orgrest.files` keeps track of the line endings in the file). Line indexes count from 0. Parsing
+(`orgrest.files` keeps track of the line endings in the file). Line indexes start at 0. Parsing
 takes linear time.
 """
 
@@ -85,7 +85,7 @@ class OrgDocument(Elements):
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The lines of the whole document at which elements end."""
+        """The lines at which elements end, and the TODO keywords, for the whole document."""
         landmarks_here = Landmarks(todo=self._todo)
         for placed in self.sections:
             section, line = placed.section, placed.line

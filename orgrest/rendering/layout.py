@@ -143,8 +143,8 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Return the response of an inline block as the argument of ``{{{results(...)}}}``.
 
     Returns None if the text has several lines, would end the macro, or contains markup, which an
-    export would parse after it expands the macro. Results with ``raw`` use the macro, too. In
-    Emacs, they do not, so they accumulate with each evaluation.
+    export would parse after it expands the macro. Unlike in Emacs, results with ``raw`` also use
+    the macro: without it, they would accumulate with each evaluation.
     """
     if not text:
         return ""

@@ -163,9 +163,10 @@ class Placing:
 
 
 def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
-    """Return the body of a block without blank lines at its end, and the call if it is one.
+    """Return a block's body without trailing whitespace and, if the block is a call, the call.
 
-    Header arguments and indentation, which may change while a request is sent, are not included.
+    Header arguments and indentation are not included: they may change while a request is being
+    sent.
     """
     return document.body(block).text.rstrip(), block.call
 

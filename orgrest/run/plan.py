@@ -27,8 +27,9 @@ class StepId:
     """The identity of a step, which depends on its position and not on its name.
 
     `file` is the document, and `start` is the offset of the request or block in the original text.
-    `turn` is the index of the iteration in a loop, from 0. `runs` contains the file and offset of
-    each `run` line that leads to the step, the outermost first. `name` is used only in messages.
+    `turn` is the index of the iteration in a loop, starting at 0. `runs` contains the file and
+    offset of each `run` line that leads to the step, the outermost first. `name` is used only in
+    messages.
     """
 
     file: str

@@ -101,7 +101,7 @@ class Run:
     def plan(self) -> Plan:
         """The steps to carry out.
 
-        Raises EvaluationError if the settings choose a name or line that does not exist.
+        Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         return self.document.plan()
 

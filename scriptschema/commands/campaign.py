@@ -159,7 +159,8 @@ _output = section("Output")
     "--broken",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of sources that are not valid Luau, which targets must reject (default: 0).",
+    help="The share of generated sources that are not valid Luau, and that targets must reject "
+    "(default: 0).",
 )
 @_programs(
     "--compiled",

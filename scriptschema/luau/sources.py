@@ -46,9 +46,9 @@ def source_files(inputs: Iterable[Path]) -> list[files.Input]:
 
 
 def module_of(path: Path) -> Path | None:
-    """Return the path of the module next to a source, or None.
+    """Return the path of the module in the same folder as a source, or None.
 
-    A source that is itself a module does not have another module.
+    The result is None if the folder contains no module, or if the source itself is the module.
     """
     module = path.with_name(MODULE)
     return module if path.name != MODULE and module.is_file() else None

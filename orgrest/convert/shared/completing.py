@@ -168,7 +168,7 @@ def _merged(
     own: Mapping[str, str | None],
     secrets: frozenset[str],
 ) -> kept.Merged:
-    """Return an item's request, in which references to variables remain where possible.
+    """Return an item's request, keeping references to variables where possible.
 
     `again` is the request with its variables replaced by markers. `table` contains the markers by
     name, and `own` contains the values of the request's variables.

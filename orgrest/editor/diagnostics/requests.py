@@ -52,7 +52,7 @@ def _unexpected_body(subject: Subject) -> Iterator[Problem]:
     upper = method.upper()
     known = method == upper or registry.method(method) is not None
     if known and upper in ("GET", "HEAD") and body is not None:
-        message = f"{upper} requests should not have a body: many servers ignore or refuse it"
+        message = f"{upper} requests should not have a body: many servers ignore or reject it"
         at, end = extent(subject.text, body.span.start)
         yield Problem(at, end, "warning", "unexpected-body", message)
 

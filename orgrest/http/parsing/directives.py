@@ -102,7 +102,8 @@ _TABLE: Final = (
     Rule(
         "env-json-key",
         "NAME PATH",
-        "Sets a variable to a value in the JSON response, such as a.b (Kulala's syntax).",
+        "Sets a variable to the value at a path, such as a.b, in the JSON response "
+        "(Kulala's syntax).",
     ),
     Rule(
         "env-stdin-cmd",

@@ -66,7 +66,7 @@ atexit.register(end)
 
 @contextlib.contextmanager
 def allowed() -> Iterator[None]:
-    """Return a context in which this thread may start processes even if the run is over."""
+    """Return a context manager that lets this thread start processes even if the run is over."""
     before, _THREAD.allowed = _is_allowed(), True
     try:
         yield
@@ -76,9 +76,10 @@ def allowed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def of_run(deadline: float | None) -> Iterator[None]:
-    """Return a context for a run, in which all processes are killed at `deadline`.
+    """Return a context manager for a run. If the run reaches `deadline`, `end` kills all processes.
 
-    `deadline` is a `time.monotonic()` value, or None for no limit.
+    `deadline` is a `time.monotonic()` value, or None for no limit. After the run, processes can
+    start again.
     """
     timer = None
     if deadline is not None:

@@ -141,9 +141,10 @@ class Budget:
             self._stopped.set()
 
     def send(self, *, begun: bool = False) -> None:
-        """Count a request. Raises BrokenOffError if the run may not send more requests.
+        """Count a request. Raises BrokenOffError if the run is not allowed to send any more.
 
-        `begun` is true for a request that repeats an earlier one or follows from its response.
+        `begun` is true for a request that repeats an earlier one or is triggered by an earlier
+        response, such as a redirect.
         """
         left = self._left
         with left.lock:

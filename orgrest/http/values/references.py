@@ -207,10 +207,10 @@ def names_of(text: str) -> Iterator[tuple[str, int]]:
 
 
 def used_in(script: str, names: Collection[str]) -> int | None:
-    """Return the index at which a script may use a variable with one of the names, or None.
+    """Return the index of the first possible use of a variable in `names`, or None.
 
-    The name can be an identifier, a member of `exports`, or the first argument of a call, as in
-    `client.global.get("name")`.
+    In `script`, the name can be an identifier, a member of `exports`, or the first argument of a
+    call, as in `client.global.get("name")`.
     """
     for match in _WORDS.finditer(script):
         if match["name"] in names:

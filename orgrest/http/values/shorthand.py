@@ -1,8 +1,8 @@
 """Expands the shorthand of request files.
 
-Shorthand is a URL without a scheme or host, a form on several lines, a GraphQL query, and the like.
-The rules are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. These are pure
-functions on text: nothing is read or sent here.
+Shorthand includes URLs without a scheme or host, forms on several lines, and GraphQL queries. The
+rules are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. These are pure functions
+on text: nothing is read or sent here.
 """
 
 from __future__ import annotations

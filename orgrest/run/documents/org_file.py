@@ -84,7 +84,7 @@ class OrgFile:
     def plan(self) -> Plan:
         """Return the plan of the run.
 
-        Raises EvaluationError if the settings choose a name or line that does not exist.
+        Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         editor = self.editor
         plan = plan_of(editor.document, editor.inherited, self._settings, self._file)

@@ -55,7 +55,7 @@ class RequestFile:
     def plan(self) -> Plan:
         """Return the plan of the run.
 
-        Raises EvaluationError if the settings choose a name or line that does not exist.
+        Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         plan = plan_of(self.names, self._settings, self._file)
         notices = self._context.environment.every.notices
@@ -201,7 +201,7 @@ class RequestFile:
 def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
     """Return the plan for a request file called `file`.
 
-    Raises EvaluationError if the settings choose a name or line that does not exist.
+    Raises EvaluationError if the settings specify a name or line that does not exist.
     """
     document = imports.main.document
     problems = [

@@ -42,7 +42,7 @@ def rewritten(
 
     `code` is the source of the script. The script may insert only placeholders that occur in the
     request or in `code`, so that placeholders in text from a response cannot reveal other values.
-    Raises OrgrestError if the script inserts another placeholder, sets an invalid method, or
+    Raises OrgrestError if the script inserts any other placeholder, sets an invalid method, or
     changes a body that includes files.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)

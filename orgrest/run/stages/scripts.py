@@ -359,7 +359,7 @@ def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
 
 
 def _turn(context: Context) -> int:
-    """Return the index of the current iteration or list element, from 0."""
+    """Return the index of the current iteration or list element, starting at 0."""
     index = context.iteration.get("$index", "0")
     return int(index) if index.isdecimal() else 0
 

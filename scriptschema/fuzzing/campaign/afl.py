@@ -393,11 +393,11 @@ class Inputs(ProgramSource):
 
 
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
-    """Return the tree of an input and its style.
+    """Return an input's tree and style.
 
-    The style is the number in the input's name if writing the tree in that style gives exactly the
-    source, otherwise None. Where the source omits a call's parentheses only because of the style,
-    the returned tree has them.
+    The style is the number in the input's name. It is None if there is no number, or if writing the
+    tree in that style does not give exactly the source. Where the source omits a call's parentheses
+    only because of the style, the returned tree has them.
     """
     match = re.search(r"@([0-9]{1,9})", name)
     if match is not None:

@@ -494,7 +494,7 @@ class Triage:
 
 
 def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:
-    """Return whether a construct contains the construct of the find's program, or vice versa."""
+    """Return whether `construct` contains the construct of `find`'s own program, or vice versa."""
     return any(
         each is find
         and find.signature.construct == text_of(known)

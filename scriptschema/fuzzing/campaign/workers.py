@@ -105,7 +105,7 @@ class AnyWorker(Protocol):
 class Workers(Protocol):
     """A factory for a session's workers.
 
-    `slice_seconds` is how long a worker usually fuzzes for an `Order`, in seconds.
+    `slice_seconds` is the number of seconds that a worker usually spends fuzzing per `Order`.
     """
 
     slice_seconds: float

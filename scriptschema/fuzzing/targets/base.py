@@ -30,9 +30,9 @@ class Target(Protocol):
     """Runs one program at a time, with each of its variants.
 
     `submit` starts a program and `collect` waits for it, so that the caller can create the next
-    program meanwhile. Submitting another program before `collect` abandons the first. `submit` and
-    `collect` raise TargetError if the target cannot be started. A crash caused by a program is an
-    outcome.
+    program in the meantime. Submitting another program before `collect` abandons the first.
+    `submit` and `collect` raise TargetError if the target cannot be started. A crash caused by a
+    program is an outcome, not an error.
     """
 
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:

@@ -75,22 +75,22 @@ class Description:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise TargetError(
-                    f"the target setting {name} must be a number above 0, found {value!r}"
+                    f"the target setting `{name}` must be a number above 0, found {value!r}"
                 )
         if not all(isinstance(variant, str) for variant in self.variants):
-            raise TargetError("the target setting variants must be a list of strings")
+            raise TargetError("the target setting `variants` must be a list of strings")
         for name in ("crash", "error"):
             pattern = getattr(self, name)
             if pattern and self.kind != "command":
                 raise TargetError(
-                    f"the target setting {name} requires a target of kind command, "
+                    f"the target setting `{name}` requires a target of kind command, "
                     f"found {self.kind}"
                 )
             try:
                 re.compile(pattern)
             except re.error as error:
                 raise TargetError(
-                    f"the target setting {name} is not a valid regular expression: {error}"
+                    f"the target setting `{name}` is not a valid regular expression: {error}"
                 ) from None
         if not self.variants:
             levels = LEVELS if self.kind not in WITH_COMMAND else ("",)
@@ -122,9 +122,9 @@ def from_table(table: Mapping[str, Any]) -> Description:
         if name not in known:
             raise TargetError(f"unknown target setting {name!r}; available: {', '.join(known)}")
         if name in ("kind", "command", "folder", "crash", "error") and not isinstance(value, str):
-            raise TargetError(f"the target setting {name} must be a string, found {value!r}")
+            raise TargetError(f"the target setting `{name}` must be a string, found {value!r}")
         if name == "variants" and not isinstance(value, list | tuple):
-            raise TargetError(f"the target setting variants must be a list, found {value!r}")
+            raise TargetError(f"the target setting `variants` must be a list, found {value!r}")
     if "kind" not in table:
         raise TargetError(f"a target must have a kind: {', '.join(KINDS)}")
     return Description(**table)

@@ -172,7 +172,7 @@ MAKERS: Final[Mapping[str, Argument]] = {
 
 
 def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bool) -> list[Expr]:
-    """Return valid arguments for a parameter. If `risky`, they are occasionally invalid."""
+    """Return arguments for a parameter. They are valid, except occasionally if `risky` is true."""
     kind = parameter.kind
     if parameter.bounds:
         if risky and maker.wrong():

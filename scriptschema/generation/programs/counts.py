@@ -68,11 +68,11 @@ class Counts:
         return rare[chooser.below(len(rare))]
 
     def uses(self, on: str, item: Hashable) -> int:
-        """Return the number of uses of the pair of `on` and `item`."""
+        """Return the number of uses of the pair (`on`, `item`)."""
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether the pair of `on` and `item` is rare among the pairs of `on` and `items`.
+        """Return whether the pair (`on`, `item`) is rare among the pairs of `on` with `items`.
 
         A pair is rare if it has at most one use more than the pair with the fewest uses.
         """
@@ -84,7 +84,7 @@ class Counts:
         return self._ranks.get((operation, fragile), (0, 0))
 
     def count(self, on: str, item: Hashable) -> None:
-        """Count one use of the pair of `on` and `item`."""
+        """Count one use of the pair (`on`, `item`)."""
         self._pairs[on][item] += 1
 
     def add(self, operation: Operation, *, fragile: bool) -> None:

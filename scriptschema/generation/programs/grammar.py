@@ -77,7 +77,7 @@ def expression_of(text: str, typed: bool = False, newer: bool = False) -> Templa
 
 @cache
 def exports(typed: bool = False) -> Template:
-    """Return the template for a program's exports. If `typed`, a type checker accepts them."""
+    """Return the template for a program's exports. If `typed`, a type checker accepts the code."""
     return templates.statements(EXPORTS, typed=typed, newer=True)
 
 

@@ -12,7 +12,9 @@ from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import Place, Traversal, filler
 
 RULES: Final = {
-    "attribute": "an attribute must exist in Luau, be allowed for the function, and occur once",
+    "attribute": (
+        "an attribute must exist in Luau, be allowed for the function, and not be repeated"
+    ),
     "argument": "arguments must be literals; @deprecated takes a table with `use` and `reason`",
 }
 

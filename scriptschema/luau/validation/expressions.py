@@ -301,7 +301,8 @@ def _visit_binary(
 def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:
     """Remove the group around the left operand of a `<` if the operand ends in a type.
 
-    Even without the group, the parentheses are printed. The operand must already be repaired.
+    The printer adds the parentheses even without the group. The operand must already have been
+    repaired.
     """
     group = node.left.group
     if group is not None and takes_less(group.expr):

@@ -315,7 +315,7 @@ def test_what_is_a_crash_and_what_an_error_can_be_said(tmp_path: Path) -> None:
     assert (found.kind, found.error) == ("internal error", "OOPS: at 3")
     assert run(said, "Traceback (most recent call last):")[0].kind == "error"
     assert run(said, "no")[0].kind == "error"
-    with pytest.raises(TargetError, match="the target setting crash is not a valid regular"):
+    with pytest.raises(TargetError, match="the target setting `crash` is not a valid regular"):
         Description("command", command, crash="(")
     with pytest.raises(TargetError, match="requires a target of kind command,"):
         Description("pluau", error="x")

@@ -41,7 +41,7 @@ def separator(reader: Reader, line: Line, text: str) -> bool:
 
 
 def comment(reader: Reader, line: Line, text: str) -> bool:
-    """Read a comment, including a directive or an assertion in it."""
+    """Read a comment, including any directive or assertion in it."""
     if text.startswith("/*") and not reader.region.in_body:
         return _long_comment(reader, line, text)
     namespace = text.startswith("@xpath_ns") and not reader.region.begun
