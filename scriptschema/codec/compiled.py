@@ -147,7 +147,7 @@ def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
 
 
 def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
-    """Return lines that write the value `v` with its tag and length, and increase `size`."""
+    """Return lines of code that write `v` with its tag and length, and increase `size`."""
     variable = f"{field.message}_{field.name}"
     length = len(tag_bytes(field)) + 1
     if field.is_message and is_choice(field.type):
@@ -242,7 +242,7 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of `size` bytes. Return the size of the message and its prefix.
+    """Write the prefix of a message of `size` bytes. Return the total size of prefix and message.
 
     This works for any size: the prefix is built from the tags in `prefixes`. The complete prefixes
     stored there are only for sizes below `_SHORT`.

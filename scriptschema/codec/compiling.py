@@ -60,10 +60,10 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 READ_SIZE: Final = ("n = b[p]", "p += 1", "if n > 127:", "    n, p = read_size(b, p)")
-"""Generated lines that read a length into `n`."""
+"""Lines of code that read a length into `n`."""
 
 READ_CHOICE: Final = ("n = b[p]", "p += 1", "if n > 127:", "    n |= b[p] << 8", "    p += 1")
-"""Generated lines that read the tag of an alternative into `n`, in the form of `choice_tag`."""
+"""Lines of code that read the tag of an alternative into `n`, in the form of `choice_tag`."""
 
 
 def choice_tag(field: FieldInfo) -> int:
@@ -72,9 +72,9 @@ def choice_tag(field: FieldInfo) -> int:
 
 
 class Reader:
-    """Generates the lines that read `b[p:e]` as a message that is not a choice.
+    """Generates the code that reads `b[p:e]` as a message that is not a choice.
 
-    The lines expect the fields in tag order, without a loop over tags. At the end, they raise
+    The code expects the fields in tag order, without a loop over tags. At the end, it raises
     `Unusual` unless `p` equals `e`. This also catches reads past `e`, after which `p` is greater
     than `e`.
     """
@@ -83,7 +83,7 @@ class Reader:
         self.fields = schema.fields
 
     def lines(self, cls: type[Message]) -> list[str]:
-        """Return lines that read all fields of a message up to its end."""
+        """Return lines of code that read all fields of a message, up to its end."""
         lines: list[str] = []
         fields = self.fields[cls].values()
         alternatives = [field for field in fields if field.oneof]
@@ -104,7 +104,10 @@ class Reader:
         return [*lines, "if p != e:", "    raise Unusual"]
 
     def value(self, field: FieldInfo) -> list[str]:
-        """Return lines that read the field's value at `p`, after the tag, and move `p` past it."""
+        """Return lines of code that read the field's value at `p` and move `p` past it.
+
+        When the code starts, `p` is the position after the tag.
+        """
         raise NotImplementedError
 
     def around_items(self, field: FieldInfo, loop: list[str]) -> list[str]:
@@ -112,12 +115,12 @@ class Reader:
         raise NotImplementedError
 
     def absent(self, field: FieldInfo) -> list[str]:
-        """Return lines that record that an optional field, or the whole oneof, is not set."""
+        """Return lines of code that record that an optional field or the whole oneof is not set."""
         raise NotImplementedError
 
 
 def read_number(field: FieldInfo) -> list[str]:
-    """Return lines that read the value of an integer, a bool or an enum into `n`."""
+    """Return lines of code that read the value of a number, a bool or an enum into `n`."""
     if field.type is float:
         return ["n = double(b, p)", "p += 8"]
     lines = ["n = b[p]", "p += 1"]
@@ -180,4 +183,4 @@ HELPERS: Final = {
     "read_int32": _read_int32,
     "read_int64": _read_int64,
 }
-"""The functions and exceptions that generated lines use, by name."""
+"""The functions and exceptions that the generated code uses, by name."""

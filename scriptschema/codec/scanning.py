@@ -176,7 +176,7 @@ class _Scanner(Reader):
         return [f"put({self.parts.other(field.message, UNSET, part)})"]
 
     def choice_lines(self, owner: FieldInfo | None, cls: type[Message], levels: int) -> list[str]:
-        """Return lines that scan a choice in `b[p:q]` and record it together with its message."""
+        """Return lines of code that scan a choice in `b[p:q]` and record it with its message."""
         table = f"choices_{_variable(owner, cls)}"
         self.choices[table] = {
             choice_tag(field): (self.parts.message(owner, cls, field), field.type)

@@ -1,4 +1,4 @@
-"""The command `show`, and the commands for other tools: `schema`, `dictionary` and `convert`."""
+"""Commands to exchange data with other tools (`schema`, `dictionary`, `convert`), and `show`."""
 
 from __future__ import annotations
 

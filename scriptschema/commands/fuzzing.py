@@ -274,7 +274,11 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
 
 
 class _Display:
-    """Shows the size and the number of tests in a status line, if standard error is a terminal."""
+    """Shows the progress of a reduction in a status line, if standard error is a terminal.
+
+    The status line contains the sizes of the tree and its source, the number of tests, and the
+    time.
+    """
 
     def __init__(self) -> None:
         self.status: Any = None

@@ -84,7 +84,10 @@ class DrawnChoices(BytesChoices):
             self.data, self.position, self.end = self.draw(_CHUNK), 0, CHUNK_SIZE
 
     def int32(self) -> int:
-        """Return an integer. A small integer does not need another draw."""
+        """Return an integer.
+
+        A small integer takes only a byte of the chunk. Any other integer takes an additional draw.
+        """
         value = self._byte()
         large = value - 256 + len(_LIMITS)
         if large < 0:

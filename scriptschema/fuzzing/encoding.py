@@ -15,12 +15,18 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def encode(tree: Message) -> bytes:
-    """Return a tree's bytes in the newest schema. Raises the same errors as `wire.encode`."""
+    """Return a tree's bytes, encoded with the newest schema.
+
+    Raises the same errors as `wire.encode`.
+    """
     return wire.encode(tree, luau=TODAY)
 
 
 def decode(cls: type[MessageT], data: bytes) -> MessageT:
-    """Return the tree in `data`, in the newest schema. Raises the same errors as `wire.decode`."""
+    """Return the tree in `data`, decoded with the newest schema.
+
+    Raises the same errors as `wire.decode`.
+    """
     return wire.decode(cls, data, luau=TODAY)
 
 

@@ -111,7 +111,7 @@ def mutate(
 class Mutator:
     """Makes many mutants with weighted operators, and counts each operator's results.
 
-    The options are explained in `mutate`, except that `size` defaults to the size of the first
+    The options are those of `mutate`, except that `size` defaults to the size of the first
     tree. A donor can also be the `Index` of a tree, which saves creating one. `weights` maps each
     operator to its weight, and can be changed at any time. `statistics` maps each operator to its
     results.

@@ -42,7 +42,7 @@ class Recipe:
     `kind` is one of the following:
 
     - `tree`: a random tree;
-    - `repaired`: a random tree repaired to a program that Luau compiles;
+    - `repaired`: a random tree, repaired so that Luau compiles it;
     - `program`: a program that runs. `generation.programs.program` generates it with `options`
       as additional arguments;
     - `broken`: the source of such a program, changed so that it is not valid Luau.
@@ -142,7 +142,7 @@ class SourceRecipe:
 
 
 def _make_unicode(tree: Message) -> None:
-    """Replace bytes that are not UTF-8 in strings with U+FFFD, as JSON cannot represent them."""
+    """Replace invalid UTF-8 bytes in strings with U+FFFD, because JSON cannot represent them."""
     for message, _ in walk(tree):
         for name, field in message.ALL_FIELDS.items():
             if field.type is str and getattr(message, name) is not None:

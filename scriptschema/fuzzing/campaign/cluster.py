@@ -190,9 +190,9 @@ class RemoteWorker:
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """Return the next answer. Each answer but the last of a Dask task is a `News`.
+        """Return the next answer to the `Order` or `Task`. All answers before the last are `News`.
 
-        Raises EOFError if the Dask task was lost.
+        Raises EOFError if the Dask task could not be submitted, failed or was lost.
         """
         self.pipe.recv_bytes()
         received = self._answers.popleft()

@@ -452,7 +452,10 @@ class FindStore:
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:
-        """Add `count` to the number of programs that showed a bug, unless its find was dropped."""
+        """Add `count` to the number of programs that showed the find's bug.
+
+        Does nothing if the find was dropped.
+        """
         if find.name in self.by_name:
             find.count += count
             find.last_seen = now()

@@ -158,8 +158,8 @@ class Fuzzer:
         If `at_once` is true, stop at the first suspect.
 
         Verdicts whose signature is in `enough` are counted, but not reported. If `enough` lists
-        constructs (sets of language features) for the signature, a verdict is still reported unless
-        its program uses all features of at least one of the constructs.
+        constructs (sets of language features) for the signature, this applies only to verdicts
+        whose program uses all features of at least one of these constructs.
         """
         batch = Batch()
         self._handed.clear()

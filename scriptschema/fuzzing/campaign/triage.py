@@ -170,9 +170,9 @@ class Triage:
     def enough(self) -> Enough:
         """Return the signatures for which no further suspects are needed for now.
 
-        Verdicts with these signatures should be counted, but not reported as suspects. The result
-        maps each signature to constructs. If a signature has constructs, a verdict should still be
-        reported unless its program uses all features of at least one of them.
+        The result maps each signature to constructs. Verdicts with such a signature should be
+        counted, but not reported as suspects. If the signature has constructs, this applies only to
+        verdicts whose program uses all features of at least one of them.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}

@@ -93,7 +93,7 @@ class AnyWorker(Protocol):
     def answer(self) -> Any:
         """Return the next answer to the `Order` or `Task`.
 
-        Each answer but the last is a `News`. The last answer is a `Batch` for an `Order`, the
+        All answers before the last are `News`. The last answer is a `Batch` for an `Order`, the
         result of `reduce_suspect` for a `Task`, or a `Failure`. Raises EOFError or OSError if the
         worker has died.
         """

@@ -43,7 +43,7 @@ _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.END
 
 @attrs.frozen
 class Found:
-    """A tree of a corpus: where it was found, its canonical bytes, and their scan.
+    """A tree of a corpus: where it was found, its canonical bytes, and the result of `wire.scan`.
 
     `losses` is the number of parts of a source, other than comments, that the schema cannot
     represent.

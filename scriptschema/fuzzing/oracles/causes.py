@@ -4,9 +4,11 @@ For example, a faulty `<` in native code can change results, select the wrong br
 loops hang, which gives finds with several signatures and constructs. Two completely reduced
 programs have the same cause if they share an operation, and if their runs fail in the same variant
 or in variants that share an option. If both use library members, they must share a member: sharing
-an operator means little, because almost every program has one. A new program must have this in
-common with all programs of a find. If one program were enough, a chain of similar programs could
-give quite different programs the same cause.
+an operator means little, because almost every program has one.
+
+A new program is compared with what all programs of a find have in common. If it only had to be
+similar to one of them, a chain of similar programs could give quite different programs the same
+cause.
 """
 
 from __future__ import annotations

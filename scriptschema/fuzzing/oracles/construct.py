@@ -1,4 +1,4 @@
-"""Determines the construct of a program: the set of language features that the program uses.
+"""Determines which language features a program uses. This set is the construct of the program.
 
 The construct identifies the bug that the program shows. A reduced program has nothing left to
 remove or simplify, so the bug needs every feature that it still uses. Features that almost every
@@ -87,7 +87,7 @@ def is_same_bug(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def operations_of(tree: ModuleSet) -> frozenset[str]:
-    """Return the operations in a program that may be faulty: operators and library members.
+    """Return the operations that may cause a program's bug: operators and library members.
 
     Operations that only provide or pass on values are left out unless there are no others. In that
     case, the first of these groups that the program uses is returned:

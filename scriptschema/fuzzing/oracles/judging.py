@@ -176,8 +176,8 @@ class Judge:
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
         """Return a verdict if some runs hang or run out of memory, and others do not.
 
-        If there is only one run, it is enough that this run does. Hangs are ignored if the program
-        is just slow.
+        If there is only one run, return a verdict if that run hangs or runs out of memory. Hangs
+        are ignored if the program is just slow.
         """
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:

@@ -10,10 +10,10 @@ A message such as `program.luau:3: no` is reduced to `:` unless messages are com
 is removed unless positions are compared. Positions are never compared between two targets, because
 each target names chunks differently.
 
-Messages for signatures and counts are reduced further. Numbers and quoted strings are replaced with
-placeholders, because they depend on the program. Folders are removed from file paths, because they
-depend on the machine. A string that explains the condition of an assertion, as in `!"text"` and
-`n && "text"`, is kept.
+Messages that are counted or become part of a signature are reduced further. Numbers and quoted
+strings are replaced with placeholders, because they depend on the program. Folders are removed from
+file paths, because they depend on the machine. A string that explains the condition of an
+assertion, as in `!"text"` and `n && "text"`, is kept.
 
 The kind of an error message (`message_kind`) is reduced even further: names of types are replaced
 with `type`, and operators and text in parentheses are removed.

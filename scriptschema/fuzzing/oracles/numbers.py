@@ -1,4 +1,4 @@
-"""Compares numbers in program output: their distance in units in the last place (ULPs)."""
+"""Compares numbers in program output by their distance in units in the last place (ULPs)."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return, for each list of messages, the numbers of these messages.
+    """Return the numbers of the messages in each list of messages.
 
-    The key for a list is the number of the message that contains it, and the list's slot.
+    The key for a list consists of the number of the message that contains it, and the list's slot.
     """
     numbers: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):

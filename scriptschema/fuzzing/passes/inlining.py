@@ -120,8 +120,10 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a call to a function expression with the function's body.
 
     Calls through `pcall`, `coroutine.wrap` and the like are replaced as well. For example,
-    `pcall(function(a) g(a) end, 1)` becomes `g(1)`. Another edit hides the value from the compiler:
-    with that edit, the call becomes `x = 1 g(x)`.
+    `pcall(function(a) g(a) end, 1)` becomes `g(1)`.
+
+    A second edit also assigns the call's arguments and results, if any, to global variables. This
+    hides their values from the compiler. The example then becomes `x = 1 g(x)`.
     """
     for number in index.of(m.ExprCall):
         called = _called(index, number)

@@ -146,7 +146,7 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a statement with `print(e)`, where `e` is an expression in it.
 
     The rest of the block is removed. Printing a value where it is computed shows a bug closer to
-    its origin. In a small tree, another edit also removes the rest of every enclosing block.
+    its origin. If the tree is small, a second edit also removes the rest of every enclosing block.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)

@@ -49,7 +49,10 @@ _STYLE: Final = (
 
 @attrs.frozen
 class Axis:
-    """A scale that maps values from `least` to `most` to pixels from `start` to `end`."""
+    """A scale that maps values to positions in pixels.
+
+    The value `least` is at the position `start`, and `most` is at `end`.
+    """
 
     least: float
     most: float

@@ -1,4 +1,4 @@
-"""Exports finds: an issue in Markdown, a regression test in Luau, or results for CI systems.
+"""Exports finds as issues in Markdown, regression tests in Luau, or results for CI systems.
 
     export([(folder, find)], "markdown")
 

@@ -1,1 +1,1 @@
-"""Targets: implementations of Luau, how they run programs, and the outcomes."""
+"""Runs programs on targets (implementations of Luau under test), and determines the outcomes."""

@@ -48,8 +48,8 @@ class Description:
     each program. `folder` is the folder where the npm package luau-web is installed.
 
     `crash` and `error` are regular expressions for a command's output: a match of `crash` makes the
-    run a crash, and a match of `error` makes it an error of the program. Without a match, the exit
-    status and the output decide.
+    run a crash, and a match of `error` makes it an error of the program. If neither matches, the
+    outcome depends on the exit status and the output.
     """
 
     kind: str

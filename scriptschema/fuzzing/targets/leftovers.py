@@ -75,8 +75,8 @@ def end_orphans(known: Collection[int]) -> None:
 def sweep() -> None:
     """Kill leftover processes, and remove leftover folders.
 
-    The processes are those whose owner no longer exists, and those that this process owns, except
-    its engines. The folders are those that no process has locked.
+    A process is left over if its owner no longer exists, or if its owner is this process and it is
+    not an engine. A folder is left over if no process has locked it.
     """
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
         if not end_marked(owner_mark()):

@@ -277,9 +277,9 @@ class Operation:
     `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
     position for each parameter, or None for a parameter that does not take a single operand.
 
-    Each use of the operation covers one source and one class of values at each position. `need` is
-    the number of uses that are enough to cover all sources and harmless classes. `fragile` is this
-    number for the fragile classes. It is 0 without fragile classes.
+    Each use of the operation covers one source and one class of values at each position. With
+    `need` uses, all sources and harmless classes can be covered. With `fragile` uses, all fragile
+    classes can be covered. `fragile` is 0 if the operation has no fragile classes.
     """
 
     name: str
