@@ -1,15 +1,15 @@
-"""The schema: 57 messages and 3 enums that describe a Luau program as a tree.
+"""The schema: messages and enums that describe a Luau program as a tree.
 
 Tags, field names, rules and types are defined only here. The codec, the `.proto` file, the
 generator and the paths in errors are all derived from them, so a change here changes the format.
 
-The first 57 messages and their fields without a `Since` are the original schema. Only these are
-read and written unless a version of Luau is requested. A field with a `Since` is an extension:
-`Since` is the first version of Luau that accepts the field's syntax. Within a message, extensions
-follow the other fields, and messages that only extensions refer to are declared last. If upstream's
-schema has the same field, the extension has the same tag. Fields that upstream's schema lacks or
-represents differently have tags from 1000 on, which take two bytes each. Upstream's largest tag
-is 20.
+The first 57 messages, their fields without a `Since`, and the 3 `Op` enums are the original schema.
+Only these are read and written unless a version of Luau is requested. A field with a `Since` is an
+extension: `Since` is the first version of Luau that accepts the field's syntax. Within a message,
+extensions follow the other fields, and messages that only extensions refer to are declared last. If
+upstream's schema has the same field, the extension has the same tag. Fields that upstream's schema
+lacks or represents differently have tags from 1000 on, which take two bytes each. Upstream's
+largest tag is 20.
 
 Each message is a class, in the specification's order and with its names. A field whose name is a
 Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field is

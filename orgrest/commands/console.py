@@ -183,7 +183,7 @@ def stored_in(file: Path, kind: type[_Stored]) -> _Stored:
 
 
 def store(file: Path, values: _Stored) -> None:
-    """Store what this run has changed in its cookies or global variables.
+    """Save the changes that this run made to its cookies or global variables in `file`.
 
     Changes that other runs have made to the file in the meantime are kept. Raises OrgrestError if
     the file cannot be written or has become invalid.

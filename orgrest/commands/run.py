@@ -64,7 +64,8 @@ class _Read:
 def evaluate(path: str, settings: Settings, services: Services, output: RunOutput) -> int:
     """Evaluate a file, or standard input for ``-``, and return the exit status.
 
-    A KeyboardInterrupt is raised again after the results so far are handled as the options say.
+    If the run is interrupted, the results so far are handled as the options specify. Then the
+    KeyboardInterrupt is raised again.
     """
     try:
         source = _read(path, output)

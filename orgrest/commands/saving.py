@@ -171,7 +171,7 @@ class Saved(Results):
 
 
 def _not_written(outcome: Outcome) -> Iterator[Path]:
-    """Yield the files of an outcome that do not exist yet or have another content."""
+    """Yield the files of an outcome that are missing or unreadable, or whose content differs."""
     for path, content in outcome.files:
         try:
             written = path.read_bytes() == content

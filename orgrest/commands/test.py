@@ -116,9 +116,10 @@ def _test(options: SimpleNamespace) -> int:
 
 
 def _wait(options: SimpleNamespace, client: Client, control: Control) -> None:
-    """Wait for the URLs of `--wait-for`. If one does not respond, the run ends before it begins.
+    """Wait for the URLs of `--wait-for`.
 
-    The requests of `client` do not count towards the limits of the run.
+    If one does not respond, the run is stopped before its first request. The requests of `client`
+    do not count towards the limits of the run.
     """
     from orgrest.model import OrgrestError
     from orgrest.run.suite.waiting import wait_for

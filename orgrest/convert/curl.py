@@ -207,7 +207,7 @@ class _Shell:
         self.values.setdefault(self._marker(name), value)
 
     def shown(self, text: str) -> str:
-        """Return a message with the variables as in the source."""
+        """Return a message in which the marker of each variable is replaced with `$NAME`."""
         return re.sub(rf"{self.mark}(\d+)[ze]", lambda m: f"${self.names[int(m[1])]}", text)
 
     def text(self, value: str) -> str:

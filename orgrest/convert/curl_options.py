@@ -78,9 +78,10 @@ class Command:
     left_out: list[str] = classes.field(factory=list)
 
     def expanded(self, word: str, until: str = "\0") -> str:
-        """Return a word with variables replaced with their values, as far as the script sets them.
+        """Return a word in which variables that the script sets are replaced with their values.
 
-        Variables after the first `until` stay, and so do variables that make the word too long.
+        Replacement stops when `until` appears before the first remaining variable, or when the word
+        would become too long.
         """
         done: set[str] = set()
         while until not in word.partition(self.mark)[0]:
@@ -457,7 +458,10 @@ def _form_word(value: str, at: int) -> tuple[str, int]:
 
 
 def _opened(command: Command, word: str, signs: tuple[str, ...]) -> str:
-    """Return a word; if only its value begins with one of `signs`, with variables replaced."""
+    """Return a word, with variables replaced if the word then begins with one of `signs`.
+
+    A word that already begins with one of `signs` is returned unchanged.
+    """
     expanded = command.expanded(word) if word.startswith(command.mark) else word
     return expanded if expanded.startswith(signs) else word
 

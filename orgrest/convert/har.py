@@ -1,6 +1,6 @@
 """HAR files, as recorded by browsers and proxies.
 
-Written archives have no responses. A body that is not text is written in base64, with the field
+Exported archives have no responses. A body that is not text is exported in base64, with the field
 `encoding`, which the specification only defines for responses. Source: HTTP Archive 1.2, by Jan
 Odvarko.
 """

@@ -71,7 +71,7 @@ class Source:
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset. Both count from 1; columns count characters."""
+        """Return the line and column of an offset, counted from 1. Columns are in characters."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 

@@ -347,7 +347,7 @@ MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def span_of(line: str) -> Span | None:
-    """Return the Luau versions in a signature line, or None if all versions have its member."""
+    """Return the Luau versions that have the member in a signature line, or None if all have it."""
     match = _SPAN.search(line)
     return Span(*map(Version.parse, filter(None, match.groups()))) if match else None
 

@@ -5,7 +5,7 @@ of index. Indexes are taken modulo the table's length. So every int32, even if n
 a name, and random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local
 names differ from its globals, so that no local shadows a global by accident.
 
-Names that were added to Luau later have separate indexes, from `NEWER` on. These indexes are the
+Names that are newer than the schema have separate indexes, from `NEWER` on. These indexes are the
 same for globals, fields and primitive types. So all other indexes in existing trees keep their
 names.
 
@@ -58,7 +58,7 @@ _METAMETHODS: Final = (
 )
 
 NEWER: Final = 0x4C756175
-"""The first index of names that were added to Luau later. Older trees do not use these indexes."""
+"""The first index of names that are newer than the schema. Older trees do not use these indexes."""
 
 _DEPRECATED: Final = {"use": Span(Version(687)), "reason": Span(Version(687))}
 """The arguments of `@deprecated`, with the versions that have them."""
@@ -270,7 +270,7 @@ DEFAULT: Final = Names()
 class _Reader:
     """Maps names to the indexes of one table, and adds unknown names to the table.
 
-    `newer` maps the names that were added to Luau later to their separate indexes.
+    `newer` maps names that are newer than the schema to their indexes, which start at `NEWER`.
     """
 
     def __init__(

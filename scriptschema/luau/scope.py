@@ -231,11 +231,11 @@ class Scope:
     # References
 
     def enter_typeof(self) -> None:
-        """Enter an expression of which only the type is used."""
+        """Enter the expression of a `typeof` type, which is used only for its type."""
         self._typeofs += 1
 
     def leave_typeof(self) -> None:
-        """Leave such an expression."""
+        """Leave the expression of a `typeof` type."""
         self._typeofs -= 1
 
     def usable(self, binding: Binding | None) -> bool:

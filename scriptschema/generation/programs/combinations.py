@@ -181,10 +181,10 @@ class _Frame:
         self.allowed = self.sources()
 
     def statement(self, operation: Operation) -> m.Stat:
-        """Return a statement that performs `operation`, and other operations around it.
+        """Return a statement that performs `operation` and possibly other operations.
 
-        The operations before it cannot fail. If the place is in a function, operations that can
-        fail may follow.
+        Operations that cannot fail may precede it. If `is_function` is true, errors are caught, and
+        operations that can fail may follow it.
         """
         maker = self.maker
         maker.made += 13
@@ -228,8 +228,7 @@ class _Frame:
     def called(self, body: list[m.Stat]) -> list[m.Stat]:
         """Return statements that run `body` in a function and print its results.
 
-        The surroundings `self.place` determine how the function is called: in a coroutine, for
-        example.
+        `self.place` determines how the function is called, for example in a coroutine.
         """
         maker, place = self.maker, self.place.name
         maker.made += 14
@@ -399,7 +398,8 @@ class _Frame:
     def least_varied(self, operation: Operation) -> Position | None:
         """Return the position at which `...` was used least, or None if no position can use `...`.
 
-        The other positions may not use `...`, because it holds only one value in a statement.
+        Only this position may use `...`, because all uses of `...` in a statement have the same
+        value.
         """
         uses = self.maker.counts.uses
         positions = [each for each in operation.positions if each and axes.VARARGS in each.sources]

@@ -57,7 +57,7 @@ class Counts:
         self._idioms[idiom.name] += 1
 
     def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
-        """Return an item from `items` whose pair with `on` has the fewest uses.
+        """Return the item in `items` that was used least often together with `on`.
 
         If there are several, one of them is chosen at random.
         """
@@ -74,7 +74,7 @@ class Counts:
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
         """Return whether the pair (`on`, `item`) is rare among the pairs of `on` with `items`.
 
-        A pair is rare if it has at most one use more than the pair with the fewest uses.
+        A pair is rare if it has at most one more use than the pair with the fewest uses.
         """
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1

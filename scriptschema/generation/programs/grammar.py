@@ -214,7 +214,7 @@ def _needs(
     results: Sequence[str],
     libraries: Mapping[str, str] = LIBRARY_OF_KIND,
 ) -> set[str]:
-    """Return the names that must be absent from `without` for a member or operation to be usable.
+    """Return the names that a member or operation needs. None of them may be in `without`.
 
     These are its own name, its library, and the libraries of its parameters and results.
     `libraries` maps kinds to the libraries that create their values.

@@ -88,10 +88,10 @@ class Annotations:
     declare = False
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
-        """Return types for local variables that are declared together.
+        """Return types for the local variables of one declaration, in order.
 
-        The types are those of the first variables. There may be fewer types than variables, or
-        none.
+        The list may be shorter than the list of variables, or empty. The remaining variables have
+        no type.
         """
         return []
 
@@ -241,10 +241,10 @@ class Tables:
     number of parameters). `calls` maps a kind to the library members that return a value of that
     kind, and "" to members regardless of their results.
 
-    `operations` contains the operations to combine with operands, and their cumulative weights: the
-    numbers of uses that they need (`Operation.need`). `fragile` contains the same operations, but
-    weighted by the numbers of uses that may fail (`Operation.fragile`). `places` contains the
-    places where operations can appear.
+    `operations` contains the operations to combine with operands, and their cumulative weights. An
+    operation's weight is the number of uses that it needs (`Operation.need`). `fragile` contains
+    the same operations, but their weights are the numbers of uses that may fail
+    (`Operation.fragile`). `places` contains the places where operations can appear.
 
     `large` contains large idioms, with which a program may begin. `declarations` maps kinds to
     idioms that declare a variable of the kind. `simplest_idiom` fits in any scope.

@@ -1,4 +1,4 @@
-"""The reader: the current token, errors, losses, scopes, and the driver of the parser.
+"""The reader: the current token, scopes, errors, losses (see `Loss`), and the parser's main loop.
 
 The parser is a recursive-descent parser that does not use Python's call stack. A function for
 syntax that can nest is a generator: it yields a reading (also a generator) for each part, and is
@@ -29,8 +29,8 @@ that deep."""
 class Loss:
     """A part of a source that the tree does not represent as it is written.
 
-    `source` is `program` or `module`. `line` and `column` count from 1, and columns count
-    characters. `what` names the part of the source, and `how` says what happened to it.
+    `source` is `program` or `module`. `line` and `column` are counted from 1, and columns are
+    counted in characters. `what` names the part of the source, and `how` says what happened to it.
     """
 
     source: str
@@ -50,8 +50,8 @@ COMMENTS: Final = frozenset({"comment", "directive"})
 class ParseError(ValueError):
     """Raised for a source that is not valid Luau.
 
-    `source` is `program` or `module`. `line` and `column` count from 1. `expected` says what would
-    be valid at that position, and `found` is the text that is there.
+    `source` is `program` or `module`. `line` and `column` are counted from 1. `expected` says what
+    would be valid at that position, and `found` is the text that is there.
     """
 
     def __init__(self, source: str, line: int, column: int, expected: str, found: str) -> None:

@@ -35,7 +35,7 @@ def types_of(
 
 
 def trim_types(v: Traversal, node: Any, path: Place) -> None:
-    """Remove the omitted types at the end of a list, since nothing is printed for them."""
+    """Remove the placeholders (TypeOmitted) at the end of `node.types`, which are not printed."""
     while node.types and node.types[-1].which == "omitted":
         v.note(
             (path, "types", len(node.types) - 1),

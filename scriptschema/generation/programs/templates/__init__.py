@@ -14,7 +14,7 @@ with these names are holes:
     RESULT                  an expression for the enclosing function to return
     BLOCK()                 zero or more statements
     ALIAS()                 a type alias, if types are requested
-    TYPE                    any type, in place of a type
+    TYPE                    any type. It can be used where a type is expected
     TYPE_FUNCTION()         a type function
     LIBRARY()               a call to any library member, with its results printed
     COMBINATION()           operations on boundary values (see `combinations.py`), in which the
@@ -63,10 +63,11 @@ __all__ = ["expression", "statements"]
 
 
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template for the expression in `text`. If `typed`, a type checker accepts it.
+    """Return the template for the expression in `text`.
 
-    `newer` is true if the original schema cannot represent the expression. Raises parse.ParseError
-    if `text` is not Luau, and ValueError if it is not a template.
+    `typed` is true if a type checker must accept the program. `newer` is true if the original
+    schema cannot represent the expression. Raises parse.ParseError if `text` is not Luau, and
+    ValueError if it is not a template.
     """
     return _template(text, f"return {text}", typed, newer)
 

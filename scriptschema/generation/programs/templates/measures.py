@@ -24,9 +24,9 @@ _FIELDS: Final = (
 
 
 def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
-    """Set a template's sizes and requirements from the file.
+    """Set a template's sizes and requirements to those in the file of measurements.
 
-    Return False if the template is not in the file.
+    Return whether the template is in this file. If not, nothing is set.
     """
     row = rows().get(_key(source, typed, newer))
     if row is None:
