@@ -229,12 +229,15 @@ class Description:
         return frozenset(filter(None, map(_host, self.servers)))
 
     def is_of_server(self, url: str) -> bool:
-        """Return whether a URL has the host of a server. Any host matches if no server has one."""
+        """Return whether a URL's host is that of a server. If no server has a host, any matches."""
         host = _host(url)
         return host is not None and (not self.hosts or host in self.hosts)
 
     def matches_server_or_localhost(self, url: str) -> bool:
-        """Return whether a URL has the host of a server or, for development, of this machine."""
+        """Return whether a URL's host is that of a server (see `is_of_server`) or this machine.
+
+        This machine is included because an API may run there during development.
+        """
         host = _host(url)
         return host is not None and (self.is_of_server(url) or bool(_LOCAL.fullmatch(host)))
 

@@ -144,10 +144,9 @@ class _Translation:
     def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
         """Return a schema translated to JSON Schema.
 
-        Annotations and OpenAPI's own keywords are left out. Properties that exist only in the other
-        direction, such as read-only properties in a request, are optional in a request and
-        forbidden in a response. `hidden` contains the names of such properties from the enclosing
-        schemas.
+        Annotations and OpenAPI's own keywords are left out. For a request, read-only properties
+        become optional. For a response, write-only properties are forbidden. `hidden` contains the
+        names of such properties from the enclosing schemas.
         """
         self.size += 1
         value = node.value

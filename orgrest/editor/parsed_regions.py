@@ -219,7 +219,11 @@ class RegionContent:
 
     @cached_property
     def code(self) -> tuple[tuple[str, int], ...]:
-        """The JavaScript of scripts and of `?? js`, each piece with an offset in its first line."""
+        """The JavaScript of the scripts and of `?? js` assertions, as (code, offset) pairs.
+
+        For a script, the offset is the start of the code. For an assertion, it is the start of the
+        assertion, which is on the same line as the code.
+        """
         scripts = ((self.text[span.start : span.end], span.start) for span in self.scripts)
         asserted = (
             (assertion.path, assertion.span.start)
@@ -320,7 +324,7 @@ class RegionContent:
 
     @cached_property
     def set(self) -> frozenset[str]:
-        """The names of the variables that the text sets with definitions, captures, directives."""
+        """The names of the variables that the text sets in definitions, captures and directives."""
         directives = (each for request in self.parsed.requests for each in request.directives)
         by_directives = {each.sets[0] for each in directives if each.sets}
         return self.captures.union(self.definitions, by_directives)

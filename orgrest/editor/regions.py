@@ -62,10 +62,10 @@ class VersionCache(Generic[K, V]):
 class LineMap:
     """The text of a region, and the position in the file of each of its lines.
 
-    `lines` contains the offset in `text` at which each line starts. `starts` contains the offset in
-    the file at which each line starts, relative to the start of the region. `removed` contains, for
-    each line, the number of leading characters that were removed. The number is negative if part of
-    a tab was replaced with spaces.
+    `lines` contains the offset in `text` at which each line starts. `starts` contains, for each
+    line, where it starts in the file, as an offset from the start of the region. `removed`
+    contains, for each line, the number of leading characters that were removed. The number is
+    negative if part of a tab was replaced with spaces.
     """
 
     text: str

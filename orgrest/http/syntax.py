@@ -256,9 +256,9 @@ class ParsedRequest:
     """A request as written in a document.
 
     `source` is the text that contains the request. For a verb request, `above` holds the requests
-    of its parent headings, outermost first. The method of such a request can be empty, and its URL
-    can be partial. In the other languages, `above` is None. If `graphql` is set, the body looks
-    like GraphQL and is therefore sent as GraphQL, as in httpyac.
+    of its parent headings, outermost first. For any other request, `above` is None. The method of a
+    verb request can be empty, and its URL can be partial. If `graphql` is set, the body looks like
+    GraphQL and is therefore sent as GraphQL, as in httpyac.
     """
 
     method: str

@@ -163,7 +163,11 @@ def _title(statement: str) -> str:
 
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the assertions for all scripts, with their titles, and the remaining scripts."""
+    """Return the assertions that replace tests in `scripts`, and what remains of the scripts.
+
+    Each assertion is mapped to its title, or to "" if it has none. A script of which nothing
+    remains is left out. In the others, `as_pm` replaces the functions of other tools.
+    """
     every = [translated(script) for script in scripts]
     assertions: dict[str, str] = {}
     for each in every:

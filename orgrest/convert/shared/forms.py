@@ -36,7 +36,10 @@ def form_type(filename: str, otherwise: str = "application/octet-stream") -> str
 
 
 def wide_form_type(filename: str, otherwise: str = "application/octet-stream") -> str:
-    """Return the media type that Postman and Bruno, which know more types, use for such a file."""
+    """Return the media type that Postman and Bruno use for a file in a form.
+
+    They know more types than curl and hurl.
+    """
     return _MORE_TYPES.get(filename.rpartition(".")[2].lower()) or form_type(filename, otherwise)
 
 
@@ -93,9 +96,9 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
     """Return the body of a multipart form, and its Content-Type.
 
     If `kind` contains a boundary, it is used. Otherwise, a boundary is chosen that does not occur
-    in the fields. The body is written for a document, whose line breaks are sent as CRLF. If a text
-    has both CRLF and other line breaks, and there is no file, the body is a single string, which
-    must be sent unchanged.
+    in the fields. Lines in the body end with LF, since a document's line breaks are sent as CRLF.
+    If a text contains a CR, but its line breaks are not all CRLF, and no field is a file, the body
+    is a single string instead, which must be sent unchanged.
     """
     match = _GIVEN.search(kind)
     boundary = (match[1] or match[2]) if match else _BOUNDARY
@@ -124,7 +127,7 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
 
 
 def _with_newlines(text: str) -> str:
-    """Return a text with LF instead of CRLF, or unchanged if it also has other line breaks."""
+    """Return a text with LF instead of CRLF, or unchanged if an LF in it is not part of a CRLF."""
     changed = text.replace("\r\n", "\n")
     return changed if changed.replace("\n", "\r\n") == text else text
 

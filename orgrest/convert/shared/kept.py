@@ -63,8 +63,8 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 class Merged:
     """A request with references to variables, and notes for the user.
 
-    The notes name the parts in which values replaced the references, and report other problems with
-    values.
+    There is a note for each part in which the references were replaced with values, and for each
+    other problem with a value.
     """
 
     request: Request

@@ -1,9 +1,10 @@
 """The context of a line, as determined by the lines above it in the same region.
 
-The context consists of what the line belongs to (`state`) and the variables that are set there
-(`definitions`). For `state`, the parser of the request language reads only the last of the parts
-that can be parsed separately (see `parts` in the parsers). For `definitions`, restclient's parser
-reads each part that may set variables. In request files, a regular expression finds the variables.
+The context consists of what the line belongs to (`state`) and the variables that the lines above it
+set (`definitions`). For `state`, the parser of the request language reads only the last of the
+parts that can be parsed separately (see `parts` in the parsers). For `definitions`, restclient's
+parser reads each part that may set variables. In request files, a regular expression finds the
+variables.
 """
 
 from __future__ import annotations

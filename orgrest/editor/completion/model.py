@@ -43,10 +43,11 @@ Kind: TypeAlias = Literal[
 
 @classes.frozen
 class Context:
-    """The context at an offset in a document. `prefix` is its text before the offset.
+    """The context at an offset in a document.
 
-    `span` is the span of the context, including text after the offset (except for a URL). `subject`
-    depends on the kind of context:
+    `prefix` is the text from the start of the context to the offset. `span` is the span of the
+    context, including text after the offset (except for a URL). `subject` depends on the kind of
+    context:
 
     - for a value or parameter of a header: the header;
     - for the value of a header argument: the argument;
@@ -97,8 +98,8 @@ class Imported:
     """The names that a request file can use from the files that it imports, and from responses.
 
     `variables` maps each name to (value, where defined), and `requests` maps each name to a
-    position. `answered` maps the name of each request that received a response to the paths into
-    its last response. Each path is mapped to its description.
+    position. For the name of each request that received a response, `answered` contains the paths
+    into the last response, mapped to their descriptions.
     """
 
     variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)

@@ -111,9 +111,9 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var`` value, and a description of it if its text is not known yet.
+    """Return the text of a ``:var`` value, and "".
 
-    If the text is not known, it is returned as "". Otherwise, the description is "".
+    If the text is not known yet, return "" and a description of the value instead.
     """
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""

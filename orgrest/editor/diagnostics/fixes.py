@@ -139,9 +139,9 @@ GUESSES = frozenset({"undefined-variable"})
 
 
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
-    """Return the fix for a problem in a part as an edit of `file`, the text of the whole file.
+    """Return a tuple with the fix for a problem in `part`, or an empty tuple if it has no fix.
 
-    Returns an empty tuple if there is no fix.
+    The fix contains an edit of `file`, the text of the whole file.
     """
     make = FIXES.get(problem.code)
     text = part.region.text

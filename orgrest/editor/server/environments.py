@@ -29,8 +29,8 @@ class Choices:
 
     Each option in `orgrest.options` that has a `setting` corresponds to the setting of that name.
     `variables` corresponds to `--var`: it overrides all other variables, and can supply values when
-    the client cannot prompt for them. `openapi` is True if OpenAPI descriptions in a document's
-    folder, and in its parent folders within the project, are used.
+    the client cannot prompt for them. If `openapi` is True, a document that names no OpenAPI
+    description uses those in its folder and in the parent folders within the project.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Choices:
             self.rest_client = settings["restClient"]
 
     def of(self, folder: Path) -> tuple[str, ...]:
-        """Return the environments chosen for a folder by the user, or else in the settings."""
+        """Return the environments that the user chose for a folder, else those in `settings`."""
         if self._known is None:
             self._known = _read()
         setting: tuple[str, ...] = self.settings["environments"]

@@ -40,7 +40,7 @@ class Bodies:
     """Files with the bodies of the most recent responses, for an editor to open, show and copy."""
 
     def __init__(self, scratch: ScratchFolder) -> None:
-        """Create the object without writing any files to `scratch` yet."""
+        """Create an object that writes files to `scratch`, but only when `write` is called."""
         self._scratch = scratch
         self._numbers = itertools.count(1)
         self._files: list[Path] = []

@@ -53,10 +53,10 @@ class _OneLine(logging.Formatter):
     """Formats log records as single lines without tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the first line of a record's message, and the exception.
+        """Return the first line of a record's message, followed by the exception.
 
-        Without an exception, the last line of the message is used instead. Each of these two texts
-        is truncated to `_LONG` characters.
+        If there is no exception, the last line of a message with several lines follows instead.
+        Each of these two texts is truncated to `_LONG` characters.
         """
         first, *more = record.getMessage().strip().splitlines() or [""]
         error = record.exc_info[1] if record.exc_info else None

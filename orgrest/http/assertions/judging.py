@@ -95,7 +95,11 @@ def _cut(text: str | None, most: int, hide: Callable[[str], str]) -> str | None:
 
 
 def _shown(value: Any, text: str | None, expected: str, hide: Callable[[str], str]) -> str:
-    """Return a value as `text` in short form, followed by its type if only the type is wrong."""
+    """Return a short description of a value for which an assertion failed.
+
+    It consists of `text`, the value as text, which is truncated to `_SHOWN` characters. If only the
+    type is wrong, it consists of the whole text and the type.
+    """
     if text is None:
         return "missing"
     if text == (comparing.quoted(expected) or "") and not isinstance(value, str | bytes):

@@ -35,7 +35,7 @@ class Tools:
     - `matches` returns whether a string matches a pattern.
     - `wrong_by_schema` validates a value against the schema in a file and returns the errors, or ""
       if the value is valid.
-    - `hide` masks the secrets in the beginning of a longer text, also one that the cut splits.
+    - `hide` masks the secrets in a truncated text, including a secret that is cut off at its end.
 
     `prefixes` maps the namespace prefixes in XPaths to namespaces.
     """

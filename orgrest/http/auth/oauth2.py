@@ -7,7 +7,7 @@ defined by an object in the environment's `Security.Auth`. Both are parsed into 
 defines the steps by which a server issues a token for a grant.
 
 The implicit and hybrid flows, in which tokens pass through the browser, are rejected: RFC 9700,
-section 2.1.2, recommends the authorization code instead.
+section 2.1.2, recommends the authorization code flow instead.
 """
 
 from __future__ import annotations

@@ -218,5 +218,8 @@ def suggestion_for(name: str) -> str | None:
 
 
 def rule_of(name: str) -> Rule | None:
-    """Return the rule for a directive in any spelling of its name, or None if it is unknown."""
+    """Return the rule for the directive `name`, or None if it is unknown.
+
+    Case, hyphens and underscores in the name are ignored.
+    """
     return DIRECTIVES.get(_key(name))

@@ -1,4 +1,4 @@
-"""Runs untrusted jobs in a separate process. Jobs may take more than linear time.
+"""Runs untrusted jobs, which may take more than linear time, in a separate process.
 
 `process` starts that process and sends it jobs. `worker` is the program that it runs.
 """

@@ -1,9 +1,9 @@
 """The process that runs untrusted jobs: it runs scripts, evaluates paths and validates values.
 
 It does not access files. `process` starts it as a program with an empty environment. From orgrest,
-it imports only modules of this package, `orgrest.http.patterns`, and error classes. Each line of
-standard input is a job in JSON, preceded by its CPU time limit in seconds. At that limit, a signal
-ends the process. Memory is limited, too. Each line of standard output is an answer.
+it imports only error classes, the module `orgrest.http.patterns`, and modules of this package. Each
+line of standard input is a job in JSON, preceded by its CPU time limit in seconds. At that limit, a
+signal ends the process. Memory is limited, too. Each line of standard output is an answer.
 
 A job with a `host` is a script (`engine`). If its answer contains `sleep` or `send`, the script
 waits, and continues after a job with `resume`, or with the `response` to its request. The final

@@ -157,7 +157,7 @@ class Budget:
             left.requests -= 1
 
     def receive(self, size: int) -> None:
-        """Count received bytes. Once their limit is exceeded, new requests are refused."""
+        """Count received bytes. Once the run exceeds its limit, new requests are refused."""
         left = self._left
         with left.lock:
             left.bytes -= size

@@ -51,11 +51,11 @@ _HEADERS = {
 
 
 class Loopback:
-    """Listens for the redirect at the end of a login, from its creation until it is closed.
+    """Listens for the redirect at the end of a login.
 
-    `uri` is the address that the browser is redirected to. `read` parses a query. `accepts` returns
-    whether the parameters are a response to this login, since other programs may also send requests
-    to the address.
+    It starts to listen when it is created, and stops when it is closed. `uri` is the address that
+    the browser is redirected to. `read` parses a query. `accepts` returns whether the parameters
+    are a response to this login, since other programs may also send requests to the address.
     """
 
     def __init__(

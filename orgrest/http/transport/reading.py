@@ -51,10 +51,10 @@ class Opening:
 class ConnectionExchange:
     """One request on a connection: its inputs, and the data that the connection records about it.
 
-    `target` and `lines` are sent. Reading the response fails at the `deadline`, and after more than
-    `budget` bytes. If `last` is set, the connection is closed after the response. If `public` is
-    set, only connections to public addresses are allowed. `peer` is the server's address, or "" if
-    a proxy is used.
+    `target` and `lines` are sent. Reading the response fails if the `deadline` passes or if the
+    server sends more than `budget` bytes. If `last` is set, the connection is closed after the
+    response. If `public` is set, only connections to public addresses are allowed. `peer` is the
+    server's address, or "" if a proxy is used.
     """
 
     lines: Headers
