@@ -77,7 +77,7 @@ class Index(Generic[AnyStr, V]):
 
 
 def _possible(strings: list[AnyStr], text: AnyStr) -> list[AnyStr]:
-    """Return those of `strings` whose escape sequences `text` could contain."""
+    """Return `strings` without those that contain one of `_MARKS` that `text` does not contain."""
     marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
     for mark in marks:
         if mark not in text:

@@ -97,9 +97,10 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of the old result if it and `new` are blocks of the same kind.
+    """Return the end of the element below the keyword if it and `new` are blocks of the same kind.
 
-    Otherwise, return the start of the old result. Org itself would not remove the old block.
+    Org itself would keep this block and insert `new` above it. In all other cases, return the start
+    of the old result, so that nothing is removed.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
@@ -183,9 +184,9 @@ def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = 
 def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
     """Return the offset at which an old result without delimiters ends.
 
-    The old result includes at least the lines below the keyword. It also includes the paragraphs
-    that follow, as long as the new result contains them, and then as many blank lines as the new
-    result has at its end.
+    The old result includes at least the element or the plain text directly below the keyword. It
+    also includes the paragraphs that follow, as long as the new result contains them, and then as
+    many blank lines as the new result has at its end.
     """
     line = document.line_of(result.end) if result.kind else result.keyword + 1
     if not result.kind:

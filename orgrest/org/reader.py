@@ -34,12 +34,13 @@ class Section:
     """A heading with the text up to the next heading, or the text above the first heading.
 
     `level` (0 without a heading), `title` and `properties` belong to the heading. `height` is the
-    number of lines. All lines and offsets, including those of `blocks`, count from the start of the
-    section. The blocks have a placeholder as their heading. `keywords` contains the ``#+KEY:
-    value`` lines as (lower-case key, value). `named` contains the lower-case names of elements with
-    their lines. `results` contains the lower-case names in results keywords, with their lines and
-    the lines at which their regions end. `unclosed` contains the lines that open an unclosed
-    element, each with the kind of closing line that is missing (``src``, ``:end:``, ``#+end:``).
+    number of lines. All lines and offsets, including those of `blocks`, are relative to the start
+    of the section. The blocks have a placeholder as their heading. `keywords` contains the
+    ``#+KEY: value`` lines as (lower-case key, value). `named` contains the lower-case names of
+    elements with their lines. `results` contains the lower-case names in results keywords, with
+    their lines and the lines at which their regions end. `unclosed` contains the lines that open an
+    unclosed element, each with the kind of closing line that is missing (``src``, ``:end:``,
+    ``#+end:``).
     """
 
     level: int

@@ -41,9 +41,9 @@ def indentation(width: int) -> str:
 
 
 def blanks(line: str, width: int) -> str:
-    """Return the part of a line's indentation that is left of the column `width`.
+    """Return the first `width` columns of a line's indentation.
 
-    A tab that extends past the column is replaced with spaces.
+    A tab that extends past these columns is replaced with spaces.
     """
     at = 0
     for index, blank in enumerate(line):

@@ -14,8 +14,8 @@ spellings of a secret:
 A secret of fewer than `LEAST` characters often occurs by chance. Therefore it is masked only if it
 is the whole text, such as the value of a variable.
 
-A request records which secrets each of its parts contains, so `masked` can hide the whole part if
-the secret has none of these spellings there.
+A request records which secrets each of its parts contains. If such a part contains none of a
+secret's spellings, `masked` hides the whole part.
 
 This is not a security boundary, because a server can always disguise a secret, for example by
 reversing it, splitting it or encoding it twice. Send secrets only to servers that you trust with
@@ -139,7 +139,10 @@ def masked(
 
 
 def spelled_in(request: Request, secret: str) -> Iterator[str]:
-    """Yield the names of the request's parts that contain a secret, in any spelling."""
+    """Yield the names of the request's parts in which `mask` would find the secret.
+
+    A name is `method`, `url`, `body` or the lower-case name of a header.
+    """
     secrets = frozenset({secret})
     parts = [("method", request.method), ("url", request.url)]
     parts += ((name.lower(), f"{name} {value}") for name, value in request.headers)
@@ -149,10 +152,11 @@ def spelled_in(request: Request, secret: str) -> Iterator[str]:
 
 
 def _are_spelled(secrets: Iterable[str], text: str) -> bool:
-    """Return whether each of `secrets` occurs completely in `text`, in one of its spellings.
+    """Return whether `text` contains each of `secrets` in full, in one of its spellings.
 
-    An empty secret never occurs. Secrets that are too short to be masked are ignored. If `text` is
-    empty, the result is always True.
+    A single line of a longer secret is not enough. A secret of only blanks must occur unchanged. An
+    empty secret counts as missing. Secrets that are too short to be masked are ignored. If `text`
+    is empty, the result is always True.
     """
     missing = {secret for secret in secrets if not 0 < len(secret.strip()) < LEAST}
     if not text or not missing:
@@ -191,9 +195,10 @@ def mask_cut_bytes(data: bytes, secrets: Collection[str]) -> bytes:
 
 
 def _cut_at(text: AnyStr, spellings: AbstractSet[AnyStr]) -> int:
-    """Return where the longest beginning of a spelling at the end of `text` starts.
+    """Return the offset at which the longest cut-off spelling at the end of `text` starts.
 
-    If no beginning of at least `LEAST` characters is there, returns the length of `text`.
+    A cut-off spelling is a prefix of a spelling, has at least `LEAST` characters, and is not
+    complete. If `text` does not end with one, returns the length of `text`.
     """
     start = len(text)
     for spelling in spellings:
@@ -237,20 +242,23 @@ class _Spelled:
 
 @classes.define
 class _Owners:
-    """The secrets with a certain spelling, grouped by the kind of spelling (see `_Spelled`)."""
+    """The secrets that share one spelling.
+
+    Each field contains the secrets whose `_Spelled` has the spelling in the field of this name.
+    """
 
     whole: AbstractSet[str] = frozenset()
     inside_base64: AbstractSet[str] = frozenset()
     complete: AbstractSet[str] = frozenset()
 
     def add(self, kind: str, secret: str) -> None:
-        """Add a secret with this spelling to the field named `kind`."""
+        """Add `secret` to the field named `kind`."""
         secrets = getattr(self, kind) or set()
         secrets.add(secret)
         setattr(self, kind, secrets)
 
     def are_masked(self, secrets: frozenset[str]) -> bool:
-        """Return whether occurrences of this spelling must be masked to hide `secrets`."""
+        """Return whether occurrences of the spelling must be masked to hide `secrets`."""
         return not (secrets.isdisjoint(self.whole) and secrets.isdisjoint(self.inside_base64))
 
 

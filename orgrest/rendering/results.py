@@ -12,9 +12,9 @@ Servers are not trusted. Rules:
 - Characters that `sanitize` considers harmful are made visible. Line endings are LF.
 - `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
   other parts are not escaped. `layout` makes them safe where they are inserted.
-- A binary body is not shown, but may be written to a file. So may a body longer than a limit. In
-  that case, only its beginning is decoded, pretty-printed and shown, so the limit bounds memory and
-  time.
+- A binary body is not shown. If a body is longer than a limit, only its beginning is decoded,
+  pretty-printed and shown, so the limit bounds memory and time. In both cases, the complete body
+  may be written to a file.
 """
 
 from __future__ import annotations

@@ -56,9 +56,11 @@ class Control:
 
     @cached_property
     def listing_ends(self) -> float:
-        """The `time.monotonic` time until which documents are read to list their unsent requests.
+        """The `time.monotonic` time after which no more documents are read.
 
-        This is computed when the first such document is reached, because a run must end soon.
+        After the run has ended, the remaining documents are read only to list their unsent
+        requests. To let the run end soon, this stops after `LISTING` seconds, counted from the
+        first of these documents (the first use of this property).
         """
         return time.monotonic() + LISTING
 

@@ -127,12 +127,12 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Check an exchange against the first description near the document that applies to it.
+        """Check an exchange against the first applicable description near the document.
 
-        A description applies if it lists the request's host. A description that contains the
-        request's operation also applies if it lists no hosts, or if the request is sent to this
-        machine. Returns the verdict, or None if no description applies, and notes about what was
-        not checked.
+        The document's folder is searched first, then its parents (see `beside`). A description
+        applies if it lists the request's host. A description that contains the request's operation
+        also applies if it lists no hosts, or if the request is sent to this machine. Returns the
+        verdict, or None if no description applies, and notes about what was not checked.
         """
         from orgrest.description.beside import beside
 

@@ -231,7 +231,7 @@ class Job:
         self.asked.clear()
 
     def _unsent(self) -> list[str]:
-        """Return the reasons why requests were declined, with the list elements concerned."""
+        """Return why requests were declined: each reason, with the list elements it applies to."""
         return [reason + _of_list(numbers) for reason, numbers in self.unsent.items()]
 
     def outcome(self) -> Outcome:

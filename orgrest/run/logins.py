@@ -1,4 +1,4 @@
-"""Logins: tokens that a user got by signing in, and the permissions of documents to use them.
+"""Logins: tokens that a user got by signing in, and the permissions that let documents use them.
 
 A document chooses the server, the client and the destinations of its requests, and it may come from
 anyone. Therefore, the user must give permission once for each document and each origin to which the

@@ -2,12 +2,12 @@
 
 The content may come from an untrusted server, and the name comes from the document. Therefore, only
 the suffixes of data files are allowed. If the file has a type that tools look for by name (JSON,
-XML, text, archives ...), its name must also contain the document's name: `api.org` writes
+XML, text, archives ...), its path must also start with the document's name: `api.org` writes
 `api-users.json` and `api-results/users.json`, which no tool looks for.
 
 An existing file is overwritten only if orgrest wrote it and it is unchanged since then, or if the
-result in the document links to it. To find out, orgrest stores the digests of written files in the
-user's state folder (`$XDG_STATE_HOME/orgrest/written`). None of these limits apply
+result in the document links to it. To recognize its own unchanged files, orgrest stores their
+digests in the user's state folder (`$XDG_STATE_HOME/orgrest/written`). None of these limits apply
 inside the folders given with `--allow-write`, except that the document itself is never overwritten.
 """
 

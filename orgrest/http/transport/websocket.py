@@ -82,7 +82,7 @@ def exchange(
     If the server refuses the WebSocket with a status of 400 or above, that response is returned.
     Raises `TransportError` for any other response that does not open a WebSocket, if the WebSocket
     is not opened in time, or if the server later sends an invalid frame or the connection is lost.
-    Raises OSError if no connection is established for any other reason.
+    A TCP connection or TLS handshake that fails for a reason other than a timeout raises OSError.
     """
     from websockets import exceptions
 

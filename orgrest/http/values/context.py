@@ -69,9 +69,9 @@ class Inputs:
     below the folders in `allow_read` are read. `env` looks up names in `environ` first, then in
     `env_file`. `netrc` is the path of the netrc file. `overrides` are variables that take
     precedence over all others. `remembered` are the captures of earlier runs, which have the lowest
-    precedence. These captures may contain `secrets`, the secrets of those runs. `environments` are
-    the names of the selected environments. `editor_settings` are the settings of VS Code REST
-    Client that an editor provides, by name. `seed` makes dynamic values reproducible.
+    precedence. `secrets` are the secrets of those runs, which the captures may contain.
+    `environments` are the names of the selected environments. `editor_settings` are the settings of
+    VS Code REST Client that an editor provides, by name. `seed` makes dynamic values reproducible.
     """
 
     directory: Path = classes.field(factory=Path)
@@ -175,10 +175,10 @@ class RequestNames:
 
 @classes.define(eq=False)
 class Answers:
-    """The exchanges of requests, and the errors of failed requests, by the keys of the requests.
+    """The latest exchange and the first error of each request, keyed by the request's key.
 
-    `last` is the latest exchange. `unmet` contains the reasons why requests that are currently
-    needed were not sent.
+    `last` is the latest exchange of all requests. `unmet` contains the reasons why requests that
+    are currently needed were not sent or got no response.
     """
 
     last: tuple[Request, Response] | None = None

@@ -8,11 +8,15 @@ r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No cod
     {{(getenv "TOKEN")}}                           an environment variable, which is a secret
     {{(concat "a" (verb-var b))}}                  concatenation
 
-The value of a variable comes from the first of these sources that provides one: `--var`; the
-block's `:var`; a value kept in the context from an earlier answer, default or prelude; the selected
-environments; the default; the user's answer. Any other expression is an error that suggests a
-replacement. As in verb, a tag must be on a single line, and tags within the values of tags are not
-evaluated.
+The value of a variable comes from the first of these sources that provides one:
+
+- `--var`, the block's `:var`, or a prelude, in this order;
+- the context's captures, which include defaults and the user's answers from earlier tags;
+- the selected environments;
+- the default in the tag or, if it has none, the user's answer to a prompt.
+
+Any other expression is an error that suggests a replacement. As in verb, a tag must be on a single
+line, and tags within the values of tags are not evaluated.
 """
 
 from __future__ import annotations

@@ -140,7 +140,11 @@ def _change(job: Job, script: Script) -> Needing[None]:
 
 
 def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret]) -> None:
-    """Record that each part of the request contains `secrets` if a script changed that part."""
+    """For each part of the request that a script changed, record that it may contain `secrets`.
+
+    The new segments and query values of the URL are also recorded, because the server may return
+    them in other places.
+    """
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
     parts.update(part for part in _PARTS if getattr(after, part) != getattr(before, part))
     job.held.update((part, secret) for part in parts for secret in in_made_part(secrets))
@@ -365,7 +369,7 @@ def _turn(context: Context) -> int:
 
 
 def _value(text: str) -> Any:
-    """Return a variable's value for scripts. A JSON object or list in a string is parsed."""
+    """Return a variable's value for scripts: a parsed JSON object or array, or else `text`."""
     if text[:1] not in "{[":
         return text
     try:

@@ -163,9 +163,9 @@ def _parsed(text: str) -> Any:
 
 
 def of_elements(job: Job) -> Needing[list[Context]]:
-    """Return a context for each iteration over a list.
+    """Return a context for each iteration of the job's request (see `contexts`).
 
-    If the list is empty, the job's request is declined (see `Job.decline`), and there are no
+    If the request uses an empty list, the request is declined (see `Job.decline`), and there are no
     iterations. Raises the same errors as `contexts`.
     """
     turns = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))

@@ -130,7 +130,10 @@ class Spool:
 
 
 def _alone(path: Path) -> IO[bytes]:
-    """Open and empty a file that no other run is writing to. Raises FileError or OSError."""
+    """Create a file, or open and truncate it. Raises OSError if it cannot be opened.
+
+    Raises FileError if another run is writing to the file.
+    """
     number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     stream = os.fdopen(number, "r+b", buffering=0)
     try:
@@ -147,7 +150,7 @@ def _alone(path: Path) -> IO[bytes]:
         ) from None
     except OSError:  # some file systems have no locks
         pass
-    with contextlib.suppress(OSError):  # a device or a pipe cannot be emptied
+    with contextlib.suppress(OSError):  # a device or a pipe cannot be truncated
         stream.truncate(0)
     return stream
 
