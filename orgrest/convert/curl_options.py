@@ -354,7 +354,9 @@ def _aws(command: Command, word: str, value: str) -> None:
 def _method(command: Command, _: str, value: str) -> None:
     value = command.expanded(value)
     if command.mark in value:
-        raise ConversionError(f"the method {value} is not set in the script: write -X METHOD")
+        raise ConversionError(
+            f"the method {value} contains a variable that the script does not set: write -X METHOD"
+        )
     if not is_token(value):
         raise ConversionError(f"invalid method {value!r}")
     command.method = value

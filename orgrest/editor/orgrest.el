@@ -751,7 +751,7 @@ The text in the buffer is sent even if it is not saved.  You can continue
 to edit it meanwhile; \\[orgrest-cancel] cancels the request.
 
 In the edit buffer of an Org source block, save the block into the
-document and evaluate it there, where its variables are."
+document and evaluate it there, so that its variables are available."
   (interactive)
   (cond
    ((bound-and-true-p org-src-mode)

@@ -215,7 +215,9 @@ class Engine:
         """
         if find_spec("jsonschema") is None:
             command = install_command("jsonschema")
-            raise ScriptError(f"JSON Schemas require the package jsonschema: {command}")
+            raise ScriptError(
+                f"validating against a JSON Schema requires the package jsonschema: {command}"
+            )
         job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
         answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT, answers.ERRORS)
         if answer["error"] is not None:

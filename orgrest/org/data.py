@@ -5,9 +5,9 @@ without the header above the first rule. The value of a list is its items, and t
 fixed-width or example text is its lines. If the whole text of a cell or item is ``=verbatim=``, the
 markers are removed.
 
-Indices select parts of tables and lists: ``name[1,0]``, ranges ``0:2``, ``*`` or nothing for
-everything. Negative indices count from the end. Row indices also count the header and the
-horizontal rules.
+Indices select parts of tables and lists, as in ``name[1,0]``. An index can also be a range such as
+``0:2``. An empty index or ``*`` selects everything. Negative indices count from the end. Row
+indices also count the header and the horizontal rules.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def indent(text: str, width: int) -> str:
 
 @classes.frozen
 class Edit:
-    """An edit of a text: `text` replaces the characters from `start` to `end`."""
+    """An edit to a text: `text` replaces the characters from `start` to `end`."""
 
     start: int
     end: int

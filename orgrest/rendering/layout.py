@@ -61,7 +61,8 @@ NO_EXPORT = (
 )
 NO_REQUEST = "the response is itself a request: it cannot be inserted in a block that could be sent"
 NO_CODE = (
-    "the response cannot be inserted in this kind of source block: it could then be run or tangled"
+    "the response cannot be inserted in this kind of source block, because Org could then run or "
+    "tangle it"
 )
 NO_VERSE = "the response looks like Org markup, which Org would interpret in a verse block"
 NO_DRAWER = "the response contains an :end: line, so it cannot be inserted in a drawer"
@@ -204,7 +205,7 @@ def returned(
     text = "".join(values if bare else blocks)
     for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE, NO_CODE):
         if note in shown.notes:
-            raise ArgumentError(f"{note}: use another :results or :wrap")
+            raise ArgumentError(f"{note}: use a different value for :results or :wrap")
     if _shaped(arguments):
         return _inert_shaped(arguments, text), (), False
     return _example(text) if shown.notes else text, shown.notes, shown.prose
@@ -221,9 +222,9 @@ def shaped(arguments: Arguments, text: str) -> Returned:
 
 
 def _inert_shaped(arguments: Arguments, text: str) -> Returned:
-    """Return `text` as a list or table for Org to write, with any markup marked as verbatim.
+    """Return `text` as a list or table that Org will insert, with any markup made verbatim.
 
-    Raises ArgumentError for text that cannot be written as verbatim text.
+    Raises ArgumentError if some markup cannot be made verbatim.
     """
     try:
         if "list" in arguments.results:

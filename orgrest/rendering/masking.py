@@ -6,8 +6,8 @@ spellings of a secret:
 - unchanged, in upper case and in lower case; if the secret has several lines, also each line alone;
 - percent-encoded, in UTF-8 or Latin-1, also with every character as `%XX`;
 - JSON-escaped, also with every character as `\uXXXX`;
-- as HTML or XML with named, decimal or hexadecimal references for the special, the non-ASCII, or
-  all characters;
+- as HTML or XML, with named, decimal or hexadecimal references for special characters, for
+  non-ASCII characters, or for all characters;
 - in base64, alone or as part of something else (`user:secret`), and in hexadecimal;
 - as UTF-8 decoded as Latin-1 or Windows-1252, and as Latin-1 decoded as UTF-8.
 

@@ -116,11 +116,11 @@ class Logins:
     def token(
         self, grant: Grant, use: Use, person: Person | None, steps: Steps
     ) -> tuple[Token, Bound]:
-        """Return a valid token for `use`, and the binding: the hosts that may get it.
+        """Return a valid token for `use`, and the binding: the hosts that it may be sent to.
 
         If necessary, the user signs in (in only one thread at a time). `steps` carries out the
-        login flow. Raises OrgrestError if the user does not allow the use, or if there is no user
-        to ask.
+        login flow. Raises OrgrestError if the user does not allow this use of the token, or if
+        there is no user to ask.
         """
         from orgrest.http.auth.flows import issue
 

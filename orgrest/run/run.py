@@ -192,8 +192,8 @@ class Run:
     ) -> Outcome:
         """Add all secrets known so far to an outcome, store it in the history, and return it.
 
-        `needed` contains the outcomes of other requests that were sent for this outcome. `changes`
-        contains new values for its fields.
+        `needed` contains the outcomes of the other requests that had to be sent first. `changes`
+        contains new values for the outcome's fields.
         """
         secrets = self.context.secrets.texts
         needed = tuple(map(self.completed, needed or outcome.needed))

@@ -19,9 +19,9 @@ from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
-    """Raised by compiled functions for input that only the functions of `codec.careful` support.
+    """Raised by compiled functions for input that only `codec.careful` can handle.
 
-    An example is an encoding that is not canonical.
+    An example is a non-canonical encoding.
     """
 
 

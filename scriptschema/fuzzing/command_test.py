@@ -118,8 +118,10 @@ class CommandTest:
             try:
                 written[f"tree{ending}"] = files.serialize(tree, form, TODAY)
             except ValueError as error:
-                reason = f"the tree cannot be written for {{{ending}}} in the command: {error}"
-                raise CommandError(reason) from None
+                raise CommandError(
+                    "cannot write the tree to a file for the placeholder "
+                    f"{{{ending}}} in the command: {error}"
+                ) from None
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:

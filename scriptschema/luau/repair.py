@@ -94,8 +94,8 @@ def check(
     `tree` may be a message of any kind. A ModuleSet is checked as a program together with its
     module, if any. Anything else is checked as if it were at the top of a program. `names`
     determines which indexes have the same name. `luau` is the version of Luau for which the program
-    must be valid, as in `Version.parse`. By default, it is the newest version. Problems with the
-    rule `version` come first. Raises ValueError for an unknown version.
+    must be valid, as in `Version.parse`. By default, it is the newest version. Problems whose
+    rule is `version` come first. Raises ValueError for an unknown version.
     """
     return repair_in_place(copy(tree), names=names, luau=luau)
 

@@ -73,10 +73,11 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
 def source_files_of(
     tree: ModuleSet, name: str, **options: Unpack[RenderOptions]
 ) -> dict[str, bytes]:
-    """Return a tree's sources by file name: `name` with a suffix, or two files in a folder `name`.
+    """Return a tree's sources, keyed by file name.
 
-    `options` are those of `render`. The program comes last, so that once its file exists, all files
-    exist.
+    There is one file, `name` with a suffix, or, if the tree has a module, two files in a folder
+    called `name`. `options` are those of `render`. The program comes last, so that once its file
+    exists, all files exist.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:

@@ -51,7 +51,7 @@ PROMISES: dict[str, list[str]] = {
         "test_files_elsewhere_are_read_when_allowed",
     ],
     "The document's own results": ["test_text_outside_a_result_never_changes", MUTATED],
-    "Data files below": [
+    "Data files in or below": [
         "test_a_document_writes_data_below_its_folder",
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
     ],

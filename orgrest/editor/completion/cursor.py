@@ -132,7 +132,10 @@ class Cursor:
         return "\n" + self.text
 
     def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Yield the matches of `pattern` in the document, except on the line at the offset."""
+        """Yield the matches of `pattern` in the document, except one on the cursor's own line.
+
+        `pattern` begins with the newline before a line.
+        """
         own = self.text.rfind("\n", 0, self.offset) + 1
         return (match for match in pattern.finditer(self.lined) if match.start() != own)
 

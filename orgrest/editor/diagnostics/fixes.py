@@ -2,7 +2,7 @@
 
 A fix is a function that is called on demand. It takes a `Place`, and returns a title and a change
 to the region's text, or None if the problem cannot be fixed. `as_edit` converts the change to an
-edit of the file.
+edit to the file.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ GUESSES = frozenset({"undefined-variable"})
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
     """Return a tuple with the fix for a problem in `part`, or an empty tuple if it has no fix.
 
-    The fix contains an edit of `file`, the text of the whole file.
+    The fix contains an edit to `file`, the text of the whole file.
     """
     make = FIXES.get(problem.code)
     text = part.region.text
@@ -153,7 +153,7 @@ def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
 
 
 def as_edit(change: Change, region: regions.Region, text: str) -> Edit:
-    """Return a change to a region's text as an edit of `text`, the text of the whole file."""
+    """Return a change to a region's text as an edit to `text`, the text of the whole file."""
     start = region.to_file(change.start)
     if not change.lines:
         return Edit(start, region.to_file(change.end), change.text)

@@ -186,7 +186,7 @@ def read_auth(text: str) -> tuple[str, str] | None:
 
 
 def from_security(security: str | None, name: str, expand: Callable[[str], str]) -> Grant:
-    """Return the grant that the object `Auth` in JetBrains' `Security` defines under `name`.
+    """Return the grant that is defined as `name` in the `Auth` object of JetBrains' `Security`.
 
     `security` is the JSON of `Security`, or None if the environment does not define it. `expand`
     replaces the variables in a string. Raises OrgrestError if there is no such grant, or if it is

@@ -54,7 +54,7 @@ class Lines:
     """
 
     def __init__(self, text: str, part: Span | None = None) -> None:
-        """Split a text, or only the given `part` of it, into lines."""
+        """Split `text`, or only the given `part` of it, into lines."""
         self.all: list[Line] = []
         start, end = (0, len(text)) if part is None else (part.start, part.end)
         for raw in text[start:end].split("\n"):  # only LF ends a line

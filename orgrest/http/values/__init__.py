@@ -50,7 +50,7 @@ Nothing else is allowed: no code is run. Emacs Lisp is an error, except for `(ge
 values of `env` and `netrc`, and values computed from them, are secrets of the document's context:
 results mask them.
 
-Only files below the document's folder are read, unless the caller allows other folders.
+Only files in or below the document's folder are read, unless the caller allows other folders.
 
 The modules, bottom up: `context` holds the state that a document's requests share; `references`
 finds references to variables in a string; `sources` implements the lists above, and looks up the

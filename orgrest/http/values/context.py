@@ -65,8 +65,8 @@ class Helpers:
 class Inputs:
     """The inputs from which a document's variables get their values.
 
-    `directory` is the document's folder. Paths are relative to it, and only files below it and
-    below the folders in `allow_read` are read. `env` looks up names in `environ` first, then in
+    `directory` is the document's folder. Paths are relative to it, and only files in or below it
+    and the folders in `allow_read` are read. `env` looks up names in `environ` first, then in
     `env_file`. `netrc` is the path of the netrc file. `overrides` are variables that take
     precedence over all others. `remembered` are the captures of earlier runs, which have the lowest
     precedence. `secrets` are the secrets of those runs, which the captures may contain.
@@ -263,7 +263,7 @@ class Context:
         """Return a context for the requests of another file, which is in the folder `directory`.
 
         `replaced` are the values in the `run` line that runs these requests. Responses are still
-        saved below the document's folder.
+        saved in or below the document's folder.
         """
         inner = copy(self)
         inner.directory = directory

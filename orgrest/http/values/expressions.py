@@ -1,4 +1,7 @@
-"""Evaluates expressions (the values of `:name := EXPRESSION`), and lists their functions."""
+"""Evaluates expressions (the values of `:name := EXPRESSION`).
+
+`FUNCTIONS` lists the functions that expressions can call.
+"""
 
 from __future__ import annotations
 

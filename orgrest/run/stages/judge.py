@@ -1,7 +1,7 @@
 """Checks a response against its request's assertions, `:expect` and an OpenAPI description.
 
 This module provides what assertions need: jq, a JavaScript engine, RE2 for regular expressions, and
-JSON Schemas from files below the document's folder.
+JSON Schemas from files in or below the document's folder.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def completed(job: Job) -> Needing[None]:
 
 
 def after(job: Job) -> Needing[None]:
-    """Run the scripts below a request, which can read its response.
+    """Run the scripts below a request. They can read its response.
 
     Raises OrgrestError if a script fails.
     """

@@ -85,7 +85,10 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Drop the style if it is not needed, otherwise use the style with the shortest source."""
+        """Drop the style if the program shows the bug without it.
+
+        Otherwise, use the style with the shortest source that shows the bug.
+        """
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):

@@ -1,4 +1,4 @@
-"""The description of a target, given as a value of `--target` or as a table in TOML.
+"""The description of a target, given as a value of `--target` or as a TOML table.
 
 Values of `--target`:
 
@@ -9,7 +9,7 @@ Values of `--target`:
     command:luau -                             a command that reads standard input
     persistent:node service.mjs                a process that runs many programs
 
-A table in TOML (`Description` lists all settings):
+A TOML table (`Description` lists all settings):
 
     [[targets]]
     kind = "command"

@@ -33,9 +33,9 @@ class _Language:
 class Uncaught:
     """An uncaught exception: its class (`name`), its class and message (`line`), and its frames.
 
-    `frames` are the stack's functions, the innermost first. Functions of the language's library are
-    left out unless there are no others. A Rust panic has no class. Its `name` is its position in
-    the source.
+    `frames` are the functions in the stack trace, innermost first. Functions of the language's
+    library are left out unless there are no others. A Rust panic has no class. Its `name` is its
+    position in the source.
     """
 
     name: str

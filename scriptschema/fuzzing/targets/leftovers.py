@@ -1,9 +1,9 @@
-"""Cleans up leftovers of runs: processes that left their session, and temporary folders.
+"""Cleans up what runs leave behind: processes that left their session, and temporary folders.
 
 Every process started for a target has an environment variable that identifies its owner. Its
 descendants inherit the variable, in any session. `sweep` kills processes whose owner is gone, and
-removes folders that their owner no longer locks. The leftovers of a killed run are thus removed by
-the next run, if not earlier.
+removes folders that their owner no longer locks. So anything that a killed run leaves behind
+is removed by the next run at the latest.
 
 On Linux, a worker also adopts orphans (see `adopt`): processes left behind by its targets become
 its own children. The worker kills them when the program that started them has finished.

@@ -57,8 +57,9 @@ class Outcome:
     `kind` is one of `KINDS`, or `NOT_RUN`. `output` is the program's output. Bytes in it that are
     not UTF-8 are written as `\xNN`. `error` is the error message, or the problem that was detected.
     `status` is the exit status, negative for a signal. `report` is the part of standard error that
-    was kept, or empty if it is not relevant. `frames` are the functions of the stack in a report,
-    innermost first. For undefined behaviour, the position in the source comes before them.
+    was kept, or empty if it is not relevant. `frames` are the functions in the stack trace that
+    the target reported, innermost first. For undefined behaviour, the position in the source comes
+    before them.
 
     `seconds` is the duration of the run. `starting` is the part of this time in which the target's
     process was starting. For targets whose processes run many programs, `requests` are the latest

@@ -158,7 +158,10 @@ def is_known(kind: Said) -> bool:
 
 
 def sound(maker: Maker, kind: str | Callable[[], m.Type]) -> m.Type:
-    """Return the type of a kind's values or, if `kind` is a function, the type it returns."""
+    """Return the type for values of `kind`.
+
+    If `kind` is a function, call it and return its result.
+    """
     if callable(kind):
         return kind()
     maker.made += 3

@@ -28,7 +28,7 @@ _READER: Final = NameReader(luau=TODAY)
 
 
 def type_of(which: str, node: Any) -> m.Type:
-    """Return a Type whose alternative `which` is `node`."""
+    """Return a Type with its alternative `which` set to `node`."""
     return cast(m.Type, MAKE[m.Type](which, node))
 
 

@@ -99,8 +99,8 @@ class _Code:
     def some_of(self, kinds: tuple[_Kind, ...]) -> list[_Kind]:
         """Return a random selection of kinds, in which some occur repeatedly and others not at all.
 
-        Blocks thus differ more from each other than if each of them used all kinds (swarm testing:
-        Groce et al., ISSTA 2012).
+        This makes blocks more varied than if each used every kind (swarm testing: Groce et al.,
+        ISSTA 2012).
         """
         below = self.maker.below
         return [kinds[below(len(kinds))] for _ in range(3 + below(10))]

@@ -172,7 +172,10 @@ MAKERS: Final[Mapping[str, Argument]] = {
 
 
 def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bool) -> list[Expr]:
-    """Return arguments for a parameter. They are valid, except occasionally if `risky` is true."""
+    """Return arguments for a parameter.
+
+    They are valid, but if `risky` is true, they are occasionally invalid (see `Maker.wrong`).
+    """
     kind = parameter.kind
     if parameter.bounds:
         if risky and maker.wrong():

@@ -200,9 +200,9 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether at least one value of a class lets the call succeed.
+    """Return whether at least one value in the class `value` lets the call succeed.
 
-    `value` is the class, as in `Position.values`.
+    `value` is one of `Position.values`.
     """
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
@@ -215,9 +215,9 @@ def _is_harmless(parameter: Parameter, value: str) -> bool:
 
 
 def within(parameter: Parameter, value: str) -> list[str]:
-    """Return the numbers of a class that are within the parameter's bounds, if it has bounds.
+    """Return the numbers in the class `value` that are within the parameter's bounds.
 
-    `value` is the class, as in `Position.values`. Without bounds, the list is empty.
+    `value` is one of `Position.values`. The list is empty if the parameter has no bounds.
     """
     low, high = parameter.bounds or (1, 0)
     return [n for n in NUMBERS.get(value, ()) if _INTEGER.fullmatch(n) and low <= int(n) <= high]

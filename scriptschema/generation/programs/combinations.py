@@ -10,9 +10,9 @@
 
 `axes.py` defines the values to combine. The surroundings of an operation are the code that it
 appears in, such as a loop or a coroutine. `Counts` tracks the number of uses of each pair so far,
-and the pair with the fewest uses comes next. Only the last operations of a statement may fail, and
-only if errors are caught, so that the earlier operations run. Values that a call changes are also
-printed.
+and the pair with the fewest uses comes next. An operation may fail only if it is among the last in
+its statement, so that the earlier ones still run, and only if errors are caught there. Values that
+a call changes are also printed.
 """
 
 from __future__ import annotations

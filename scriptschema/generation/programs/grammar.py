@@ -164,8 +164,8 @@ class Grammar(Tables):
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar with about half of the idioms and libraries left out.
 
-        The idioms in `_LEFT_OUT` are left out less often. For example, only `combination` can add
-        rare combinations of operations and operands to a program.
+        The idioms in `_LEFT_OUT` are left out less often, because no other idiom can replace them.
+        For example, only `combination` can add rare combinations of operations and operands.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:

@@ -319,7 +319,8 @@ class Tables:
     def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
         """Return the idiom to use if `idiom` does not fit.
 
-        It declares a variable that `idiom` needs, if possible. Otherwise, it is the simplest idiom.
+        If possible, this is an idiom that declares a variable that `idiom` needs. Otherwise, it is
+        the simplest idiom.
         """
         missing = [kind for kind in idiom.template.needs if not scope.by_kind.get(kind)]
         declaring = self.declarations.get(min(missing)) if missing and not scope.crowded else None

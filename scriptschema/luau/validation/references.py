@@ -13,7 +13,7 @@ RULES: Final = {
     "until": "a repeat's condition must not use a local if a `continue` jumps over its declaration",
     "hidden": "a global must not be shadowed by a local of the same name",
     "upvalues": "a function can have at most 200 upvalues (variables of enclosing functions)",
-    "type-function": "a type function must not use locals from outside of it",
+    "type-function": "a type function must not use locals declared outside it",
 }
 
 
@@ -31,7 +31,7 @@ def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
     elif binding.jumped_over:
         v.note(path, "until", f"a continue jumps over the declaration of {name}")
     elif binding.function.depth < v.scope.type_function:
-        v.note(path, "type-function", f"{name} is a local from outside of the type function")
+        v.note(path, "type-function", f"{name} is a local declared outside the type function")
     else:
         v.note(
             path,

@@ -347,7 +347,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Set `node` to the alternative of `other`, or unset it if `node` has no such alternative."""
+    """Set the same alternative in `node` as in `other`, or clear `node` if it has no such field."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

@@ -534,7 +534,10 @@ class TestFromCurl:
                 "-H $A: the name of the header is not in the script: use -H 'NAME: $VALUE'",
             ),
             ('-b "$A"', "-b $A may read cookies from a file, which is not supported:"),
-            ('-X "$A"', "the method $A is not set in the script: write -X METHOD"),
+            (
+                '-X "$A"',
+                "the method $A contains a variable that the script does not set: write -X METHOD",
+            ),
             ('-m "$A"', "-m must be a number of seconds, found $A"),
             ('-x "${A}"', "curl -x $A was left out: use orgrest --proxy URL"),
             ('-d "@$A"', "curl -d sends $A without line breaks, but orgrest keeps them"),
