@@ -108,7 +108,7 @@ def test_a_campaign_continues_with_what_it_was_asked_to_do(tmp_path: Path) -> No
         assert campaign.config == CONFIG
     assert [path.name for path in (folder / "finds").rglob("*")] == ["crash-2"]
     assert (folder / "log.txt").read_text().endswith("Z two lines\n")
-    with pytest.raises(FileError, match=r"other options \(seed\)"):
+    with pytest.raises(FileError, match=r"different options \(seed\)"):
         Campaign(folder, Config(targets=CONFIG.targets, seed=8)).__enter__()
 
 
