@@ -29,11 +29,11 @@ _TOKEN: Final = re.compile(
     (?:
       (?P<name> [A-Za-z_][A-Za-z0-9_]*+ )
     | (?P<number> \.?[0-9][0-9._]*+ (?:[eE][+-]?)?+ [A-Za-z0-9_]*+ )
-    | (?P<comment> -- (?: \[(?P<level>=*+)\[ [\s\S]*? \](?P=level)\] | (?!\[=*+\[) [^\n\r\0]*+ ) )
+    | (?P<comment> -- (?: \[(?P<level>=*+)\[ [^\0]*? \](?P=level)\] | (?!\[=*+\[) [^\n\r\0]*+ ) )
     | (?P<string>
         " (?: [^"\\\n\r\0]++ | {_ESCAPE} )*+ "
       | ' (?: [^'\\\n\r\0]++ | {_ESCAPE} )*+ '
-      | \[(?P<equals>=*+)\[ [\s\S]*? \](?P=equals)\]
+      | \[(?P<equals>=*+)\[ [^\0]*? \](?P=equals)\]
       )
     | (?P<symbol>
         \.\.\. | \.\.= | \.\. | //= | // | :: | -> | [=~<>+\-*/%^]=
@@ -143,6 +143,8 @@ def tokenize(source: str) -> Tokens:
             problem = _ERRORS.get(text)
             if problem is None and text.startswith(("[", "--")):
                 problem = "unclosed long bracket"
+                if "\0" in source[offset:]:  # Luau reads no further
+                    problem = "a long bracket cannot contain a zero byte"
         kinds.append(kind)
         texts.append(text)
         starts.append(start)

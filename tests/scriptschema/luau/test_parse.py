@@ -672,6 +672,18 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
         ),
         ("x = [[a", "1:5: expected an expression, found `[[` (unclosed long bracket)"),
         ("--[[a", "1:1: expected a statement, found `--[[` (unclosed long bracket)"),
+        (
+            "x = [[a\0b]]",
+            ("1:5: expected an expression, found `[[` (a long bracket cannot contain a zero byte)"),
+        ),
+        (
+            "--[=[a\0]=]",
+            (
+                "1:1: expected a statement, found `--[=[` (a long bracket cannot contain a zero"
+                " byte)"
+            ),
+        ),
+        ("x = [[]] y = 'a\0'", "1:14: expected an expression, found `'` (unterminated string)"),
         (r"x = '\400'", r"1:5: expected a valid escape sequence instead of `\400`, found `'\400'`"),
         (r"x = '\xg'", r"1:5: expected a valid escape sequence instead of `\x`, found `'\xg'`"),
         (
