@@ -225,12 +225,13 @@ def read_type_arguments(r: Reader) -> Reading:
         if at_pack(r):
             argument = m.TypeArgument(pack=(yield read_pack(r)))
         elif r.kind == "(":
-            types, tail, is_pack = yield _read_pack_or_type(r)
-            if not is_pack or (len(types) == 1 and not r.extended):
-                argument = m.TypeArgument(type=types[0])
-            else:
-                pack = m.TypePack(list=m.TypeList(types=types, tail=tail))
+            types, tail, is_list = yield _read_list_or_function(r)
+            in_parentheses = len(types) == 1 and tail is None and r.kind in ("|", "&", "?")
+            if is_list and not in_parentheses and (len(types) != 1 or r.extended):
+                pack = m.TypePack(list=m.TypeList(types=types, tail=tail if r.extended else None))
                 argument = m.TypeArgument(pack=pack)
+            else:
+                argument = m.TypeArgument(type=(yield _read_alternatives(r, types[0])))
         else:
             argument = m.TypeArgument(type=(yield read_type(r)))
         arguments.append((index, argument))
@@ -288,23 +289,20 @@ def _read_type_list(r: Reader) -> Reading:
     return types, names, tail
 
 
-def _read_pack_or_type(r: Reader) -> Reading:
-    """Read `(types)` or a type that begins with `(`, where both are possible.
+def _read_list_or_function(r: Reader) -> Reading:
+    """Read `(types)` or a function type that begins with `(`, where both are possible.
 
     Returns the types, the pack at the end of the list or None, and whether it read `(types)`. If
-    not, the first value contains only the type that begins with `(`.
+    not, the first value contains only the function type.
     """
     opening = r.index
     r.advance()
     types, names, tail = yield _read_type_list(r)
     r.close(")", opening)
-    if r.kind == "->" or names:
-        first = m.Type(function=(yield _read_rest_of_function(r, types, names, tail)))
-    elif len(types) == 1 and tail is None and r.kind in ("|", "&", "?"):
-        [first] = types
-    else:
-        return types, tail if r.extended else None, True
-    return [(yield _read_alternatives(r, first))], None, False
+    if r.kind != "->" and not names:
+        return types, tail, True
+    function = yield _read_rest_of_function(r, types, names, tail)
+    return [m.Type(function=function)], None, False
 
 
 def _read_rest_of_function(
@@ -332,11 +330,11 @@ def read_results(r: Reader) -> Reading:
             r.lose(index, "generic pack as a return type", "dropped")
         return [], None
     if r.kind == "(":
-        types, tail, _ = yield _read_pack_or_type(r)
-        if len(types) == 1 and r.kind in ("|", "&", "?"):
+        types, tail, is_list = yield _read_list_or_function(r)
+        if is_list and len(types) == 1:
             # Luau reads `(T, ...U) | V` as `(T | V, ...U)`
             types = [(yield _read_alternatives(r, types[0]))]
-        return types, tail
+        return types, tail if r.extended else None
     return [(yield read_type(r))], None
 
 
