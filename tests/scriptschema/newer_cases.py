@@ -89,6 +89,8 @@ FINE: Final[dict[str, str]] = {
     '@[native(1, nil, "a", {true, x = {}})] local function f() end': "0.687",
     "local a = -9223372036854775807i local b = (5i) == b": "0.715",
     "f<<number>>(1) local a = t.f<<>> t:m<<(number, string), ...any>>()": "0.701",
+    "type P<T..., U...> = (T...) -> U... local x: P<(number), (((string)))>": "0.677",
+    "type Q<T, U...> = T local x: Q<string, (number)> local y: Q<(number)>": "0.677",
     'f "a" f {1} t:m "b" local a = f [[c]]': "0.677",
 }
 """Sources that break no rule, each with the first version of Luau that has all its features."""

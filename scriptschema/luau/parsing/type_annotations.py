@@ -227,7 +227,8 @@ def read_type_arguments(r: Reader) -> Reading:
         elif r.kind == "(":
             types, tail, is_list = yield _read_list_or_function(r)
             in_parentheses = len(types) == 1 and tail is None and r.kind in ("|", "&", "?")
-            if is_list and not in_parentheses and (len(types) != 1 or r.extended):
+            if is_list and not in_parentheses:
+                # Luau reads even `(T)` as a pack
                 pack = m.TypePack(list=m.TypeList(types=types, tail=tail if r.extended else None))
                 argument = m.TypeArgument(pack=pack)
             else:

@@ -13,8 +13,7 @@ from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traver
 
 RULES: Final = {
     "type": "a named type without arguments must be in scope",
-    "pack": "a type pack in parentheses must not consist of a single type, and must not be the "
-    "last item of a list of types",
+    "pack": "a type pack in parentheses must not be the last item of a list of types",
     "default": "generics with defaults must come last",
     "indexer": "the position of an indexer must be from 0 to the number of properties",
 }
@@ -104,17 +103,10 @@ def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth
 
 
 def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> None:
-    """Make an argument either a type or a pack, and convert a list of one type to that type."""
+    """Make sure that an argument is a type or a pack."""
     if argument.which is None:
         v.note(path, "unset", "missing type or type pack")
         argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
-    inner: Any = argument.alternative
-    packed = inner.alternative if argument.which == "pack" else None
-    if packed.__class__ is m.TypeList:
-        join_lists(v, packed, "types", "tail", ((path, "pack", None), "list", None))
-        if len(packed.types) == 1 and packed.tail is None:
-            v.note(path, "pack", "a single type in parentheses is not a type pack")
-            argument.type = packed.types[0]
 
 
 def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:

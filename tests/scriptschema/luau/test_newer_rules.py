@@ -96,7 +96,7 @@ def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:
                 items=[
                     m.TypeArgument(
                         pack=m.TypePack(
-                            list=m.TypeList(types=[m.Type(boolean=m.TypeBoolean(val=True))])
+                            list=m.TypeList(tail=m.TypePack(list=m.TypeList(tail=m.TypePack())))
                         )
                     )
                 ]

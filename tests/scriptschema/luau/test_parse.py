@@ -141,7 +141,7 @@ def test_canonical_source_comes_back_as_it_was(source: str) -> None:
         ("x = 0x1F + 0b11 + 1_0 + 1e2 + 3.", "x = 31 + 3 + 10 + 100 + 3"),
         ("local x: | A | (((B))) | nil", "local x: A | B | nil"),
         ("local x: & A & B", "local x: A & B"),
-        ("local x: A<(T), (U) -> V>", "local x: A<T, (U) -> V>"),
+        ("local x: A<(T)?, (U) -> V>", "local x: A<T?, (U) -> V>"),
         ("local x: nil | number", "local x: nil | number"),
         ("local x: {[number]: string}", "local x: {string}"),
         ('local x: {x: number; ["y"]: string;}', "local x: {x: number, y: string}"),
@@ -412,6 +412,9 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
         ("local f: A<(T, U), ...V>", "local f: A<T, U>", [
             "1:12: types in parentheses: listed without the parentheses",
             "1:20: variadic type: dropped",
+        ]),
+        ("local f: A<(T), T, (T)?>", "local f: A<T, T, T?>", [
+            "1:12: types in parentheses: listed without the parentheses",
         ]),
         ("type A<T = U, V... = (T, U)> = T", "type A<T, V...> = T", [
             "1:8: default of a generic type: dropped",

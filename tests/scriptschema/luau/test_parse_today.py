@@ -40,7 +40,7 @@ CANONICAL = [
     "local f: (a: T, T, b: T, ...U) -> (V, ...W) local g: <T...>(T...) -> T...",
     "local f: (T) -> (...(T | U)) local g: () -> ()" if False else "local g: () -> () -> ()",
     "local x: A<T, U..., (T, U), ...V, T> local y: A<> local z: A<(), (T, ...U)>",
-    "local x: keyof<T> local y: A<(T), T> local z: A<(T & U)?, () -> T, (T) -> T>",
+    "local x: keyof<T> local y: A<(T), T, (T, ...U), (T)> local z: A<(T & U)?, () -> T, (T) -> T>",
     "type A<T = U, V... = ...W> = T type B<T, U..., V... = (T, U)> = T",
     "type C<T... = U...> = T type D<T... = ()> = T",
     'type A = {read x: T, write [T]: U, y: T, ["a b"]: V, ["end"]: W, read: T}',
