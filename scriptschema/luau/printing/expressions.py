@@ -281,10 +281,10 @@ _LESS: Final = m.ExprBinary.Op.CompareLt
 
 
 def _write_if_else(w: Writer, node: m.ExprIfElse) -> None:
-    parts: list[Part] = ["if ", node.cond, " then ", node.then]
+    w.print("if ", node.cond, " then ", node.then)
     if node.which is not None:
-        parts += (" else" if node.which == "elseif" else " else ", node.alternative)
-    w.print(*parts)
+        w.out.append(" else" if node.which == "elseif" else " else ")
+        w.inside(node.alternative)
 
 
 def write_interpolation(

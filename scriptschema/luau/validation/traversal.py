@@ -245,6 +245,8 @@ class Traversal:
                 setattr(node, field.name, [])
             elif is_wrapper:
                 self.simplify(node)
+            elif cls is m.ExprIfElse:  # it must have an else
+                node.else_ = m.Expr(number=filler())
             else:
                 setattr(node, field.name, None)
 

@@ -25,6 +25,7 @@ from scriptschema.messages import (
     Expr,
     ExprConstantString,
     ExprGroup,
+    ExprIfElse,
     ExprInterpString,
     ExprLocal,
     ExprUnary,
@@ -253,6 +254,10 @@ def test_trees_deeper_than_the_stack_render() -> None:
     expr = Expr(local=ExprLocal(var=Local(name=0)))
     kind = Type(primitive=TypePrimitive(kind=0))
     block = StatBlock()
+    choice = ExprIfElse(cond=expr, then=expr, else_=expr)
+    for _ in range(DEPTH):
+        choice = ExprIfElse(cond=expr, then=expr, elseif=choice)
+    assert render(choice) == "if v0 then v0 " + "elseif v0 then v0 " * DEPTH + "else v0"
     for _ in range(DEPTH):
         expr = Expr(unary=ExprUnary(op=ExprUnary.Op.Not, expr=Expr(group=ExprGroup(expr=expr))))
         kind = Type(union=TypeUnion(left=kind, right=Type(primitive=TypePrimitive(kind=3))))

@@ -589,6 +589,14 @@ def test_a_tree_that_is_deeper_anyway_may_stay_so() -> None:
     assert deepest(repair(expr)) <= DEEPEST
 
 
+def test_a_long_if_expression_is_only_reported_as_too_deep() -> None:
+    result = parse("return if x then y" + " elseif x then y" * 450 + " else z")
+    assert {problem.rule for problem in check(result.tree)} == {"depth"}
+    repaired = repair(result.tree)
+    assert check(repaired) == []
+    assert unfolded(repaired).endswith(" else 0")
+
+
 LOCALS = " ".join(f"local a{number} = x" for number in range(200))
 INNER = " ".join(f"x(a{number})" for number in range(120))
 B_LOCALS = LOCALS.replace("local a", "local b")
