@@ -412,6 +412,8 @@ def _read_literal(r: Reader) -> Reading:
                 break
         r.close("}", index)
         return m.ExprLiteral(table=m.ExprLiteralTable(items=items))
+    if r.kind == "whole":
+        return m.ExprLiteral(string=m.ExprConstantString(val=r.text()))
     constant = None if r.kind in ("name", "...") else _read_constant(r)
     kind = None if constant is None else _LITERAL.get(type(constant.alternative))
     if constant is None or kind is None:
@@ -429,7 +431,7 @@ def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     """
     index = r.index
     text = r.take()
-    if r.extended and text[-1] == "i":
+    if r.extended and text.rstrip("_").endswith("i"):
         r.require(m.Expr, "integer", "an integer", index)
         try:
             return m.Expr(integer=m.ExprConstantInteger(val=integer_value(text))), False

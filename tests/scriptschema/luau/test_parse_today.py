@@ -139,7 +139,10 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
         ("@[a(-1)] function f() end", "1:5: expected a literal"),
         ("@[a(x)] function f() end", "1:5: expected a literal"),
         ("@[a(5i)] function f() end", "1:5: expected a literal"),
-        ("@[a(`x`)] function f() end", "1:5: expected a literal"),
+        ("@[a(`{x}`)] function f() end", "1:5: expected a literal"),
+        ("@[a `x`] function f() end", "1:5: expected `]`"),
+        ("x = 1ii_", "1:5: expected a 64-bit integer"),
+        ("x = 1i_2", "1:5: expected a number"),
         ('@[a {["x"] = 1}] function f() end', "1:6: expected a literal"),
         ("export local function f() end", "1:14: expected the name of a variable"),
         ("class A x end", "1:9: expected `function`, `end`, or `public` before a property"),
@@ -185,6 +188,18 @@ def test_what_luau_refuses_of_its_new_syntax_is_refused(source: str, error: str)
     ],
 )
 def test_a_type_after_a_list_of_results_is_read_as_luau_reads_it(source: str, same: str) -> None:
+    assert again(source) == same
+
+
+@pytest.mark.parametrize(
+    ("source", "same"),
+    [
+        ("x = 1i_ y = 0xF_i__", "x = 1i y = 15i"),
+        (r"@[a {x = `y\``}] function f() end", '@[a {x = "y`"}] function f() end'),
+        ("@[a(`x`, ``)] function f() end", '@[a("x", "")] function f() end'),
+    ],
+)
+def test_constants_are_read_however_luau_lets_them_be_written(source: str, same: str) -> None:
     assert again(source) == same
 
 
