@@ -11,7 +11,7 @@ from typing import Any, Final
 MAX_LOCALS: Final = 200
 MAX_UPVALUES: Final = 200
 MAX_REGISTERS: Final = 245  # Luau has 255; a single operation needs up to five temporarily
-MAX_CLOSURES: Final = 32767
+MAX_CLOSURES: Final = 32768
 MAX_SIZE: Final = 2_000_000  # far below the limits of the longest jump and of constants
 
 

@@ -16,7 +16,7 @@ from scriptschema.messages import ExprBinary
 RULES: Final = {
     "locals": "a function can have at most 200 local variables at a time",
     "registers": "a function can use at most 245 registers; Luau's own limit is 255",
-    "closures": "a function can create at most 32,767 functions",
+    "closures": "a function can create at most 32,768 functions",
     "size": "a function can contain at most 2,000,000 messages; Luau's own limits are higher",
 }
 
