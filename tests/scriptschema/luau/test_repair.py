@@ -26,6 +26,7 @@ from scriptschema.messages import (
     ExprConstantNil,
     ExprFunction,
     ExprGroup,
+    ExprTable,
     ExprUnary,
     ModuleSet,
     Stat,
@@ -33,6 +34,7 @@ from scriptschema.messages import (
     StatIf,
     StatReturn,
     StatWhile,
+    TableItem,
 )
 
 NIL = "nil { }"
@@ -645,6 +647,11 @@ def test_two_hundred_locals_and_no_more_are_left_alone() -> None:
     for source in (LOCALS, f"function f({LOCALS.replace(' = x local', ',')[6:-4]}) end"):
         result = parse(source)
         assert check(result.tree, names=result.names) == []
+
+
+def test_only_functions_that_luau_has_no_room_for_are_reported() -> None:
+    item = TableItem(value=Expr(function=ExprFunction(vararg=False, body=StatBlock())))
+    assert len(check(Expr(table=ExprTable(items=[item] * 32769)))) == 1
 
 
 def test_functions_that_are_too_many_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
