@@ -6,7 +6,7 @@ The folder of a campaign (`folder.Campaign`):
     suspects/NAME/        a program whose reduction will show whether its bug is known or new
     corpus/HASH.pb        trees with new behaviour, each named by a hash of its bytes
     finds/NAME/           a bug: `finds.Find`
-        find.json         signature, verdict, runs, count, and the command to reproduce it
+        find.json         signature, verdict, runs and count, among other things
         program.luau      the original program; program.pb is its tree
         reduced.luau      the smallest program with the same verdict, once known; its tree is
                           reduced.pb

@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -82,9 +83,8 @@ class Find:
 
     `origin` describes how the program was generated: the worker's seed, the number of the program,
     and the mutation operators and corpus file of a mutant. `only_compiled` is true if the program
-    is only compiled: it executes no code. `config` is the campaign's configuration, and `command`
-    reproduces the find on its targets. `versions` maps this package, Python and the targets to
-    their versions.
+    is only compiled: it executes no code. `config` is the campaign's configuration. `versions` maps
+    this package, Python and the targets to their versions.
     """
 
     name: str
@@ -96,7 +96,6 @@ class Find:
     last_seen: str = ""
     seconds: float = 0.0
     origin: dict[str, Any] = attrs.field(factory=dict)
-    command: str = ""
     versions: dict[str, str] = attrs.field(factory=dict)
     reduction_tests: int = 0
     is_smallest: bool = False
@@ -127,6 +126,7 @@ class Find:
         """Return the find that JSON data describes. Raises ValueError for invalid data."""
         try:
             fields = dict(value)
+            fields.pop("command", None)  # written by earlier versions (see `command_of`)
             fields["verdict"] = Verdict.from_json(fields["verdict"])
             fields["program"] = ShownProgram.from_json(fields["program"])
             fields["reduced"] = (
@@ -218,6 +218,15 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
             if path.is_dir() and not path.name.startswith("."):
                 loaded.append((path, load(path)))
     yield from sorted(loaded, key=lambda each: (each[1].seconds, each[1].name))
+
+
+def command_of(folder: Path, find: Find) -> str:
+    """Return the command that reproduces the find in `folder` on the targets of its campaign.
+
+    It is not stored in the find, because a campaign can be moved or copied.
+    """
+    replay = ["--replay"] if find.signature.kind == outcome.ONCE else []
+    return shlex.join(["scriptschema", "reproduce", str(folder), *replay])
 
 
 def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
@@ -419,7 +428,6 @@ class FindStore:
             last_seen=time,
             seconds=round(self._seconds(), 1),
             origin=suspect.origin,
-            command=f"scriptschema reproduce {self.path / FOLDER / name}",
             versions=self._versions,
             only_compiled=not isinstance(suspect.style, str) and runs_nothing(tree),
             config=self._config.as_json(),
@@ -435,8 +443,6 @@ class FindStore:
         if reduced is not None:
             smaller = encoding.decode(ModuleSet, reduced.data)
             reduced.put_into(find)
-        elif find.signature.kind == outcome.ONCE:
-            find.command += " --replay"
         requests = suspect.requests if reduced is None else ()
         add(self.path, find, tree, smaller, requests=requests)
         self.by_name[find.name] = find

@@ -36,7 +36,6 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
     folder = store.folder(find)
     if member.name == find.signature.name or (folder / FOLDER / member.name).exists():
         return
-    member.command = f"scriptschema reproduce {folder / FOLDER / member.name}"
     trees = [encoding.decode(ModuleSet, data) for data in (suspect.data, reduced.data)]
     finds.add(folder, member, *trees, among=FOLDER)
 
@@ -73,4 +72,4 @@ def _place(store: FindStore, member: Find, find: Find) -> Path | None:
 
 
 def _at(place: Path, member: Find) -> Find:
-    return attrs.evolve(member, name=place.name, command=f"scriptschema reproduce {place}")
+    return attrs.evolve(member, name=place.name)

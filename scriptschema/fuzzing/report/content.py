@@ -51,11 +51,16 @@ class ReportedFind:
     """
 
     find: Find
-    folder: str
+    folder: Path
     source: str
     found_source: str | None
     like: str = ""
     members: Sequence[ReportedFind] = ()
+
+    @property
+    def command(self) -> str:
+        """The command that reproduces the find."""
+        return finds.command_of(self.folder, self.find)
 
 
 @attrs.frozen
@@ -226,8 +231,8 @@ def gather(folder: Path) -> Content:
 def _shown(folder: Path, find: Find) -> ReportedFind:
     original = finds.source_of(folder)
     if not find.reduced:
-        return ReportedFind(find, str(folder), original, None)
-    return ReportedFind(find, str(folder), finds.source_of(folder, finds.REDUCED), original)
+        return ReportedFind(find, folder, original, None)
+    return ReportedFind(find, folder, finds.source_of(folder, finds.REDUCED), original)
 
 
 def _find_folders(campaign: Path) -> list[Path]:

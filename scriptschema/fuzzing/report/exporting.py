@@ -70,7 +70,8 @@ def _issue(folder: Path, find: Find) -> str:
     parts += [bisection] if bisection else []
     signature = _line(str(find.signature))
     parts += [f"- seen {find.count} times since {find.first_seen}; signature `{signature}`"]
-    return visible("\n".join([*parts, "", f"To run it again: `{find.command}`", ""]))
+    parts += ["", f"To run it again: `{finds.command_of(folder, find)}`", ""]
+    return visible("\n".join(parts))
 
 
 def _line(text: str) -> str:
@@ -183,7 +184,10 @@ def _result(folder: Path, find: Find) -> dict[str, Any]:
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"signature/v1": str(find.signature)},
         "occurrenceCount": find.count,
-        "properties": {"severity": severity_of(find.signature), "command": find.command},
+        "properties": {
+            "severity": severity_of(find.signature),
+            "command": finds.command_of(folder, find),
+        },
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,16 @@ def test_an_issue_has_all_that_one_needs(tmp_path: Path) -> None:
     assert text.startswith("# -O1 prints 0, -O0 prints -0: math.round\n")
     for needed in ("print(math.round(0 * -1))", "`-O0`: ok", "`-O1`: ok", "luau 0.1"):
         assert needed in text
+
+
+@pytest.mark.parametrize("form", ["markdown", "sarif"])
+def test_the_find_of_a_copied_campaign_is_run_again_in_the_copy(form: str, tmp_path: Path) -> None:
+    find = rounding(tmp_path / "one")
+    copy = tmp_path / "the copy"
+    shutil.copytree(tmp_path / "one", copy)
+    text = run_here("export", copy / "finds" / find.name, "--to", form).stdout.decode()
+    assert f"scriptschema reproduce '{copy}/finds/{find.name}'" in text
+    assert str(find) not in text
 
 
 def test_text_of_a_program_does_not_break_out_of_its_block(tmp_path: Path) -> None:

@@ -41,6 +41,13 @@ def test_a_find_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["crash-1"]
 
 
+def test_a_find_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    folder = finds.add(tmp_path, a_find(), program(seed=1))
+    path = folder / finds.FILE
+    path.write_text(path.read_text().replace("{", '{"command": "scriptschema reproduce x",', 1))
+    assert finds.load(folder) == a_find()
+
+
 def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> None:
     assert [*finds.load_all(tmp_path)] == []
     for name, seconds in [("b", 2.0), ("a", 3.0), ("c", 1.0)]:

@@ -43,7 +43,7 @@ def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path
     assert len(requests) == 30
     assert find.count > 1
     assert json.loads(requests[-1])["source"] == finds.source_of(folder)
-    assert find.command.endswith("--replay")
+    assert finds.command_of(folder, find) == f"scriptschema reproduce {folder} --replay"
     alone = run_here("reproduce", "--trust", folder)
     assert alone.returncode == 1
     assert b"not reproduced" in alone.stdout

@@ -43,7 +43,6 @@ def difference() -> tuple[Find, str, str]:
         last_seen="2026-11-22T05:00:00Z",
         seconds=754.2,
         origin={"fuzzer": 1000, "number": 71, "operators": ["insert"]},
-        command=f"scriptschema reproduce campaign/finds/{verdict.signature.name}",
         versions={"scriptschema": "0.1.0", "luau-web": "1.3.0"},
         reduction_tests=188,
     )
