@@ -187,7 +187,9 @@ _output = section("Output")
     metavar="NAMES",
     help="The only libraries to use, such as string,table",
 )
-@_judges("--checker", metavar="COMMAND", help="A type checker; see above.")
+@_judges(
+    "--checker", metavar="COMMAND", help="A type checker to test, with --types sound; see above."
+)
 @_judges(
     "--printer",
     metavar="COMMAND",
@@ -308,6 +310,11 @@ def fuzz(
     if output is None:
         raise click.UsageError("missing folder for the campaign: use -o FOLDER")
     config = config_of(output, **options)
+    if config is not None and config.checker and config.types != "sound":
+        raise click.UsageError(
+            "--checker requires --types sound: other programs contain type errors that a checker "
+            "need not notice"
+        )
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
     try:
         with (

@@ -27,9 +27,7 @@ ORACLES: Final = (
 """The names of the oracles. `broken` finds crashes, sanitizer reports, failed assertions and
 internal errors. `metamorphic` finds differences between a program and an equivalent, rewritten
 version of it (`fuzzing.rewriting`). `accepted` finds sources that a target runs although they are
-not Luau."""
-
-DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
+not Luau. `types` finds type errors at run time in programs that the checker accepts."""
 
 SOURCES: Final = ("program", "repaired")
 
@@ -77,7 +75,7 @@ class Config:
     compiled: float = attrs.field(default=0.25, validator=_is_share)
     types: str = "random"
     style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
-    oracles: tuple[str, ...] = attrs.field(default=DEFAULT_ORACLES, converter=tuple)
+    oracles: tuple[str, ...] = attrs.field(default=ORACLES, converter=tuple)
     checker: str = ""
     printer: str = ""
     judge: str = ""

@@ -52,6 +52,7 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
         (["-o", "none", "--size", "3"], "missing target: use"),
         (["-o", "none", "-t", "lua"], "unknown target"),
         (["-o", "none", "-t", "command:"], "requires a command"),
+        (["-o", "none", "-t", "command:cat", "--checker", "true"], "requires --types sound:"),
         (
             ["-o", "none", "-t", "command:cat", "--for", "soon"],
             ": use a form like 30s, 10m or 8h",
@@ -139,6 +140,18 @@ def a_target_with_two_messages(folder: Path) -> list[str]:
     script.write_text('grep -q greeting $1 || { echo "a.luau:1: bad $2" >&2; exit 1; }\n')
     word = f"command:sh {script} {{file}} {{variant}}"
     return ["-t", word, "--variant=one", "--variant=two", "--size", "5", "-n", "4"]
+
+
+def test_a_checker_that_accepts_what_fails_with_a_type_error_is_a_find(tmp_path: Path) -> None:
+    script = tmp_path / "target.sh"
+    script.write_text('grep -q greeting $1 || { echo "attempt to call a nil value" >&2; exit 1; }')
+    target = ["-t", f"command:sh {script} {{file}}", "--size", 5, "-n", 2]
+    for checker, found in ("grep -q strict", ["types"]), ("grep -q greeting", []):
+        folder = tmp_path / str(len(found))
+        checked = ["--types", "sound", "--checker", checker, "-o", folder]
+        done = run_here("fuzz", "-j", 1, *target, *checked)
+        assert done.returncode == 0, done.stderr
+        assert [find.signature.kind for _, find in finds.load_all(folder)] == found
 
 
 @pytest.mark.slow
