@@ -34,11 +34,11 @@ from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer
 from scriptschema.fuzzing.campaign.programs import MOST_PARENTS
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
+from scriptschema.fuzzing.campaign.runner import try_commands
 from scriptschema.fuzzing.campaign.workers import Failure, News, Order, Task
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
-from scriptschema.fuzzing.targets.opening import try_target
 from scriptschema.installing import install_command
 
 SLICE: Final = 10.0
@@ -62,7 +62,7 @@ class Cluster:
     """A Dask cluster that runs the workers of a session. It is a context manager.
 
     `address` is `tcp://HOST:PORT`, or `local:N` for N processes on this machine. `slice_seconds` is
-    how long a task fuzzes. Raises ClusterError and, if a target does not work on the cluster,
+    how long a task fuzzes. Raises ClusterError and, if a command does not work on the cluster,
     TargetError.
     """
 
@@ -114,7 +114,10 @@ class Cluster:
         return sum(self.client.nthreads().values())
 
     def require(self, config: Config) -> None:
-        """Check the targets on all workers. Raises TargetError and ClusterError."""
+        """Try the targets, the checker and the printer on all workers.
+
+        Raises TargetError and ClusterError.
+        """
         for worker, problem in self.client.run(_try, config, on_error="return").items():
             if isinstance(problem, Exception):
                 raise ClusterError(f"worker {worker}: {problem}")
@@ -328,10 +331,9 @@ def _close_idle(key: str) -> None:
 
 
 def _try(config: Config) -> str:
-    """Try all targets on this machine. Return an error message, or an empty string."""
+    """Try all commands on this machine. Return an error message, or an empty string."""
     try:
-        for description in config.targets:
-            try_target(description)
+        try_commands(config)
     except TargetError as error:
         return str(error)
     return ""

@@ -16,7 +16,7 @@ from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Spelling, Target, written
 from scriptschema.fuzzing.targets.description import from_table
-from scriptschema.fuzzing.targets.opening import open_target
+from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.render import render_module_set
@@ -53,6 +53,16 @@ end
 """
 """Code that is inserted before a program, and prints a line if the program catches a stack
 overflow."""
+
+
+def try_commands(config: Config) -> None:
+    """Run a one-line program on a campaign's targets, and on its checker and its printer.
+
+    Raises TargetError if one of them does not work.
+    """
+    for description in config.targets:
+        try_target(description)
+    Judge(config.oracles, (), checker=config.checker, printer=config.printer).try_commands()
 
 
 class Runner:

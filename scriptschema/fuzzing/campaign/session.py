@@ -30,6 +30,7 @@ from scriptschema.fuzzing.campaign.finds import Find, FindStore
 from scriptschema.fuzzing.campaign.folder import AFL, COMPILED, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
+from scriptschema.fuzzing.campaign.runner import try_commands
 from scriptschema.fuzzing.campaign.statistics import Interval, now
 from scriptschema.fuzzing.campaign.triage import Triage
 from scriptschema.fuzzing.campaign.workers import (
@@ -49,7 +50,7 @@ from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.leftovers import sweep
-from scriptschema.fuzzing.targets.opening import try_target, versions_of
+from scriptschema.fuzzing.targets.opening import versions_of
 from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.messages import ModuleSet
 
@@ -209,8 +210,8 @@ class Session:
 
     `seconds` and `programs` are limits. `on_event` is called with each event. `finishing` is the
     time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus;
-    those that are new to the corpus are run first. Raises FileError, and TargetError or JudgeError
-    if a target or the judge does not work.
+    those that are new to the corpus are run first. Raises FileError, and TargetError if a target,
+    the checker or the printer does not work.
     """
 
     def __init__(
@@ -235,8 +236,7 @@ class Session:
         self.on_event = on_event
         sweep()
         try:
-            for description in campaign.config.targets:
-                try_target(description)
+            try_commands(campaign.config)
             campaign.probe()
         finally:
             sweep()  # ends processes that the trials left

@@ -17,6 +17,7 @@ from scriptschema.fuzzing.oracles.determinism import is_determined
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.opening import TRIAL
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW
 from scriptschema.luau.breaking import is_luau
@@ -33,6 +34,9 @@ _TYPE_ERROR: Final = re.compile(
     r"attempt to (?:call|index|perform arithmetic|compare|concatenate|get length|iterate)"
     r"|invalid argument #|missing argument #|expected, got"
 )
+_CHECKER_MEGABYTES: Final = 4096
+_PRINTER_MEGABYTES: Final = 1024
+
 _FRAMES: Final = 3
 _REPEATED: Final = 3
 _SLOW: Final = 10
@@ -79,6 +83,18 @@ class Judge:
         self.compare = compare
         self.ulps = ulps
         self.seconds = seconds
+
+    def try_commands(self) -> None:
+        """Run the checker and the printer on a one-line program, if the oracles use them.
+
+        Raises TargetError, with the command's output, if a command does not succeed.
+        """
+        if self.checker and "types" in self.oracles:
+            given = (_strict(TRIAL), self.seconds, _CHECKER_MEGABYTES)
+            round_trip.try_command("checker", self.checker, *given)
+        if self.printer and "round-trip" in self.oracles:
+            given = (TRIAL.program, self.seconds, _PRINTER_MEGABYTES)
+            round_trip.try_command("printer", self.printer, *given)
 
     def judge(
         self, sources: Sources, runs: Sequence[Run], plain: Sources | None = None
@@ -152,7 +168,7 @@ class Judge:
             return None
         verdict = round_trip.own(sources, plain)
         if verdict is None and self.printer and sources.module is None:
-            verdict = round_trip.by_command(self.printer, sources, self.seconds, 1024)
+            verdict = round_trip.by_command(self.printer, sources, self.seconds, _PRINTER_MEGABYTES)
         return verdict
 
     def _broken(self, runs: Sequence[Run]) -> Verdict | None:
@@ -209,13 +225,17 @@ class Judge:
         """Return a verdict if a program passes strict type checking but `run` has a type error."""
         if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
             return None
-        source = f"--!strict\n{sources.program}"
-        if round_trip.output_of(self.checker, source, self.seconds, 4096) is None:
+        given = (_strict(sources), self.seconds, _CHECKER_MEGABYTES)
+        if round_trip.output_of(self.checker, *given) is None:
             return None
         message = normalisation.message(run.outcome.error)
         error = run.outcome.error[:500]
         text = f"{self.checker} accepts the program, but {run.target} reports: {error}"
         return Verdict(Signature(TYPES, message), text)
+
+
+def _strict(sources: Sources) -> str:
+    return f"--!strict\n{sources.program}"
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:

@@ -10,8 +10,9 @@ from scriptschema.base import walk
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.leftovers import Folder
-from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
+from scriptschema.fuzzing.targets.processes import Watched, split, start, text_of, watch
 from scriptschema.luau.parse import COMMENTS, ParseError, ParseResult, parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ExprCall, TypeTableItem
@@ -86,16 +87,34 @@ def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -
 
 def output_of(command: str, source: str, seconds: float, megabytes: int) -> str | None:
     """Return a command's output for a source, or None if it fails or exceeds the time limit."""
-    status, output = run_on(command, source, seconds, megabytes)
-    return output if status == 0 else None
+    watched = _run_on(command, source, seconds, megabytes)
+    return text_of(watched.output) if _succeeded(watched) else None
 
 
-def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[int | None, str]:
-    """Run a command on a source, and return its exit status and its output.
+def try_command(name: str, command: str, source: str, seconds: float, megabytes: int) -> None:
+    """Run a command on a source. Raises TargetError, with its output, if it does not succeed.
 
-    The status is None if the command exceeded the time limit. Raises TargetError if it cannot be
-    run.
+    `name` says in the message what the command is.
     """
+    watched = _run_on(command, source, seconds, megabytes)
+    if not _succeeded(watched):
+        texts = (text_of(data).strip() for data in (watched.errors, watched.output))
+        wrote = "\n".join(filter(None, texts)) or "(it wrote nothing)"
+        end = f"was still running after {seconds:g} s"
+        if not watched.hung:
+            end = f"ended with status {watched.status}"
+        raise TargetError(
+            f"the {name} {command} does not work: for the test program {source.strip()!r}, it "
+            f"{end}\n{wrote}"
+        )
+
+
+def _succeeded(watched: Watched) -> bool:
+    return watched.status == 0 and not watched.hung
+
+
+def _run_on(command: str, source: str, seconds: float, megabytes: int) -> Watched:
+    """Run a command on a source, and return the result. Raises TargetError if it cannot be run."""
     with Folder() as folder:
         path = folder.path / "program.luau"
         path.write_bytes(source.encode("utf-8", "surrogateescape"))
@@ -103,5 +122,4 @@ def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[i
         with path.open("rb") as program:
             stdin = subprocess.DEVNULL if _FILE in command else program.fileno()
             process = start(words, megabytes, stdin=stdin, stderr=subprocess.PIPE)
-        watched = watch(process, time.monotonic(), seconds, 1 << 24)
-    return None if watched.hung else watched.status, text_of(watched.output)
+        return watch(process, time.monotonic(), seconds, 1 << 24)

@@ -24,7 +24,8 @@ from scriptschema.installing import install_command
 
 SERVICES: Final = Path(__file__).parent
 
-_TRIAL: Final = Sources(None, 'local greeting = "hello" print(greeting, 1 + 1)\n')
+TRIAL: Final = Sources(None, 'local greeting = "hello" print(greeting, 1 + 1)\n')
+"""The program that is run to check that a target works."""
 
 _FIND_LUAU_WEB: Final = """
 const path = require('module').createRequire(process.argv[1] + '/').resolve('luau-web')
@@ -58,7 +59,7 @@ def try_target(description: Description) -> list[Outcome]:
     """
     target = open_target(description)
     try:
-        target.submit(_TRIAL, max(description.seconds, 10))
+        target.submit(TRIAL, max(description.seconds, 10))
         outcomes = target.collect()
     finally:
         target.close()
@@ -68,7 +69,7 @@ def try_target(description: Description) -> list[Outcome]:
             status = "" if each.status is None else f", status {each.status}"
             raise TargetError(
                 f"{description.run_name(variant)} does not work: the test program "
-                f"{_TRIAL.program.strip()!r} ended with: "
+                f"{TRIAL.program.strip()!r} ended with: "
                 f"{each.kind}{status}\n{wrote or '(it wrote nothing)'}"
             )
     return outcomes

@@ -198,11 +198,20 @@ def test_a_target_that_does_not_work_is_reported_before_anything_runs(tmp_path: 
     [
         (["-t", "command:no-such-target {file}"], "no-such-target: No such file or directory"),
         (["-t", "command:false {file}"], "false {file} does not work"),
+        (
+            ["-t", "command:cat", "--printer", "sh -c 'echo no file >&2; exit 3'"],
+            "print(greeting, 1 + 1)', it ended with status 3\nno file",
+        ),
+        (
+            ["-t", "command:cat", "--types", "sound", "--checker", "grep strict {file}.not"],
+            "the checker grep strict {file}.not does not work: for the test program '--!strict\\n",
+        ),
+        (["-t", "command:cat", "--printer", "no-such-printer"], "no-such-printer: No such file"),
         (["-t", "command:cat", "--known", "absent"], "absent: No such file or directory"),
         (["-t", "command:cat", "--judge", "no_such_module:judge"], "no_such_module"),
         (["-t", "command:cat", "--cluster", "nowhere"], "expected tcp://HOST:PORT"),
     ],
-    ids=["missing", "failing", "known", "judge", "cluster"],
+    ids=["missing", "failing", "printer", "checker", "no-printer", "known", "judge", "cluster"],
 )
 def test_a_start_that_failed_can_be_corrected_in_the_same_folder(
     tmp_path: Path, arguments: list[str], message: str

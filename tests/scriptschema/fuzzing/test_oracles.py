@@ -308,6 +308,15 @@ def test_a_printer_has_to_print_the_program(command: str, detail: str | None) ->
     assert found is None or found.signature.detail.startswith(detail or "")
 
 
+def test_a_printer_or_checker_that_never_works_is_reported_before_it_is_used() -> None:
+    with pytest.raises(TargetError, match=r"the printer .* still running after 0.5 s\n\(it wrote"):
+        Judge(ALL, [0], printer="sleep 60", seconds=0.5).try_commands()
+    with pytest.raises(TargetError, match=r"(?s)the checker .* ended with status 1\n\(it wrote"):
+        Judge(ALL, [0], checker="grep -q nonstrict", printer="cat").try_commands()
+    Judge(ALL, [0], checker="grep -q ^--!strict {file}", printer="cat {file}").try_commands()
+    Judge(["broken"], [0], checker="false", printer="false").try_commands()  # are not used
+
+
 # Types, and functions of one's own
 
 
