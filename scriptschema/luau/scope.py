@@ -242,7 +242,7 @@ class Scope:
         """Return whether a local can be used here. If so, make it an upvalue where necessary."""
         if binding is None or binding.function.depth < self.type_function:
             return False
-        if self._typeofs:  # The compiler does not look into types.
+        if self._typeofs:  # the compiler ignores types
             return True
         if binding.jumped_over:
             return False

@@ -101,23 +101,19 @@ def answer(
             return _answer(challenge, credentials, method, target, _HASHES[name], qop=bool(qops))
     if not offered:
         return None
-    offers = ", ".join(
-        " ".join(
-            part
-            for part in (
-                item.get("algorithm", "MD5"),
-                item.get("qop"),
-                "nonce" not in item and "without a nonce",
-            )
-            if part
-        )
-        for item in offered
-    )
+    offers = ", ".join(map(_shown, offered))
     shown = offers if offers.isprintable() else ascii(offers)
     raise TransportError(
         f"the server requires an unsupported form of Digest authentication ({shown[:80]}); "
         "supported: MD5 and SHA-256 with qop=auth"
     )
+
+
+def _shown(challenge: Mapping[str, str]) -> str:
+    """Return what a challenge offers, for a message."""
+    missing = "" if "nonce" in challenge else "without a nonce"
+    words = (challenge.get("algorithm", "MD5"), challenge.get("qop"), missing)
+    return " ".join(filter(None, words))
 
 
 def _read(value: str) -> Iterator[dict[str, str]]:

@@ -125,7 +125,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
     def hide(text: str) -> str:
         from orgrest.rendering.masking import mask, mask_cut
 
-        secrets = exchange[0].secrets
+        secrets = context.secrets.texts
         return mask_cut(mask(text, secrets), secrets)
 
     def jq(program: str, text: str) -> str:
@@ -137,7 +137,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
         jq=jq,
         javascript=evaluate,
         matches=partial(_matches, search),
-        wrong_by_schema=partial(_wrong_by_schema, context),
+        wrong_by_schema=partial(_wrong_by_schema, context, hide),
         hide=hide,
     )
 
@@ -172,12 +172,15 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 # ---------------------------------------------------------------------------------- JSON Schemas
 
 
-def _wrong_by_schema(context: Context, value: Any, path: str) -> str:
-    """Return the errors in a value according to the JSON Schema in the file `path`, or ""."""
+def _wrong_by_schema(context: Context, hide: Callable[[str], str], value: Any, path: str) -> str:
+    """Return the errors in a value according to the JSON Schema in the file `path`, or "".
+
+    `hide` masks the secrets in a truncated message (see `Tools`).
+    """
     schemas: dict[str, Any] = {}
     _read_schema(context, path, schemas)
     errors = context.engine.validate(value, schemas, path)
-    return "; ".join(f"{place}: {message[:200]}" for place, message in errors)
+    return "; ".join(f"{place}: {hide(message[:200])}" for place, message in errors)
 
 
 def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:

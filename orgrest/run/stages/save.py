@@ -31,13 +31,13 @@ def save(job: Job) -> Needing[None]:
         target = saved(saving, path, job.context, file, work.settings.allow_write)
         if write is None:
             continue
-        request, response = job.sent
+        body = job.sent[1].body
         try:
-            write(target, response.body)
+            write(target, body)
         except OrgrestError as error:
             raise EvaluationError(f"could not save the response: {error}") from error
-        job.files.append((target, response.body))
-        if mask_bytes(response.body, request.secrets) != response.body:
+        job.files.append((target, body))
+        if mask_bytes(body, job.context.secrets.texts) != body:
             job.notes.append(
                 f"{target.name} contains a secret, because >> saves what the server sent: do not "
                 "share the file"

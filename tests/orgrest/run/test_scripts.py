@@ -443,13 +443,28 @@ def test_what_an_assertion_makes_of_a_secret_is_masked_in_its_reason(run) -> Non
     assert outcome.secrets >= {"s3cret-value", "eulav-terc3s"}
 
 
-def test_a_reason_does_not_show_the_beginning_of_a_secret_where_it_is_cut(run) -> None:
+def test_a_reason_does_not_show_the_beginning_of_a_secret_where_it_is_cut(
+    run, tmp_path: Path
+) -> None:
+    (tmp_path / "schema.json").write_text('{"properties": {"path": {"maxLength": 1}}}')
     done = run(
-        "@t = {{$processEnv TOKEN}}\nGET HOST/" + "x" * 92 + "{{t}}\n\n?? body path == a\n",
+        f"@t = {{{{$processEnv TOKEN}}}}\nGET HOST/{'x' * 92}{{{{t}}}}\n\n?? body path == a\n"
+        "###\n"
+        f"GET HOST/{'x' * 191}{{{{t}}}}\n\n?? body schema schema.json\n",
+        inputs={"environ": {"TOKEN": "s3cret-value"}},
+    )
+    cut, schema = (outcome.tests[0].reason for outcome in done.outcomes)
+    assert cut == f"body path is /{'x' * 92}***..."
+    assert schema.endswith(f"{'x' * 191}***")
+
+
+def test_a_secret_that_only_an_assertion_uses_is_hidden_where_its_value_is_cut(run) -> None:
+    done = run(
+        "@t = {{$processEnv TOKEN}}\nGET HOST/\n\n?? js 'x'.repeat(92) + t + 'y' == 1\n",
         inputs={"environ": {"TOKEN": "s3cret-value"}},
     )
     [outcome] = done.outcomes
-    assert outcome.tests[0].reason == f"body path is /{'x' * 92}***..."
+    assert "s3c" not in outcome.tests[0].reason
 
 
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
