@@ -426,7 +426,7 @@ class Maker:
         return result
 
     def some(self, kind: str) -> Variable | None:
-        """Return a random variable in scope of the given kind, or None if there is no such variable.
+        """Return a random variable of the given kind in scope, or None if there is no such one.
 
         The variable declared last is the simplest choice.
         """

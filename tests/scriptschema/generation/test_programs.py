@@ -221,7 +221,7 @@ DIGESTS = {
     "no types": "a7f7a3f0cced8167",
     "sound": "3c6656fee096d957",
     "swarm": "2af5093670ae0b98",
-    "large": "0f5a3c3e613ff9fd",
+    "large": "068433b05014c29f",
 }
 
 
