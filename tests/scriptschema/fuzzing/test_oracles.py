@@ -331,6 +331,15 @@ def test_a_type_error_of_a_program_that_the_checker_accepts_is_a_bug() -> None:
         judged(failed, checker="no-such-program")
 
 
+@pytest.mark.parametrize("source", ["local v0: any = nil v0()", "local v0 = nil :: T v0()"])
+def test_a_type_error_where_a_mutant_turned_checking_off_is_not_a_bug(source: str) -> None:
+    failed = [Outcome("error", "", "x:1: attempt to call a nil value")]
+    assert (
+        judged(failed, source.replace("any", "nil").replace("::", ""), checker="true") is not None
+    )
+    assert judged(failed, source, checker="true") is None
+
+
 def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine_to_judge.py").write_text(
         "def judge(source, runs):\n"
