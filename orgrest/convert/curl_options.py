@@ -80,15 +80,17 @@ class Command:
     def expanded(self, word: str, until: str = "\0") -> str:
         """Return a word in which variables that the script sets are replaced with their values.
 
-        Replacement stops when `until` appears before the first remaining variable, or when the word
-        would become too long.
+        Replacement stops when `until` appears before the first of them that remains, or when the
+        word would become too long.
         """
         done: set[str] = set()
-        while until not in word.partition(self.mark)[0]:
+        while True:
             found = (m for m in re.findall(rf"{self.mark}\d+z", word) if m in self.values)
             marker = next((marker for marker in found if marker not in done), "")
             value = self.values.get(marker, "")
-            if not marker or len(word) + word.count(marker) * len(value) > _LONGEST:
+            if not marker or until in word.partition(marker)[0]:
+                break
+            if len(word) + word.count(marker) * len(value) > _LONGEST:
                 break
             done.add(marker)
             word = word.replace(marker, value)

@@ -556,6 +556,10 @@ class TestFromCurl:
         with pytest.raises(ConversionError, match=re.escape(message)):
             request_of(f"curl http://x/ {options}")
 
+    def test_a_password_in_a_variable_is_not_copied_into_the_request(self) -> None:
+        text = request_of("B=s3cret\ncurl http://x/ -u $A:$B")
+        assert text.endswith("Authorization: Basic {{A}} {{B}}")
+
     def test_shell_variables_that_multiply_are_no_danger(self) -> None:
         lines = ["A0=x", *(f"A{n + 1}=$A{n}$A{n}" for n in range(99))]
         with pytest.raises(ConversionError, match="the name of the header is not in the script"):
