@@ -71,6 +71,8 @@ _OPERATORS: Final = {
     "length": "count {}",
 }  # fmt: skip
 _EQUAL: Final = {"isNull": "null", "isTruthy": "true", "isFalsy": "false"}
+_STEP: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[.\[]')
+_OPTIONAL: Final = {".": "?.", "[": "?.["}
 _AUTHENTICATION: Final = {
     "awsv4": {"accessKeyId": "accessKey", "secretAccessKey": "secretKey"},
     "apikey": {"placement": "in"},
@@ -452,8 +454,10 @@ def _assertions(pair: _Pair) -> list[str] | None:
         operator, value = "eq", _EQUAL[operator]
     elif operator not in _OPERATORS:
         operator, value = "eq", pair.value
-    subject = expectations.subject_of(pair.key, {})
     value = value.strip()
+    if value == "undefined":
+        operator = {"eq": "isUndefined", "neq": "isDefined"}.get(operator, operator)
+    subject = expectations.subject_of(pair.key, {})
     if subject is None or (subject == "body" and operator != "contains") or "{{" in value:
         return None
     if operator in ("in", "notIn"):
@@ -465,6 +469,11 @@ def _assertions(pair: _Pair) -> list[str] | None:
     elif operator in ("eq", "neq") and not re.fullmatch(r"-?\d+(?:\.\d+)?|true|false|null", value):
         value = json.dumps(value.strip("'\""), ensure_ascii=False)
     assertions = [f"{subject} {_OPERATORS[operator].format(value)}"]
+    if (operator, value) == ("neq", "null"):  # undefined, a value that is missing, is not null
+        if not subject.startswith("body $"):
+            return None
+        path = _STEP.sub(lambda step: _OPTIONAL.get(step[0], step[0]), subject[len("body $") :])
+        assertions = [f"js JSON.parse(response.body){path} !== null isTrue"]
     if operator == "eq":
         assertions = expectations.equality(subject, value)
     return (
