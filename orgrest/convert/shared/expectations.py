@@ -359,8 +359,6 @@ def equality(subject: str, literal: str) -> list[str]:
         assertions.append(
             f"{subject} {'isBoolean' if literal in ('true', 'false') else 'isNumber'}"
         )
-    if literal == "null":  # a value that is missing is undefined, not null
-        assertions.append(f"{subject} isDefined")
     return assertions
 
 

@@ -77,8 +77,6 @@ def as_type_of(value: Any, expected: str) -> Any:
         return {"true": True, "false": False}.get(expected.lower(), expected)
     if isinstance(value, int | float):
         return number(expected)
-    if value is None and expected in ("null", "undefined"):
-        return None
     if isinstance(value, dict | list):
         try:
             return json.loads(expected)

@@ -97,15 +97,22 @@ class Operator:
 
 
 def _equal(value: Any, expected: str, comparison: Comparison) -> bool:
-    return comparison.subject.same(value, expected)
+    if value is not None or expected not in ("null", "undefined"):
+        return comparison.subject.same(value, expected)
+    is_missing = not comparison.matches
+    if is_missing and expected == "null":
+        name = f"{comparison.subject.name} {comparison.path}"
+        reason = f"{name} is missing, which is not null: for a missing value, use == undefined"
+        raise OrgrestError(reason)
+    return is_missing == (expected == "undefined")
 
 
 def _unequal(value: Any, expected: str, comparison: Comparison) -> bool:
-    return not comparison.subject.same(value, expected)
+    return not _equal(value, expected, comparison)
 
 
 def _one_of(value: Any, expected: str, comparison: Comparison) -> bool:
-    return any(comparison.subject.same(value, option.strip()) for option in expected.split(","))
+    return any(_equal(value, option.strip(), comparison) for option in expected.split(","))
 
 
 def _numbers(compare: Callable[[float, float], bool]) -> Judge:

@@ -162,11 +162,14 @@ def test_javascript_gives_a_value_that_is_compared(server: RawServer, tmp_path: 
         "js response.nothing not exists",
         "js null isDefined",
         "js response.nothing not isDefined",
+        "js null == null",
+        "js response.nothing == undefined",
+        "js response.nothing == null",
         "js null exists",
         "js response.nothing exists",
         "js nonsense( exists",
     )
-    assert [test.held for test in tests] == [True] * 6 + [False] * 3
+    assert [test.held for test in tests] == [True] * 8 + [False] * 4
     assert tests[-3].reason == "js null is null"
     assert tests[-3].actual == "null"
     assert tests[-2].reason == "js response.nothing is missing"
