@@ -8,7 +8,8 @@ XML, text, archives ...), its path must also start with the document's name: `ap
 An existing file is overwritten only if orgrest wrote it and it is unchanged since then, or if the
 result in the document links to it. To recognize its own unchanged files, orgrest stores their
 digests in the user's state folder (`$XDG_STATE_HOME/orgrest/written`). None of these limits apply
-inside the folders given with `--allow-write`, except that the document itself is never overwritten.
+inside the folders given with `--allow-write`, except that no document of the run (the document
+itself, and the files that it imports) is ever overwritten.
 """
 
 from __future__ import annotations
@@ -51,16 +52,20 @@ def check(
     allowed: Iterable[Path],
     *,
     linked: bool = False,
+    documents: Iterable[Path] = (),
 ) -> None:
     """Raise EvaluationError unless a document may write the file `target`.
 
     `path_text` is the name of the file as written in the document. If `linked` is true, a result in
-    the document is a link to the file. `allowed` contains the folders given with `--allow-write`.
-    The paths of `target` and of the document's folder must be free of symbolic links.
+    the document is a link to the file. `allowed` contains the folders given with `--allow-write`,
+    and `documents` the other documents of the run, such as imported files. The paths of `target`
+    and of the document's folder must be free of symbolic links.
     """
     folder = document.parent
     if target == document.resolve():
         raise EvaluationError(f"{path_text} is the document itself: choose another file")
+    if target in (path.resolve() for path in documents):
+        raise EvaluationError(f"{path_text} is a document of this run: choose another file")
     if any(target.is_relative_to(permitted.resolve()) for permitted in allowed):
         return
     hint = f"(use --allow-write {target.parent} to allow it)"
@@ -144,13 +149,18 @@ def _memory() -> Path:
 
 
 def saved(
-    saving: Saving, path: str, context: Context, document: str, allowed: Sequence[Path] = ()
+    saving: Saving,
+    path: str,
+    context: Context,
+    document: str,
+    documents: Iterable[Path] = (),
+    allowed: Sequence[Path] = (),
 ) -> Path:
     """Return the file to save a response to, if `check` allows it.
 
     `path` is the path in the request, with its variables replaced, and `document` is the document's
-    file. `>>!` overwrites an existing file, and `>>` uses the next free name. Raises
-    EvaluationError if the file may not be written.
+    file. `documents` and `allowed` are passed to `check`. `>>!` overwrites an existing file, and
+    `>>` uses the next free name. Raises EvaluationError if the file may not be written.
     """
     try:
         target = resolved(context.directory.resolve() / path)
@@ -166,5 +176,6 @@ def saved(
             f"{path} and the files numbered 1 to {number - 1} already exist: delete some, or use "
             ">>! to overwrite the first"
         )
-    check(target, path, context.saves_below.resolve() / Path(document).name, allowed)
+    own = context.saves_below.resolve() / Path(document).name
+    check(target, path, own, allowed, documents=documents)
     return target

@@ -76,6 +76,7 @@ PROMISES: dict[str, list[str]] = {
     "`--allow-write DIR` lets": [
         "test_allow_write_lets_a_document_write_any_file_below_a_folder",
         "test_a_response_is_never_saved_over_the_document_itself",
+        "test_a_response_is_never_saved_over_another_document_of_the_run",
     ],
     "Requests and responses are kept, with secrets masked": [
         "test_only_the_user_can_read_the_history",

@@ -172,6 +172,10 @@ class RequestNames:
         del name
         return None
 
+    def paths(self) -> Iterable[Path]:
+        """Return the paths of the document and of the imported files."""
+        return ()
+
 
 @classes.define(eq=False)
 class Answers:

@@ -31,7 +31,7 @@ from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import StepId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from orgrest.http.syntax import Document, ParsedRequest
     from orgrest.http.values import Context
@@ -254,6 +254,10 @@ class Imports(RequestNames):
         """Return a variable's value as defined in the document or an imported file, or None."""
         definition = self._variables.get(name)
         return None if definition is None else definition[1].value.text
+
+    def paths(self) -> Iterable[Path]:
+        """Return the paths of the document and of the imported files."""
+        return self._files
 
     @cached_property
     def _variables(self) -> dict[str, tuple[File, Definition]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orgrest.http.values import Values
@@ -24,11 +25,13 @@ def save(job: Job) -> Needing[None]:
     """
     from orgrest.run.writable_files import saved
 
-    values, work = Values(job.parsed, job.context), job.work
-    file, write = job.parsed.source.file or work.file, work.services.write
+    context, work = job.context, job.work
+    values, write = Values(job.parsed, context), work.services.write
+    file = job.parsed.source.file or work.file
+    documents = {context.inputs.directory.resolve() / Path(work.file).name, *context.names.paths()}
     for saving in job.parsed.savings:
-        path = yield from resolved(job.context, partial(values.text, saving.path))
-        target = saved(saving, path, job.context, file, work.settings.allow_write)
+        path = yield from resolved(context, partial(values.text, saving.path))
+        target = saved(saving, path, context, file, documents, work.settings.allow_write)
         if write is None:
             continue
         body = job.sent[1].body
@@ -37,7 +40,7 @@ def save(job: Job) -> Needing[None]:
         except OrgrestError as error:
             raise EvaluationError(f"could not save the response: {error}") from error
         job.files.append((target, body))
-        if mask_bytes(body, job.context.secrets.texts) != body:
+        if mask_bytes(body, context.secrets.texts) != body:
             job.notes.append(
                 f"{target.name} contains a secret, because >> saves what the server sent: do not "
                 "share the file"

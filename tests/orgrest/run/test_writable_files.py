@@ -227,6 +227,28 @@ def test_a_response_is_never_saved_over_the_document_itself(orgrest: Calls, name
     assert (orgrest.folder / name).read_text() == before
 
 
+def test_a_response_is_never_saved_over_another_document_of_the_run(orgrest: Calls) -> None:
+    (orgrest.folder / "lib").mkdir()
+    texts = {
+        "a.http": "import lib/b.http\nrun lib/b.http\n",
+        "lib/b.http": "import c.http\n"
+        + "\n###\n".join(
+            f"GET HOST/code\n\n>>! {name}\n" for name in ("../a.http", "b.http", "c.http")
+        ),
+        "lib/c.http": "@a = b\n",
+        "a.org": "#+begin_src http :dir lib\nGET HOST/code\n\n>>! ../a.org\n#+end_src\n",
+    }
+    for name, text in texts.items():
+        orgrest.write(name, text)
+    before = {name: (orgrest.folder / name).read_text() for name in texts}
+    errors = [orgrest(file, "--allow-write", ".").stderr for file in ("a.http", "a.org")]
+    for name in ("../a.http", "b.http", "c.http", "../a.org"):
+        assert f"{name} is a document of this run: choose another file" in "".join(errors)
+    del before["a.org"]
+    assert before == {name: (orgrest.folder / name).read_text() for name in before}
+    assert "begin_src" in (orgrest.folder / "a.org").read_text()
+
+
 def test_allow_write_lets_a_document_write_any_file_below_a_folder(orgrest: Calls) -> None:
     orgrest.write("a.http", "GET HOST/code\n\n>>! out/Makefile\n")
     (orgrest.folder / "out").mkdir()
