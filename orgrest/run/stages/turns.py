@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MOST_TURNS: Final = 10_000
 """The maximum number of iterations of a request, over a list or with `@loop`."""
+_TOO_MANY: Final = f"@loop can send a request at most {MOST_TURNS:,} times"
 _ROOT: Final = compiled(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 
@@ -58,11 +59,12 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
         if loop is None:
             yield task
             return
-        turn, match = 0, LOOP.fullmatch(loop.value.text.strip())
+        turn, match = 0, LOOP.fullmatch(loop.value.text)
         condition = match["condition"] if match else None
-        iterations = []
+        iterations, start = [], loop.value.offset(0)
         if condition is None:
-            iterations = yield from resolved(context, lambda: list(_turns(match, parsed, context)))
+            found = partial(_turns, match, start, parsed, context)
+            iterations = yield from resolved(context, lambda: list(found()))
         dry = job.work.settings.dry_run
         while True:
             if condition is None:
@@ -72,12 +74,12 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
             else:
                 values = {"$index": str(turn)}
                 inner = context.iterated(values)
-                holds = partial(_holds, condition, parsed.span.start, parsed, inner)
+                holds = partial(_holds, condition, start, parsed, inner)
                 # a dry run has one iteration, since it runs no scripts
                 if turn if dry else not (yield from resolved(context, holds)):
                     break
             if turn == MOST_TURNS:
-                raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
+                raise EvaluationError.at(parsed.source, start, _TOO_MANY)
             step = classes.evolve(task.id, turn=turn)
             yield classes.evolve(task, id=step, context=context.iterated(values))
             turn += 1
@@ -101,7 +103,7 @@ def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> b
     is invalid.
     """
     code = condition.value.text
-    return code in ("", "true") or _holds(code, condition.span.start, parsed, context)
+    return code in ("", "true") or _holds(code, condition.value.offset(0), parsed, context)
 
 
 def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> bool:
@@ -114,17 +116,19 @@ def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> b
 
 
 def _turns(
-    match: re.Match[str] | None, parsed: ParsedRequest, context: Context
+    match: re.Match[str] | None, start: int, parsed: ParsedRequest, context: Context
 ) -> Iterator[dict[str, str]]:
     """Yield the variables for each iteration of `@loop`. Raises OrgrestError if it is invalid.
 
-    In a dry run, a list from a response counts as one iteration.
+    `match` is the match of `LOOP`, and `start` is the offset of the directive's value. In a dry
+    run, a list from a response counts as one iteration.
     """
+    invalid = partial(EvaluationError.at, parsed.source, start)
     if match is None:
-        raise EvaluationError("@loop must be `for 3`, `for name of list` or `while expression`")
+        raise invalid("@loop must be `for 3`, `for name of list` or `while expression`")
     if match["count"]:
         if int(match["count"]) > MOST_TURNS:
-            raise EvaluationError(f"@loop can send a request at most {MOST_TURNS:,} times")
+            raise invalid(_TOO_MANY)
         for index in range(int(match["count"])):
             yield {"$index": str(index)}
         return
@@ -132,7 +136,7 @@ def _turns(
     items = _parsed(list_text)
     if items is None:
         values = Values(parsed, context)
-        list_text = values.value(list_text, parsed.span.start)
+        list_text = values.value(list_text, start)
         if values.blanks:
             unknown = Text(f"<{match['name']}>", possible(secrets_in(list_text)))
             yield {"$index": "0", match["name"]: unknown}
@@ -142,7 +146,7 @@ def _turns(
         reason = (
             f"@loop requires a JSON list of at most {MOST_TURNS:,} items, found {list_text[:60]!r}"
         )
-        raise EvaluationError(reason)
+        raise invalid(reason)
     for index, item in enumerate(items):
         yield {"$index": str(index), match["name"]: _item_of(list_text, item, context)}
 

@@ -206,7 +206,8 @@ class TestHttpyac:
     @pytest.mark.parametrize("line", ["@disabled nothing > 3", "@loop while nothing > 3"])
     def test_the_error_of_a_condition_shows_it_as_it_is_written(self, ask: Ask, line: str) -> None:
         (one,), sent = ask(f"# {line}\nGET HOST\n")
-        assert "nothing > 3" in str(one.reason)
+        assert str(one.reason).startswith("a.http:1:")
+        assert ": nothing > 3: " in str(one.reason)
         assert "!(" not in str(one.reason)
         assert not sent
 

@@ -201,9 +201,9 @@ def test_a_loop_sends_a_request_for_each_turn(run) -> None:
 
 @pytest.mark.parametrize("loop", ["for 99999", "while", "for x of nothing", "for x of {}"])
 def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: str) -> None:
-    done = run(f"# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
+    done = run(f"# @name a\n# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
     assert done.states == ["failed", "done"]
-    assert done.reasons[0].startswith(("a.http:2: @loop ", "a.http:2:1: the variable nothing"))
+    assert done.reasons[0].startswith(("a.http:2:9: @loop ", "a.http:2:9: the variable nothing"))
 
 
 @needs_engine
