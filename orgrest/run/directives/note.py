@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 def act(text: str, job: Job) -> None:
     """Ask the user whether to send the request. If the answer is no, the request is not sent.
 
-    Raises EvaluationError if there is no user to ask.
+    A dry run does not ask. Raises EvaluationError if there is no user to ask.
     """
+    if job.work.settings.dry_run:
+        return
     ask = job.work.services.ask
     if ask is None:
         raise EvaluationError("@note asks for confirmation, which requires a terminal")

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 
 
 def preview(job: Job) -> None:
-    """Record the request without a response. Raises TransportError if it could not be sent."""
+    """Record the request without a response. Raises OrgrestError if it could not be sent."""
     from orgrest.http.transport.wire import wire_headers
 
     assert job.request is not None  # noqa: S101 - the order of the stages
     assert job.values is not None  # noqa: S101 - the order of the stages
     request = _with_cookies(job, job.request)
     wire_headers(request)  # raises for headers that could not be sent
+    if job.parsed.directives or job.task.arguments.get("timeout"):
+        from orgrest.run.stages.send import options
+
+        options(job.task.arguments, job.parsed, job.work.settings)  # raises for invalid values
     job.exchanges.append(Exchange(request, variables=tuple(job.values.origins())))
     for capture in job.parsed.captures if job.context.placeholders else ():
         job.context.capture(job.parsed, capture.name, f"<{capture.name}>")
