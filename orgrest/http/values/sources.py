@@ -246,17 +246,17 @@ def _element(use: Use) -> Found | None:
     """
     if not use.name.startswith("$."):
         return None
-    return Computed(partial(_undone, use), "an element of a list", in_run=True)
+    reason = (
+        f"{{{{{use.name}}}}} is an element of a list, so it has a value only in a request that is "
+        "sent for each element: the URL, a header or the body must contain this placeholder"
+    )
+    return Computed(partial(_undone, use, reason), "an element of a list", in_run=True)
 
 
-def _undone(use: Use) -> str | None:
+def _undone(use: Use, reason: str) -> str | None:
     """Raise `OrgrestError` because a variable has no value yet, or return None in a dry run."""
     if use.context.placeholders:
         return None
-    reason = (
-        f"the variable {use.name} has no value yet: either the script that sets it has not run, "
-        "or it set the variable to a function"
-    )
     raise OrgrestError(reason, code="undefined-variable")
 
 
@@ -300,7 +300,11 @@ def _script(use: Use) -> Found | None:
         definitions.set_by_scripts = frozenset().union(*names_set)
     if use.name not in definitions.set_by_scripts:
         return None
-    return Computed(partial(_undone, use), "a script", in_run=True)
+    reason = (
+        f"the variable {use.name} has no value yet: either the script that sets it has not run, "
+        "or it set the variable to a function"
+    )
+    return Computed(partial(_undone, use, reason), "a script", in_run=True)
 
 
 @lru_cache(256)

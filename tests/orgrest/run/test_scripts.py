@@ -945,6 +945,10 @@ def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
         (CLIENTS + "GET HOST/{{$.clients..id}}/{{$.clients..name}}\n", "$.clients..id 3"),
         ("GET HOST/{{$.nobody..id}}\n", "the variable nobody is not defined"),
         ("@a = text\nGET HOST/{{$.a..id}}\n", "a is not valid JSON"),
+        (
+            '@a = [{"id": 1}]\n@b = {{$.a..id}}\nGET HOST/{{b}}\n',
+            "{{$.a..id}} is an element of a list, so it has a value only in a request that is",
+        ),
         ("@a = [1]\nGET HOST/{{$.a[?}}\n", "is not a valid JSONPath:"),
         ("@a = [1]\nGET HOST/{{$..a}}\n", "must consist of a variable and a path in it"),
         (
