@@ -36,6 +36,14 @@ def whole(text: str) -> str:
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
+def short(text: str, most: int = 60) -> str:
+    """Return a string for use in a message, shortened to at most `most` characters.
+
+    Where the shortened string ends, `masking.mask_message` finds secrets that were cut off.
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 @classes.frozen
 class Span:
     """A range of character offsets in a text, from `start` up to but excluding `end`."""

@@ -8,7 +8,7 @@ from orgrest import classes
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.rendering import layout
-from orgrest.rendering.masking import mask
+from orgrest.rendering.masking import mask_message
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
@@ -70,7 +70,7 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
         return classes.evolve(reply, outcome=run.completed(reply.outcome))
     except Exception as error:
         problem = located(error, file, call.line)
-        problem.reason = mask(problem.reason, run.context.secrets.texts)
+        problem.reason = mask_message(problem.reason, run.context.secrets.texts)
         raise problem from None
     finally:
         run.close()

@@ -29,7 +29,7 @@ from typing import IO, cast
 from orgrest import classes
 from orgrest.http.sandbox.child import Child
 from orgrest.installing import install_command
-from orgrest.model import BROKEN_OFF, OrgrestError
+from orgrest.model import BROKEN_OFF, OrgrestError, short
 from orgrest.regular import compiled
 
 
@@ -168,7 +168,7 @@ def _json(text: str) -> object:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        reason = f"the value of jq's --argjson is not valid JSON: {text[:200]}"
+        reason = f"the value of jq's --argjson is not valid JSON: {short(text)}"
         raise CaptureError(reason) from error
     except RecursionError:
         raise CaptureError("the value of jq's --argjson is nested too deeply") from None

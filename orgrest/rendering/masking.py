@@ -186,6 +186,14 @@ def mask_cut(text: str, secrets: Collection[str]) -> str:
     return text[:start] + MASK if start < len(text) else text
 
 
+def mask_message(text: str, secrets: Collection[str]) -> str:
+    """Return an error message with its secrets masked, including those cut off before `...`."""
+    if not secrets:
+        return text
+    *cut, rest = text.split("...")
+    return mask("...".join([*(mask_cut(part, secrets) for part in cut), rest]), secrets)
+
+
 def mask_cut_bytes(data: bytes, secrets: Collection[str]) -> bytes:
     """Return `data`, which has been truncated, with any cut-off secret at its end masked."""
     spelled = [_spelled(secret) for secret in secrets if len(secret.strip()) >= LEAST]

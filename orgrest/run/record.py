@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from orgrest import classes
 from orgrest.model import OrgrestError
 from orgrest.rendering import content
-from orgrest.rendering.masking import mask, mask_bytes, mask_cut, mask_cut_bytes, masked
+from orgrest.rendering.masking import (
+    mask,
+    mask_bytes,
+    mask_cut,
+    mask_cut_bytes,
+    mask_message,
+    masked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -219,7 +226,7 @@ def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
         "reason": exchange.reason,
         "earlier": [_of_exchange(earlier, run_secrets) for earlier in exchange.earlier],
         "sent": None if sent is None or not led else _of_sent(sent, secrets),
-        "error": None if exchange.error is None else mask(exchange.error.reason, secrets),
+        "error": None if exchange.error is None else mask_message(exchange.error.reason, secrets),
         **_of_time(response),
     }
 

@@ -192,10 +192,15 @@ class Run:
     ) -> Outcome:
         """Add all secrets known so far to an outcome, store it in the history, and return it.
 
+        The secrets in the reason are masked, since it may contain the beginning of a secret.
         `needed` contains the outcomes of the other requests that had to be sent first. `changes`
         contains new values for the outcome's fields.
         """
         secrets = self.context.secrets.texts
+        if outcome.reason is not None and secrets:
+            from orgrest.rendering.masking import mask_message
+
+            outcome.reason.reason = mask_message(outcome.reason.reason, secrets)
         needed = tuple(map(self.completed, needed or outcome.needed))
         complete = classes.evolve(outcome, needed=needed, secrets=secrets, **changes)
         if self._services.history is not None:

@@ -289,7 +289,8 @@ def _of_request(
 
 
 def _masked(problem: Problem, context: values.Context) -> Problem:
-    return classes.evolve(problem, message=masking.mask(problem.message, context.secrets.texts))
+    message = masking.mask_message(problem.message, context.secrets.texts)
+    return classes.evolve(problem, message=message)
 
 
 def _has_one_beside(analysis: Analysis) -> bool:

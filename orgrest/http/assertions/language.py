@@ -8,7 +8,7 @@ from typing import Final
 from orgrest import classes
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
-from orgrest.http.values.references import short
+from orgrest.model import short
 from orgrest.regular import compiled
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}

@@ -142,10 +142,10 @@ def _matches(value: Any, expected: str, comparison: Comparison) -> bool:
     return value is not None and comparison.tools.matches(text(value), expected)
 
 
-def _has_count(values: list[Any], expected: str, _: Comparison) -> bool:
-    match = _COUNT.fullmatch(expected)
+def _has_count(values: list[Any], expected: str, comparison: Comparison) -> bool:
+    match, hide = _COUNT.fullmatch(expected), comparison.tools.hide
     if match is None:
-        raise OrgrestError(f"count requires a number, found {expected[:60]}")
+        raise OrgrestError(f"count requires a number, found {hide(expected[:60])}")
     return _COMPARED[match[1] or "=="](_number_of(values), int(match[2]))
 
 

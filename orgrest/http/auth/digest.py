@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from orgrest import classes
-from orgrest.model import Credentials, OrgrestError, TransportError, find_headers, to_bytes
+from orgrest.model import (
+    Credentials,
+    OrgrestError,
+    TransportError,
+    find_headers,
+    short,
+    to_bytes,
+)
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -104,7 +111,7 @@ def answer(
     offers = ", ".join(map(_shown, offered))
     shown = offers if offers.isprintable() else ascii(offers)
     raise TransportError(
-        f"the server requires an unsupported form of Digest authentication ({shown[:80]}); "
+        f"the server requires an unsupported form of Digest authentication ({short(shown, 80)}); "
         "supported: MD5 and SHA-256 with qop=auth"
     )
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote_plus, urlencode
 from orgrest import classes
 from orgrest.http.auth.basic import basic
 from orgrest.http.auth.oauth2 import CODE, DEVICE_CODE, PASSWORD, Grant, is_page, origin
-from orgrest.model import BROKEN_OFF, OrgrestError, Request, TransportError
+from orgrest.model import BROKEN_OFF, OrgrestError, Request, TransportError, short
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -179,7 +179,7 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
             return
     elif issuer is None or origin(issuer) == origin(grant.auth_url):
         return
-    actual = f"the issuer {ascii(issuer)[:100]}" if issuer is not None else "no issuer"
+    actual = f"the issuer {short(ascii(issuer), 100)}" if issuer is not None else "no issuer"
     expected = grant.issuer or origin(grant.auth_url)
     raise OrgrestError(
         f"the user logged in at {_place(grant.auth_url)}, but the response names {actual} "
@@ -339,6 +339,6 @@ def _error(what: str, content: Mapping[str, Any]) -> OrgrestError:
     messages = [
         content[key] for key in ("error", "error_description") if isinstance(content.get(key), str)
     ]
-    details = ": ".join(messages)[:200]
+    details = short(": ".join(messages), 200)
     details = details if details.isprintable() else ascii(details)
     return OrgrestError(f"{what}{': ' if details else ''}{details}", code="credentials")

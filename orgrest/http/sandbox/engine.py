@@ -189,7 +189,8 @@ def _convert(what: str, text: str) -> str:
     if len(digits) % 4 == 0:
         digits = re.sub("={1,2}$", "", digits)
     if len(digits) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", digits):
-        return json.dumps({"error": f"atob: not valid Base64: {text[:60]}"})
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        return json.dumps({"error": f"atob: not valid Base64: {shown}"})
     return json.dumps(
         {"value": base64.b64decode(digits + "=" * (-len(digits) % 4)).decode("latin-1")}
     )

@@ -71,7 +71,7 @@ def _incomplete(error: http.client.IncompleteRead, _: Limits) -> str:
 
 
 def _not_http(error: http.client.BadStatusLine, _: Limits) -> str:
-    return f"the response is not HTTP: it starts with {show(str(error.args[0])[:80])}"
+    return f"the response is not HTTP: it starts with {show(str(error.args[0]), 80)}"
 
 
 def _unmade(error: urllib3.exceptions.NewConnectionError, _: Limits) -> str | None:

@@ -17,7 +17,7 @@ from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 from orgrest import classes
 from orgrest.http.auth.basic import of_userinfo
 from orgrest.http.syntax import is_token
-from orgrest.model import Headers, OrgrestError, Request, TransportError, to_bytes
+from orgrest.model import Headers, OrgrestError, Request, TransportError, short, to_bytes
 from orgrest.regular import compiled
 
 _URL = compiled(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
@@ -124,9 +124,9 @@ def wire_url(request: Request) -> str:
     return f"{url.scheme}://{userinfo}@{url.netloc}{url.target}"
 
 
-def show(text: str) -> str:
+def show(text: str, most: int = 200) -> str:
     """Return text from a document or server, shortened and escaped for an error message."""
-    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    shown = short(text, most)
     return shown if shown.isprintable() else ascii(shown)
 
 

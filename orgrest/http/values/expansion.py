@@ -18,7 +18,7 @@ from orgrest.http.syntax import (
     is_token,
 )
 from orgrest.http.values import shorthand
-from orgrest.http.values.references import UNKNOWN, short
+from orgrest.http.values.references import UNKNOWN
 from orgrest.http.values.values import Values
 from orgrest.model import (
     ExpansionError,
@@ -28,6 +28,7 @@ from orgrest.model import (
     Request,
     Secret,
     secrets_in,
+    short,
     to_bytes,
 )
 from orgrest.regular import compiled

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from orgrest import classes
 from orgrest.http.syntax import Template
 from orgrest.http.values.files import look_up
-from orgrest.http.values.references import UNKNOWN, short, unquote
-from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, to_bytes
+from orgrest.http.values.references import UNKNOWN, unquote
+from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, short, to_bytes
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:

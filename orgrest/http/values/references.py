@@ -32,11 +32,6 @@ def unquote(literal: str) -> str:
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
 
 
-def short(text: str) -> str:
-    """Return a string for use in a message, shortened to at most 60 characters."""
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 REFERENCE = compiled(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 # In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
 # at the first }} in the same line, which `references` searches for once per line. After a backslash

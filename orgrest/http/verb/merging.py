@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from orgrest import classes
 from orgrest.http.syntax import HeaderLine, is_token
 from orgrest.http.verb.tags import Tags
-from orgrest.model import ExpansionError, Request
+from orgrest.model import ExpansionError, Request, short
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _Merging:
         if not text:
             return None
         if _OTHER_SCHEME.match(text):
-            reason = f"expected an http or https URL, found {text[:80]}"
+            reason = f"expected an http or https URL, found {short(text)}"
             raise self._error(level, target, reason, "bad-url")
         match = _URL.fullmatch(text)
         if match is None or any(c in text for c in "\r\n\0"):

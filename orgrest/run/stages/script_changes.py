@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from orgrest import classes
 from orgrest.http.syntax import Body, HeaderLine, Template, is_token
 from orgrest.http.transport.wire import parse_url
-from orgrest.model import OrgrestError, Request, TransportError, to_bytes
+from orgrest.model import OrgrestError, Request, TransportError, short, to_bytes
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def rewritten(
         for at, reference in _references(text):
             if reference not in expandable:
                 raise OrgrestError(
-                    f"the script inserts {reference[:60]} into the request: placeholders are only "
-                    "expanded if they occur in the request or in the text of the script"
+                    f"the script inserts {short(reference)} into the request: placeholders are "
+                    "only expanded if they occur in the request or in the text of the script"
                 )
             if at:
                 anchors.append((at, script.span.start))
@@ -108,7 +108,7 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
         )
     for name, value in changed.headers:
         if not is_token(name) or any(character in value for character in "\r\n\0"):
-            raise OrgrestError(f"the script set an invalid header: {name[:60]!r}")
+            raise OrgrestError(f"the script set an invalid header: {short(name)!r}")
     return classes.evolve(changed, secrets=secrets)
 
 
@@ -126,7 +126,7 @@ def _references(text: str) -> Iterator[tuple[int, str]]:
 def _changed(request: Request, change: Mapping[str, Any]) -> Request:
     method, body = change["method"], change["body"]
     if not is_token(method):
-        raise OrgrestError(f"the script set an invalid method: {method[:60]!r}")
+        raise OrgrestError(f"the script set an invalid method: {short(method)!r}")
     if isinstance(body, dict):
         data: bytes | None = base64.b64decode(body["base64"])
     else:

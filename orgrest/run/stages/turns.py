@@ -18,7 +18,7 @@ from orgrest.http.syntax import LOOP
 from orgrest.http.values import Values
 from orgrest.http.values.global_variables import text_of
 from orgrest.http.values.references import names_in
-from orgrest.model import OrgrestError, Text, possible, secrets_in
+from orgrest.model import OrgrestError, Text, possible, secrets_in, short
 from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError, Outcome, failed
 from orgrest.run.results import resolved
@@ -143,10 +143,10 @@ def _turns(
             return
         items = _parsed(list_text)
     if not isinstance(items, list) or len(items) > MOST_TURNS:
-        reason = (
-            f"@loop requires a JSON list of at most {MOST_TURNS:,} items, found {list_text[:60]!r}"
+        most = f"{MOST_TURNS:,}"
+        raise invalid(
+            f"@loop requires a JSON list of at most {most} items, found {short(list_text)!r}"
         )
-        raise invalid(reason)
     for index, item in enumerate(items):
         yield {"$index": str(index), match["name"]: _item_of(list_text, item, context)}
 

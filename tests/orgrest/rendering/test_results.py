@@ -854,6 +854,12 @@ def test_a_secret_that_repeats_its_beginning_is_masked_at_the_cut() -> None:
     assert masking.mask_cut("a" * 9, {"a" * 6 + "b"}) == "aaa***"
 
 
+def test_a_secret_is_masked_wherever_a_message_cuts_it() -> None:
+    message = "found 'a s3cret v...', not s3cre... or s3cret value; see..."
+    shown = masking.mask_message(message, {"s3cret value"})
+    assert shown == "found 'a ***...', not ***... or ***; see..."
+
+
 def test_a_secret_in_a_binary_body_is_masked_and_reported() -> None:
     rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
     assert rendered.data == b"\x00***"

@@ -467,6 +467,28 @@ def test_a_secret_that_only_an_assertion_uses_is_hidden_where_its_value_is_cut(r
     assert "s3c" not in outcome.tests[0].reason
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# @loop for x of ['{'x' * 52}' + t].join('')\nGET HOST/\n",
+        f"@h = {'x' * 53}{{{{t}}}}\nGET HOST/\n{{{{h}}}}\n",
+        f"{{{{\nrequest.method = '{'x' * 51} ' + t;\n}}}}\nGET HOST/\n",
+        f"{{{{@request\nrequest.headers['{'x' * 51} ' + t] = '1';\n}}}}\nGET HOST/\n",
+        f"{{{{\natob('{'x' * 50} ' + t + '!');\n}}}}\nGET HOST/\n",
+        f"GET HOST/\n\n?? header X-A count {'x' * 53}{{{{t}}}}\n",
+    ],
+)
+def test_an_error_does_not_show_the_beginning_of_a_secret_where_it_is_cut(run, text: str) -> None:
+    done = run(
+        f"@t = {{{{$processEnv TOKEN}}}}\n\n{text}",
+        inputs={"environ": {"TOKEN": "s3cret-value-that-is-long"}},
+    )
+    [outcome] = done.outcomes
+    reasons = [outcome.reason.reason] if outcome.reason else [outcome.tests[0].reason]
+    assert "***" in reasons[0]
+    assert "s3cr" not in reasons[0]
+
+
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
     from orgrest.http import scripts
 
