@@ -66,7 +66,8 @@ class Rendered:
     `data` is the complete body if a document cannot contain all of it, because it is binary or
     longer than the limit. Otherwise, `data` is None. If the body is longer than the limit, `body`
     is the beginning of `data`. `extension` is the suffix of a file for `data`, and `link` is a link
-    to that file, set once the file has a name.
+    to that file, set once the file has a name. `unread` says after how many bytes reading the body
+    ended, or is "" if all of it was read.
     """
 
     body: str
@@ -77,6 +78,7 @@ class Rendered:
     notes: tuple[str, ...] = ()
     link: str = ""
     tests: tuple[str, ...] = ()
+    unread: str = ""
 
     @property
     def is_cut(self) -> bool:
@@ -85,6 +87,9 @@ class Rendered:
 
     def uncut(self) -> str:
         """Return the complete body. Raises OrgrestError if `body` is truncated."""
+        if self.unread:
+            reason = "only the beginning of the body was read, but all of it is needed here"
+            raise OrgrestError(reason)
         if self.is_cut:
             size = len(self.data or b"")
             reason = (
@@ -97,15 +102,20 @@ class Rendered:
     @property
     def value(self) -> str:
         """The body only, as `:results value` shows it."""
-        lines = [line for line in (self.body, self.link) if line]
-        return "".join(f"{line}\n" for line in lines)
+        return "".join(f"{line}\n" for line in (self.body, self._rest) if line)
+
+    @property
+    def _rest(self) -> str:
+        """A line about the rest of a body of which only the beginning is shown, or ""."""
+        return f"{self.unread or 'The whole body'}: {self.link}" if self.link else self.unread
 
     @property
     def text(self) -> str:
         """The body and, as comments, the head and the outcomes of the assertions."""
         opening, closing = _COMMENTS[self.language]
-        head = (f"The whole body: {self.link}", *self.head) if self.link else self.head
-        lines = [f"{opening}{_inside(line, closing)}{closing}\n" for line in (*head, *self.tests)]
+        rest = (self._rest,) if self._rest and self._rest not in self.head else ()
+        told = (*rest, *self.head, *self.tests)
+        lines = [f"{opening}{_inside(line, closing)}{closing}\n" for line in told]
         return (f"{self.body}\n" if self.body else "") + "".join(lines)
 
     def as_verb(self, part: str) -> str:
@@ -116,7 +126,7 @@ class Rendered:
         """
         if part == "get-body":
             return self.value
-        lines = [line for line in self.head[:-1] if not line.startswith("Body cut after ")]
+        lines = [line for line in self.head[:-1] if line != self.unread]
         start = next((at for at, line in enumerate(lines) if line.startswith("HTTP/")), 0)
         headers = "".join(f"{line}\n" for line in lines[start + 1 :])
         if part:
@@ -215,14 +225,16 @@ def render(
             notes.append(f"the body is larger than {_size(limit)}: at most its beginning is shown")
     if response.truncated:
         notes.append(f"the body is larger than {_size(len(response.body))}: the rest was not read")
+    unread = f"Body cut after {_size(len(response.body))}" if response.truncated else ""
     return Rendered(
         body=text,
-        head=_head(request, response, secrets) if headers != "no" else (),
+        head=_head(request, response, secrets, unread) if headers != "no" else (),
         language=lang,
         data=data,
         extension=extension(kind if jq is None else "application/json") if data is not None else "",
         notes=tuple(visible(mask(note, secrets), one_line=True) for note in notes),
         tests=tuple(visible(mask(test_line(test), secrets), one_line=True) for test in tests),
+        unread=unread,
     )
 
 
@@ -304,15 +316,16 @@ def _size(count: int) -> str:
     return f"{count // 2**20} MiB" if count % 2**20 == 0 and count else f"{count} bytes"
 
 
-def _head(request: Request, response: Response, secrets: Collection[str]) -> tuple[str, ...]:
+def _head(
+    request: Request, response: Response, secrets: Collection[str], unread: str
+) -> tuple[str, ...]:
     shown = masked(request, limit=0)
     lines = [f"{shown.method} {shown.url}"]
     for step in response.redirects:
         lines.append(f"{step.status} {mask(step.reason, secrets)} -> {mask(step.url, secrets)}")
     lines.append(f"HTTP/{response.version} {response.status} {mask(response.reason, secrets)}")
     lines += [f"{mask(n, secrets)}: {mask(v, secrets)}" for n, v in response.headers]
-    if response.truncated:
-        lines.append(f"Body cut after {_size(len(response.body))}")
+    lines += [unread] if unread else []
     lines.append(f"Request duration: {response.duration:.6f}s")
     return tuple(visible(line, one_line=True) for line in lines)
 

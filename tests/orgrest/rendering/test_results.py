@@ -158,7 +158,14 @@ def test_a_cut_body_says_so_in_the_result_and_in_the_notes() -> None:
     rendered = render(GET, answer("x" * 2**20, truncated=True))
     assert "Body cut after 1 MiB" in rendered.head
     assert rendered.notes == ("the body is larger than 1 MiB: the rest was not read",)
-    assert "Body cut after 3 bytes" in render(GET, answer("abc", truncated=True)).head
+    cut = render(GET, answer("abc", truncated=True))
+    assert "Body cut after 3 bytes" in cut.head
+    assert cut.value == "abc\nBody cut after 3 bytes\n"
+    assert cut.text.count("Body cut after 3 bytes") == 1
+    linked = classes.evolve(cut, link="[[file:x.txt]]")
+    assert linked.value == "abc\nBody cut after 3 bytes: [[file:x.txt]]\n"
+    with pytest.raises(OrgrestError, match="only the beginning of the body was read"):
+        cut.uncut()
 
 
 def test_warnings_of_the_transport_are_passed_on() -> None:
@@ -523,7 +530,7 @@ def test_of_a_long_body_the_beginning_is_shown_and_all_of_it_kept(kind: str) -> 
     assert 900 < len(rendered.body) <= 1000
     assert rendered.notes == ("the body is larger than 1000 bytes: at most its beginning is shown",)
     linked = classes.evolve(rendered, link="[[file:x.txt]]")
-    assert linked.value == f"{rendered.body}\n[[file:x.txt]]\n"
+    assert linked.value == f"{rendered.body}\nThe whole body: [[file:x.txt]]\n"
     assert "The whole body: [[file:x.txt]]" in linked.text
 
 

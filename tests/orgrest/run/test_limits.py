@@ -110,7 +110,7 @@ def test_a_long_result_links_to_the_rest_whatever_its_form(
 ) -> None:
     text, _ = run(server, tmp_path, block("/lines", f":results {words} :limit 1k"))
     assert shown in text
-    assert "[[file:notes-long.txt]]" in text
+    assert "The whole body: [[file:notes-long.txt]]" in text
     assert (tmp_path / "notes-long.txt").read_text() == LINES
 
 
