@@ -89,11 +89,11 @@ def parse_url(url: str) -> Url:
             host = host.encode("idna").decode("ascii")
         port = int(authority[3] or _PORTS[scheme])
     except ValueError as error:  # UnicodeError is a ValueError
-        raise TransportError(f"invalid host name: {show(authority[2])}") from error
+        raise TransportError(f"invalid host name in {show(url)}") from error
     if not 0 < port < 65536:
         raise TransportError(f"invalid port: {port}")
     if not _HOST.fullmatch(host):
-        raise TransportError(f"invalid host name: {show(authority[2])}")
+        raise TransportError(f"invalid host name in {show(url)}")
     path = match[3].replace("\\", "%5C")
     slash = "" if path.startswith("/") else "/"
     target = quote_from_bytes(to_bytes(f"{slash}{path}{match[4] or ''}"), safe=_TARGET_SAFE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from orgrest import classes
 from orgrest.http.auth.basic import of_userinfo
@@ -154,8 +155,14 @@ class Expansion:
         if "@" in authority:
             userinfo = authority.rpartition("@")[0]
             secrets = self._values.context.secrets
-            encoded = of_userinfo(userinfo).removeprefix("Basic ")
-            secrets.computed(encoded, secrets.within(userinfo))
+            # A secret can be part of the user info, or contain it, as a whole URL does.
+            within = frozenset(
+                secret
+                for secret in secrets.within(url)
+                if secret.text in userinfo or "@" in secret.text
+            )
+            secrets.computed(of_userinfo(userinfo).removeprefix("Basic "), within)
+            secrets.computed(unquote(userinfo.partition(":")[2]), within)
 
     def _headers(self) -> Headers:
         headers: list[tuple[str, str]] = []
@@ -276,12 +283,13 @@ class Expansion:
     def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
         match = _BOUNDARY.search(kind)
         boundary = (match[1] or match[2]) if match else None
+        shown = "***" if self._values.context.secrets.within(kind) else boundary
         if boundary is None:
             self._bad_boundary(where, "the multipart Content-Type has no boundary")
         elif b"--" + to_bytes(boundary) not in body:
-            self._bad_boundary(where, f"the body has no line --{boundary}")
+            self._bad_boundary(where, f"the body has no line --{shown}")
         elif b"--" + to_bytes(boundary) + b"--" not in body:
-            self._bad_boundary(where, f"the body does not end with --{boundary}--")
+            self._bad_boundary(where, f"the body does not end with --{shown}--")
 
     def _bad_boundary(self, where: Body, reason: str) -> None:
         self._notice(where.span.start, reason, "bad-boundary")

@@ -113,8 +113,13 @@ def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, st
         settings = Context(server.inputs(document)).environment.settings()
     except OrgrestError:  # reported at the requests that need it
         return {}
+    # `{{$dotenv NAME}}` declares that the file's values are secret.
+    hidden = ".env" if "$dotenv" in document.text.text else None
     return {
-        name: ("***" if setting.secret else setting.value, setting.file.name)
+        name: (
+            "***" if setting.secret or setting.file.name == hidden else setting.value,
+            setting.file.name,
+        )
         for name, setting in settings.items()
     }
 

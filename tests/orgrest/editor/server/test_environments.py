@@ -123,3 +123,14 @@ def test_without_environment_files_there_is_nothing_to_choose(editor: Editor, fo
     ):
         buffer.command("orgrest.chooseEnvironment")
     editor.close(buffer)
+
+
+@pytest.mark.parametrize(("use", "shown"), [("{{name}}", "plain"), ("{{$dotenv name}}", "***")])
+def test_completion_does_not_show_values_of_a_file_that_the_document_reads_as_secrets(
+    editor: Editor, folder: Path, use: str, shown: str
+) -> None:
+    (folder / ".env").write_text("name=plain\n")
+    buffer = editor.open(folder / "a.http", f"GET http://h/{use}/{{{{na}}}}\n", "http")
+    params = types.CompletionParams(buffer.identifier, buffer.at("{{na|}}"))
+    (item,) = buffer.ask(types.TEXT_DOCUMENT_COMPLETION, params).items
+    assert (item.label, item.documentation) == ("name", f"{shown}\n\n.env")

@@ -677,6 +677,24 @@ def test_a_multipart_body_that_does_not_fit_its_boundary_is_reported(
     assert notices(text) == [f"f.http:4:1: {reason}"]
 
 
+def test_a_note_about_a_secret_boundary_does_not_show_a_part_of_it() -> None:
+    text = ':pw := env("PW")\nPOST http://h/\nContent-Type: multipart/mixed; boundary=:pw\n\nx'
+    (notice,) = notices(text, Context(Inputs(environ={"PW": "one/half other"})))
+    assert notice == "f.http:5:1: the body has no line --***"
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [("http://me:p%40ss@h", ":v/"), ("p%40ss@h/x", "http://me::v"), ("p%40ss", "http://me::v@h/")],
+)
+def test_the_credentials_in_a_url_are_secret_if_a_secret_contains_them(
+    given: str, target: str
+) -> None:
+    scope = Context(Inputs(environ={"V": given}))
+    complete(f':v := env("V")\nGET {target}', scope)
+    assert scope.secrets.texts == {given, base64.b64encode(b"me:p@ss").decode(), "p@ss"}
+
+
 # ------------------------------------------------------------------------------------- any document
 
 
