@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
 
-_Command = TypeVar("_Command", bound="Callable[..., object]")
 _Stored = TypeVar("_Stored", "Cookies", "GlobalVariables")
 
 

@@ -16,6 +16,7 @@ import gc
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +25,7 @@ from orgrest import __version__
 from orgrest.commands.completion import FIRST_WORD
 from orgrest.commands.console import complain
 from orgrest.commands.evaluate import evaluate
-from orgrest.commands.program import SETTINGS, Command, Program
+from orgrest.commands.program import SETTINGS, Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,10 +45,14 @@ COMMANDS = {
     "emacs": "orgrest.commands.editor:emacs",
     "completion": "orgrest.commands.completion:completion",
 }
+"""The objects that define the commands, in the order in which the help lists them."""
 
 
-class _Program(Program, Command):
-    """A program that is also a command: without a subcommand, it runs `evaluate`."""
+class _Program(click.Group, Command):
+    """The program: a group of commands whose modules are imported on first use.
+
+    It is also a command: without a subcommand, it runs `evaluate`.
+    """
 
     allow_interspersed_args = True  # options can follow a FILE
 
@@ -59,6 +64,28 @@ class _Program(Program, Command):
         """Write the options of `evaluate` and the list of commands to the help."""
         Command.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands to the help, with their first sentences in full."""
+        commands = [(name, self.get_command(ctx, name)) for name in COMMANDS]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(n, c.get_short_help_str(1000)) for n, c in commands if c is not None]
+            )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order in which the help lists them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command called `cmd_name`, or return None for an unknown name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments of `evaluate`. A subcommand parses its own arguments."""
@@ -72,15 +99,25 @@ class _Program(Program, Command):
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the command line and exit. Errors that commands do not handle are reported."""
+        options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
-            return super().main(*arguments, **options)
+            status = super().main(*arguments, **options)
+        except click.ClickException as error:
+            complain(error.format_message())
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                click.echo(f"Try '{error.ctx.command_path} --help' for help.", err=True)
+            status = error.exit_code
+        except click.Abort:  # after Ctrl-C
+            complain("interrupted")
+            status = 130
         except OSError:  # standard output is a closed pipe or on a full disk
             raise
         except Exception as error:
             from orgrest.model import explained
 
             complain(str(explained(error)))
-            sys.exit(2)
+            status = 2
+        sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand, or `evaluate` if no subcommand was named."""
@@ -99,7 +136,6 @@ program = _Program(
     params=evaluate.params,
     callback=evaluate.callback,
     help=evaluate.help,
-    table=COMMANDS,
     context_settings=SETTINGS,
     no_args_is_help=False,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from orgrest.run.record import Record
-
-_Command = TypeVar("_Command", bound="Callable[..., object]")
 
 _REPORTS = {
     "junit": "orgrest.reports.junit",
