@@ -116,7 +116,6 @@ class Region:
         line_map: LineMap,
         span: Span,
         *,
-        file: str | None = None,
         block: tuple[org.Placed, int] | None = None,
         base: int = 0,
         around: str = "",
@@ -135,7 +134,6 @@ class Region:
         self.around = around
         self.restclients = restclients
         self._block = block
-        self._file = file
         self._line_map = line_map
 
     @property
@@ -162,10 +160,10 @@ class Region:
         The lines of a request file are parsed unchanged.
         """
         if self.block is None:
-            return Source(self.text, file=self._file)
+            return Source(self.text)
         first = self.around.count("\n", 0, self.base) + self.block.first + 1
         places = tuple((first + at, removed) for at, removed in enumerate(self._line_map.removed))
-        return Source(self.text, file=self._file, places=places)
+        return Source(self.text, places=places)
 
     @property
     def language(self) -> str | None:
@@ -208,21 +206,21 @@ class Region:
         return Span(self.to_file(span.start), self.to_file(span.end))
 
 
-def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
+def regions(text: str, kind: Kind) -> list[Region]:
     """Return the regions of a file in document order.
 
     The text of an Org document must have LF line endings, as everywhere in `orgrest.org`.
     """
     if kind == "http":
-        return [_whole(text, file)]
-    return of_document(org.OrgDocument(text), file)
+        return [_whole(text)]
+    return of_document(org.OrgDocument(text))
 
 
 def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
     """Return the regions of a request file, in order, and update the cache `line_maps`."""
     restclients, starts = dialects.parts(text)
     if len(starts) == 1:
-        return [_whole(text, None)]
+        return [_whole(text)]
     parts: list[Region] = []
     for start, following in zip(starts, [*starts[1:], len(text) + 1], strict=True):
         part = text[start : following - 1]
@@ -231,21 +229,17 @@ def of_request_file(text: str, line_maps: LineMaps) -> list[Region]:
     return parts
 
 
-def of_document(
-    document: org.OrgDocument, file: str | None = None, line_maps: LineMaps | None = None
-) -> list[Region]:
+def of_document(document: org.OrgDocument, line_maps: LineMaps | None = None) -> list[Region]:
     """Return the regions of an Org document, in order, and update the cache `line_maps`."""
-    return list(_of_sections(document, document.text, file, line_maps or LineMaps()))
+    return list(_of_sections(document, document.text, line_maps or LineMaps()))
 
 
-def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
-    """Return the region around `offset`, or None. The rest of a long document is not parsed.
+def region_at(text: str, offset: int) -> Region | None:
+    """Return the region of an Org document around `offset`, or None.
 
-    A block that is not closed before the next heading or the end of the text is also a region,
-    because the user may still be typing it.
+    The rest of a long document is not parsed. A block that is not closed before the next heading
+    or the end of the text is also a region, because the user may still be typing it.
     """
-    if kind == "http":
-        return _whole(text, file)
     start = _section_start(text, offset)
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text, start, _line_end(text, offset)):
@@ -259,10 +253,10 @@ def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Re
             opened = fence  # blocks of other kinds may hold blocks
     if opened is None or opened[2].lower() != "src" or offset <= _line_end(text, opened.start()):
         return None
-    return _between(text, opened, offset, file)
+    return _between(text, opened, offset)
 
 
-def _between(text: str, opened: re.Match[str], offset: int, file: str | None) -> Region | None:
+def _between(text: str, opened: re.Match[str], offset: int) -> Region | None:
     """Return the region of the source block that begins with the match `opened`, or None.
 
     Returns None if `offset` is on or below the block's end line, or if the block does not contain
@@ -285,7 +279,7 @@ def _between(text: str, opened: re.Match[str], offset: int, file: str | None) ->
     block = document.blocks[0] if document.blocks else None
     if block is None or block.kind != "block" or block.language not in REQUEST_LANGUAGES:
         return None
-    return next(_of_sections(document, text, file, LineMaps(), opened.start()))
+    return next(_of_sections(document, text, LineMaps(), opened.start()))
 
 
 def _same(opened: re.Match[str], fence: re.Match[str]) -> bool:
@@ -319,8 +313,8 @@ def _line_end(text: str, offset: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _whole(text: str, file: str | None) -> Region:
-    return Region(_of_lines(text), Span(0, len(text)), file=file)
+def _whole(text: str) -> Region:
+    return Region(_of_lines(text), Span(0, len(text)))
 
 
 def _of_lines(text: str) -> LineMap:
@@ -339,7 +333,7 @@ def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
 
 
 def _of_sections(
-    document: org.OrgDocument, around: str, file: str | None, line_maps: LineMaps, base: int = 0
+    document: org.OrgDocument, around: str, line_maps: LineMaps, base: int = 0
 ) -> Iterator[Region]:
     """Yield the regions of a document that starts at offset `base` in the text `around`."""
     for placed in document.sections:
@@ -348,7 +342,7 @@ def _of_sections(
             start = base + placed.start
             span = Span(start + body.span.start, start + body.span.end)
             block = placed, body.index
-            yield Region(body.line_map, span, file=file, block=block, base=base, around=around)
+            yield Region(body.line_map, span, block=block, base=base, around=around)
 
 
 def _bodies(document: org.OrgDocument, placed: org.Placed, line_maps: LineMaps) -> list[_Body]:

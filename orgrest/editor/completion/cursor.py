@@ -74,7 +74,7 @@ class Cursor:
         self.code, at = text, offset
         self.indented = False
         if document == "org":
-            self.region = regions.region_at(text, offset, "org")
+            self.region = regions.region_at(text, offset)
             if self.region is not None:
                 self.code = self.region.text
                 at = self.region.from_file(offset)

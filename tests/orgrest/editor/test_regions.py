@@ -46,7 +46,7 @@ def test_an_offset_goes_to_the_file_and_comes_back(text: str) -> None:
 @given(ORG, st.integers(0, 400))
 def test_the_region_at_a_place_is_the_one_that_reading_all_finds(text: str, at: int) -> None:
     offset = min(at, len(text))
-    found = region_at(text, offset, "org")
+    found = region_at(text, offset)
     around = [r for r in regions(text, "org") if r.span.start <= offset < r.span.end]
     if around:
         assert found is not None
@@ -60,10 +60,10 @@ def test_the_region_at_a_place_is_the_one_that_reading_all_finds(text: str, at: 
 
 def test_a_block_that_is_being_typed_ends_before_the_next_heading() -> None:
     text = "#+begin_src rest\nGET http://x/\nAc\n* Next\ntext\n"
-    region = region_at(text, text.index("Ac") + 2, "org")
+    region = region_at(text, text.index("Ac") + 2)
     assert region is not None
     assert region.source.text.rstrip("\n") == "GET http://x/\nAc"
-    assert region_at(text, text.index("text"), "org") is None
+    assert region_at(text, text.index("text")) is None
 
 
 def test_a_request_file_is_one_region() -> None:
