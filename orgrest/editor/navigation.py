@@ -42,17 +42,12 @@ class Hint:
     text: str
 
 
-def links(analysis: Analysis) -> list[Link]:
-    """Return the links in a document: imported files, body files, and URLs without variables.
-
-    Files that the document may not read are left out.
-    """
-    context = analysis.new_context()
-    return [link for part in analysis.parts for link in links_of(analysis, part, context)]
-
-
 def links_of(analysis: Analysis, part: ParsedRegion, document: values.Context) -> Iterator[Link]:
-    """Yield the links of a part. `document` is the context of the whole document."""
+    """Yield the links of a part: imported files, body files, and URLs without variables.
+
+    Files that the document may not read are left out. `document` is the context of the whole
+    document.
+    """
     for template, target in _linked(analysis, part, part.context(document)):
         span = Span(template.offset(0), template.offset(len(template.text) - 1) + 1)
         yield Link(part.region.to_file_span(span), target)

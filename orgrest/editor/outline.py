@@ -142,11 +142,6 @@ def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
 # -------------------------------------------------------------------------------------- folding
 
 
-def folds(analysis: Analysis) -> list[Span]:
-    """Return the folding ranges of a document: its blocks, requests, bodies and here-documents."""
-    return [span for part in analysis.parts for span in folds_of(part, analysis.text)]
-
-
 def folds_of(part: ParsedRegion, text: str) -> list[Span]:
     """Return the folding ranges of a part of `text`."""
     spans: list[Span] = []

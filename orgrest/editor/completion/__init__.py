@@ -1,10 +1,9 @@
-"""Completion: the candidates at an offset in a document, and the context there.
+"""Completion: the candidates at an offset in a document.
 
-`complete` returns the candidates at an offset in an Org document or a request file, and `context`
-returns what kind of text is being typed there. Both work on incomplete lines. They determine what
-a line belongs to by reading the lines above it with the parsers that a run uses. In Org, only the
-block around the offset is extracted. The rest of the document is searched only for what the context
-needs, such as URLs, names and header arguments.
+`complete` returns the candidates at an offset in an Org document or a request file. It works on
+incomplete lines. It determines what a line belongs to by reading the lines above it with the
+parsers that a run uses. In Org, only the block around the offset is extracted. The rest of the
+document is searched only for what the context needs, such as URLs, names and header arguments.
 
 Each kind of context is a member of `model.Kind`. Code in `contexts` or `org_lines` recognizes it,
 and a row of `offers.OFFERS` yields its candidates.
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.editor.completion.contexts import contexts
 from orgrest.editor.completion.cursor import Cursor
-from orgrest.editor.completion.model import Candidate, Context, Imported, fits
+from orgrest.editor.completion.model import Candidate, Imported, fits
 from orgrest.editor.completion.offers import OFFERS
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from orgrest.description.model import Description
     from orgrest.editor import regions
 
-__all__ = ["Candidate", "Context", "complete", "context"]
+__all__ = ["Candidate", "complete"]
 
 
 def complete(
@@ -87,13 +86,3 @@ def complete(
         different = {offer.text: offer for offer in reversed(chosen)}  # the first per text
         candidates += [cursor.candidate(here, offer) for offer in reversed(different.values())]
     return candidates
-
-
-def context(text: str, offset: int, *, document: regions.Kind = "org") -> Context | None:
-    """Return the context at `offset` in `text`, or None where nothing can be completed.
-
-    Nothing can be completed in comments or prose, for example. After a colon, the context is a
-    ``variable`` even if no such variable is defined. Raises ValueError if the offset is outside of
-    the text.
-    """
-    return next(contexts(Cursor(text, offset, document)), None)

@@ -546,7 +546,7 @@ def test_nothing_an_editor_asks_breaks_on_any_text(text: str, kind: Kind, at: in
         assert end <= token.start < token.end
         assert "\n" not in text[token.start : token.end]
         end = token.end
-    for fold in outline.folds(analysis):
+    for fold in (fold for part in analysis.parts for fold in outline.folds_of(part, text)):
         assert "\n" in text[fold.start : fold.end]
     for symbol in outline.symbols(analysis):
         for inner in (symbol, *symbol.children):
@@ -858,7 +858,7 @@ def test_the_outline_names_requests_and_blocks() -> None:
 
 def test_requests_bodies_and_here_documents_can_be_folded() -> None:
     text = ":a = <<\nx\n#\n### n\nPOST http://x/\nA: b\n\n{\n}\n"
-    found = outline.folds(Analysis(text, "http"))
+    found = [span for part in Analysis(text, "http").parts for span in outline.folds_of(part, text)]
     lines = [(text.count("\n", 0, s.start), text.count("\n", 0, s.end)) for s in found]
     assert lines == [(0, 2), (3, 8), (7, 8)]
 

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orgrest.editor.completion import Candidate, Context, complete, context
+from orgrest.editor.completion import Candidate, complete
+from orgrest.editor.completion.contexts import contexts
+from orgrest.editor.completion.cursor import Cursor
+from orgrest.editor.completion.model import Context
 from orgrest.editor.regions import Kind
 from orgrest.files import entries
 from orgrest.http.parsing.dialects import read
@@ -20,7 +23,6 @@ from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.known import KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -36,7 +38,12 @@ def labels(marked: str, document: Kind = "http", **more: Any) -> list[str]:
 
 def here(marked: str, document: Kind = "http") -> Context | None:
     """Return the context at the mark."""
-    return context(marked.replace("@@", ""), marked.index("@@"), document=document)
+    return context(marked.replace("@@", ""), marked.index("@@"), document)
+
+
+def context(text: str, offset: int, document: Kind = "http") -> Context | None:
+    """Return the context at an offset."""
+    return next(contexts(Cursor(text, offset, document)), None)
 
 
 def applied(marked: str, label: str, document: Kind = "http", **more: Any) -> str:
@@ -119,7 +126,7 @@ def test_methods_are_offered_where_a_request_of_a_request_file_can_begin(above: 
 def test_what_a_line_of_a_request_file_belongs_to_is_what_a_run_reads(
     above: str, kind: str | None
 ) -> None:
-    found = context(f"{above}Ge", len(above) + 2, document="http")
+    found = context(f"{above}Ge", len(above) + 2)
     assert (found and found.kind) == kind
 
 
@@ -658,11 +665,10 @@ def test_the_context_spans_the_whole_token() -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 4])
-@pytest.mark.parametrize("ask", [complete, context])
-def test_an_offset_outside_of_the_text_is_refused(ask: Callable[..., Any], offset: int) -> None:
+def test_an_offset_outside_of_the_text_is_refused(offset: int) -> None:
     message = f"offset {offset} is out of range: the text has 3 characters"
     with pytest.raises(ValueError, match=message):
-        ask("GET", offset)
+        complete("GET", offset)
 
 
 # -------------------------------------------------------------------------------------- properties
@@ -767,7 +773,7 @@ def test_lines_are_what_the_parser_takes_them_for(text: str) -> None:
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
 
     def kind(offset: int) -> str | None:
-        found = context(text, offset, document="http")
+        found = context(text, offset)
         return found.kind if found else None
 
     def below_comment(offset: int) -> bool:
@@ -803,7 +809,7 @@ def test_lines_of_a_request_file_are_what_the_parser_takes_them_for(lines: list[
     text = "\n".join(["@common = 1", *lines])
 
     def kind(offset: int) -> str | None:
-        found = context(text, offset, document="http")
+        found = context(text, offset)
         return found.kind if found else None
 
     for request in read(Source(text)).requests:

@@ -15,6 +15,7 @@ from orgrest.editor.positions import Encoding, Text
 from orgrest.editor.regions import Kind
 from orgrest.editor.server import fragments
 from orgrest.editor.server.fragments import Tokens
+from orgrest.model import Span
 
 PIECES = {
     "org": [
@@ -97,6 +98,10 @@ def _data(text: Text, analysis: Analysis) -> list[int]:
     return data
 
 
+def _folds(analysis: Analysis) -> list[Span]:
+    return [x for part in analysis.parts for x in outline.folds_of(part, analysis.text)]
+
+
 def _applied(data: list[int], answer: dict[str, Any]) -> list[int]:
     """Return a client's token data after it has applied an answer to `data`."""
     if "data" in answer:
@@ -128,7 +133,7 @@ def test_after_any_edits_an_editor_has_the_symbols_folds_and_tokens_of_its_text(
         fresh = Analysis(text.text, kind, divided=False)
         expected = [_symbol(text, symbol) for symbol in outline.symbols(fresh)]
         assert json.loads(fragments.symbols(analysis, text).text) == expected
-        lines = [(text.place(x.start).line, text.place(x.end).line) for x in outline.folds(fresh)]
+        lines = [(text.place(x.start).line, text.place(x.end).line) for x in _folds(fresh)]
         folds = [
             (item["startLine"], item["endLine"])
             for item in json.loads(fragments.folds(analysis, text).text)

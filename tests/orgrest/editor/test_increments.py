@@ -104,15 +104,15 @@ DOCUMENTS = st.one_of(
 
 def _shown(analysis: Analysis, names: Names, report: Report) -> dict[str, Any]:
     """Return everything that an editor shows for a text."""
-    text = analysis.text
+    text, parts, context = analysis.text, analysis.parts, analysis.new_context()
     return {
         "diagnostics": set(report.diagnostics),
         "hints": navigation.hints(analysis, names, Span(0, len(text))),
-        "links": navigation.links(analysis),
+        "links": [x for part in parts for x in navigation.links_of(analysis, part, context)],
         "lenses": outline.lenses(analysis),
         "symbols": outline.symbols(analysis),
         "tokens": outline.tokens(analysis),
-        "folds": outline.folds(analysis),
+        "folds": [x for part in parts for x in outline.folds_of(part, text)],
         "names": {(variable.name, variable.span, variable.role) for variable in names.variables},
         "hover": [hover(analysis, names, at) for at in range(0, len(text), 5)],
     }
