@@ -29,7 +29,6 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.requests import Draft, Inherited, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
-from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.http.syntax import TCHARS
 
 _REQUEST: Final = re.compile(r"(?P<method>(?!HTTP\b)[A-Z]{3,})[ \t]+(?P<url>\S.*)")
@@ -284,11 +283,7 @@ class _Reader(Reader):
             assertions = expectations.equality(subject, value)
         else:
             assertions = [f"{subject} {no}{predicate} {value}".rstrip()]
-        return (
-            assertions
-            if assertions and all(isinstance(find(line), ParsedAssertion) for line in assertions)
-            else None
-        )
+        return expectations.valid(assertions) or None
 
     def _text(self, text: str) -> str:
         return texts.translated(text, self._variable)
@@ -399,7 +394,7 @@ class _Reader(Reader):
                 assertion = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"
             except (ValueError, RecursionError):
                 assertion = None
-        if assertion is None or not isinstance(find(assertion), ParsedAssertion):
+        if assertion is None or not expectations.valid([assertion]):
             self._note(entry, f"the expected body: {text.splitlines()[0][:60]}")
         else:
             entry.assertions.append(self._text(assertion))

@@ -280,11 +280,14 @@ def _one(statement: str, names: dict[str, str]) -> list[str] | None:
     elif match := _EXPECT.fullmatch(statement):
         chain = _with_single_blanks(match["chain"])
         assertions = _expected(match["what"].strip(), chain, names)
-    if assertions is None or not all(
-        isinstance(find(line), ParsedAssertion) for line in assertions
-    ):
-        return None
-    return assertions
+    return valid(assertions)
+
+
+def valid(assertions: list[str] | None) -> list[str] | None:
+    """Return the assertions if a run can parse all of them, or else None."""
+    if all(isinstance(find(line), ParsedAssertion) for line in assertions or ()):
+        return assertions
+    return None
 
 
 def _with_single_blanks(code: str) -> str:
@@ -344,12 +347,7 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
 
 def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
     subject = subject_of(left.strip(), names)
-    assertions = None if subject is None else equality(subject, right)
-    return (
-        assertions
-        if assertions and all(isinstance(find(line), ParsedAssertion) for line in assertions)
-        else None
-    )
+    return None if subject is None else valid(equality(subject, right))
 
 
 def equality(subject: str, literal: str) -> list[str]:
