@@ -104,9 +104,8 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
     elsewhere = {name for environment in whole.environments for name, _ in environment.variables}
     as_org = output is not None and not is_request_file(output)
-    make = documents.org_of if as_org else documents.request_file_of
     if output is None:
-        written = make(whole, bodies=None)
+        written = documents.document_of(whole, org=as_org, bodies=None)
         click.echo(written.text, nl=False)
         if whole.environments:
             names = ", ".join(environment.name for environment in whole.environments)
@@ -115,7 +114,8 @@ def _write(whole: Collection, output: Path | None) -> Written:
             )
         return written
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in output.stem)
-    written = make(whole, bodies=f"{stem or 'imported'}-bodies", elsewhere=elsewhere)
+    bodies = f"{stem or 'imported'}-bodies"
+    written = documents.document_of(whole, org=as_org, bodies=bodies, elsewhere=elsewhere)
     environments = _with_shared(whole, elsewhere)
     settings = merged(output.parent, environments)
     try:

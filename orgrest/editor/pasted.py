@@ -158,10 +158,9 @@ def _written(text: str, kind: Kind, request: _Found) -> str | None:
 
     For example, a body might need a separate file.
     """
-    from orgrest.convert.shared import documents
+    from orgrest.convert.shared.documents import document_of
 
-    make = documents.org_of if kind == "org" else documents.request_file_of
-    written = make(request.collection, bodies=None)
+    written = document_of(request.collection, org=kind == "org", bodies=None)
     if written.notes:  # a body that needs a separate file
         return None
     if kind == "org":

@@ -38,29 +38,19 @@ def _has_files(request: Request) -> bool:
     return any(isinstance(piece, Inclusion) for piece in request.body or ())
 
 
-def request_file_of(
-    collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()
+def document_of(
+    collection: Collection, *, org: bool, bodies: str | None, elsewhere: Iterable[str] = ()
 ) -> Written:
-    """Return a collection as a request file.
+    """Return a collection as an Org document if `org` is true, or else as a request file.
 
     `bodies` is the name of the folder beside the document for body files, or None if bodies cannot
     be written to separate files. `elsewhere` contains the names of variables that are left out of
     the document.
     """
-    writer = _Writer(bodies, frozenset(elsewhere))
+    writer = (_OrgWriter if org else _Writer)(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
-    if request_file.is_restclient(text):
+    if not org and request_file.is_restclient(text):
         text = f"# @title imported\n\n{text}"
-    return Written(_safe_start(text), writer.files, tuple(writer.notes))
-
-
-def org_of(collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()) -> Written:
-    """Return a collection as an Org document.
-
-    The parameters have the same meaning as in `request_file_of`.
-    """
-    writer = _OrgWriter(bodies, frozenset(elsewhere))
-    text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
     return Written(_safe_start(text), writer.files, tuple(writer.notes))
 
 

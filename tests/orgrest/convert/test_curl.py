@@ -44,7 +44,7 @@ def written(command: str, bodies: str | None = None) -> Written:
     Raises ConversionError if the import adds a note.
     """
     whole = read(source.Source("pasted", command))
-    found = documents.request_file_of(whole, bodies=bodies)
+    found = documents.document_of(whole, org=False, bodies=bodies)
     for note in [*whole.folder.all_notes(), *found.notes]:
         raise ConversionError(note.reason)
     return found
