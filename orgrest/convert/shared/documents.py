@@ -102,24 +102,16 @@ class _Writer:
             if name in self._elsewhere:
                 continue
             if "\n" in value or "\r" in value or value != value.strip(" \t"):
-                place = folder.name or "the collection"
-                self.notes.append(
-                    Note(
-                        place,
-                        f"the value of {name} spans several lines, or starts or ends with a space "
-                        "or tab",
-                    )
+                reason = (
+                    f"the value of {name} spans several lines, or starts or ends with a space or "
+                    "tab"
                 )
+            elif has_local_variables(value):
+                reason = f"Emacs would interpret the value of {name} as file-local variables"
+            else:
+                own[name] = value
                 continue
-            if has_local_variables(value):
-                place = folder.name or "the collection"
-                self.notes.append(
-                    Note(
-                        place, f"Emacs would interpret the value of {name} as file-local variables"
-                    )
-                )
-                continue
-            own[name] = value
+            self.notes.append(Note(folder.name or "the collection", reason))
         return own
 
     def _request(self, request: Request) -> Iterator[str]:
