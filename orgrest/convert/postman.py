@@ -44,7 +44,7 @@ _LANGUAGES: Final = {
     "javascript": "application/javascript",
     "xml": "application/xml",
 }
-_WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
+WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _IDS: Final = ("id", "_postman_id", "uid", "_postman_isSubFolder", "_exporter_id",
                "_collection_link", "_postman_previewlanguage", "_postman_previewtype")  # fmt: skip
 _OF_APP: Final = ("_postman_variable_scope", "_postman_exported_at", "_postman_exported_using")
@@ -180,7 +180,7 @@ class _Reader(Reader):
             headers = [*filter(None, pairs)]
         behavior = {**around.behavior, **_behavior(item)}
         body, kind = self._body(fields.object("body"), disabled)
-        pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in _WITHOUT_BODY
+        pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in WITHOUT_BODY
         if body is not None and pruned:
             body, kind = None, ""
             described.append(f"(Postman sends no body with {method}: it was left out)")

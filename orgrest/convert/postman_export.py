@@ -12,6 +12,7 @@ import json
 import re
 from typing import Any, Final
 
+from orgrest.convert.postman import WITHOUT_BODY
 from orgrest.convert.shared.exports import Basic, Export, ExportedRequest, Text, each
 from orgrest.convert.shared.model import ConversionError, Note, Written
 from orgrest.http.assertions.comparing import quoted
@@ -24,7 +25,6 @@ from orgrest.http.transport.wire import wire_url
 _SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REFERENCE: Final = re.compile(r"\{\{[^{}\n]+\}\}")
 _GLOBAL: Final = re.compile(r"(?:globals\.set|setGlobalVariable)\(\s*[\"'`]([^\"'`]+)[\"'`]")
-_WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _CLASSES: Final = {"2xx": "success", "3xx": "redirection", "4xx": "clientError",
                    "5xx": "serverError"}  # fmt: skip
 _SIGNS: Final = {"<": "below", "<=": "most", ">": "above", ">=": "least"}
@@ -100,7 +100,7 @@ class _Writer:
             exported["body"] = self._body(call)
             if request.header("Content-Type") is None:
                 disabled["content-type"] = True
-            if request.method in _WITHOUT_BODY:
+            if request.method in WITHOUT_BODY:
                 behavior["disableBodyPruning"] = True
         if request.header("Transfer-Encoding") is not None:
             disabled["content-length"] = True

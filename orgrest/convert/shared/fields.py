@@ -89,12 +89,6 @@ class Fields:
             if isinstance(value, Mapping):
                 yield str(name), self._part(str(name), str(name), value)
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the names and values of all fields that are strings, numbers or booleans."""
-        for name, value in self.given.items():
-            if isinstance(value, str | int | float):
-                yield str(name), self.text(name)
-
     def part(self, value: Mapping[str, Any], place: str) -> Fields:
         """Return the fields of `value`, and add them to the parts of this object.
 

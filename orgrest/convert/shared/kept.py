@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from orgrest import classes
 from orgrest.convert.shared.exports import Basic, Variable
+from orgrest.convert.shared.variables import Names
 from orgrest.http.transport.wire import wire_url
 from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
 from orgrest.rendering.masking import masked
@@ -229,16 +230,11 @@ def table(
     If the value contains a secret, the variable has no value.
     """
     variables: dict[tuple[str, str | None], Variable] = {}
-    used_names: set[str] = set()
+    names = Names()
     for name, value in used:
         if (name, value) in variables:
             continue
         base = re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
-        free, number = base, 1
-        while free in used_names:
-            number += 1
-            free = f"{base}_{number}"
-        used_names.add(free)
         secret = value is not None and holds(value, secrets)
-        variables[name, value] = Variable(free, None if secret else value)
+        variables[name, value] = Variable(names.free(base), None if secret else value)
     return variables
