@@ -18,7 +18,9 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values.context import Context
+    from orgrest.http.values.sources import Found
 
 
 def _env(context: Context, arguments: Sequence[str]) -> str:
@@ -168,9 +170,11 @@ _TOKENS = compiled(
 
 
 class Variables(Protocol):
-    """The interface through which an expression looks up variables."""
+    """The interface through which an expression looks up the variables of a request."""
 
     context: Context
+    parsed: ParsedRequest
+    blanks: int
 
     @property
     def checks(self) -> bool:
@@ -182,8 +186,27 @@ class Variables(Protocol):
     def text(self, template: Template) -> str:
         """Return a template's text with its variables replaced."""
 
-    def value(self, name: str, offset: int) -> str:
+    def find(self, name: str, view: int | None = None) -> Found | None:
+        """Return the source that provides a variable's value, or None."""
+
+    def is_itself(self, name: str, view: int | None) -> bool:
+        """Return whether `name` is used in its own definition.
+
+        `view` is the offset of the definition that contains the use, or None if the use is outside
+        any definition.
+        """
+
+    def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
+
+    def logged(self, compute: Callable[[], str | None]) -> str | None:
+        """Return the result of `compute()` and log it.
+
+        When the expansion restarts, the logged results are returned first, in the same order.
+        """
+
+    def blank(self, name: str) -> str:
+        """Return the placeholder for a value that another request provides later."""
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
         """Return an error at an offset in the source."""

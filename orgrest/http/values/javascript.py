@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from orgrest.http.responses import text_of
 from orgrest.http.syntax import Definition
@@ -20,56 +20,15 @@ from orgrest.http.values.sources import Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values.context import Context
+    from orgrest.http.values.expressions import Variables
     from orgrest.http.values.sources import Found
     from orgrest.model import Response, Secret
 
 
 _TEXTS = ("$processEnv", "$env.", "$dotenv")
 """Prefixes of references to environment variables, whose values are always strings."""
-
-
-class Variables(Protocol):
-    """The interface through which an expression looks up the variables of a request."""
-
-    context: Context
-    parsed: ParsedRequest
-    blanks: int
-
-    @property
-    def checks(self) -> bool:
-        """Whether the request is only being checked, not run.
-
-        In this case, each value that only a run provides is `UNKNOWN`.
-        """
-
-    def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return the source that provides a variable's value, or None."""
-
-    def is_itself(self, name: str, view: int | None) -> bool:
-        """Return whether `name` is used in its own definition.
-
-        `view` is the offset of the definition that contains the use, or None if the use is outside
-        any definition.
-        """
-
-    def value(self, name: str, offset: int, view: int | None = None) -> str:
-        """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
-
-    def logged(self, compute: Callable[[], str | None]) -> str | None:
-        """Return the result of `compute()` and log it.
-
-        When the expansion restarts, the logged results are returned first, in the same order.
-        """
-
-    def blank(self, name: str) -> str:
-        """Return the placeholder for a value that another request provides later."""
-
-    def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return an error at an offset in the source."""
 
 
 class Expressions:
