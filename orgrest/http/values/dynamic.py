@@ -71,6 +71,10 @@ class DynamicContext:
         return datetime.now(UTC) if self.seed is None else datetime(2000, 1, 1, tzinfo=UTC)
 
 
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
 @classes.frozen
 class Dynamic:
     """A dynamic value, with its usage and a description.
@@ -82,7 +86,7 @@ class Dynamic:
 
     usage: str
     description: str
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str] = classes.field(converter=_compiled)
     compute: Callable[[re.Match[str], DynamicContext], str | None]
     secret: bool = False
 
@@ -326,107 +330,96 @@ def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
     return content
 
 
-def _row(
-    usage: str,
-    description: str,
-    pattern: str,
-    compute: Callable[[re.Match[str], DynamicContext], str | None],
-    *,
-    secret: bool = False,
-) -> Dynamic:
-    return Dynamic(usage, description, re.compile(pattern), compute, secret)
-
-
 _FORMAT = r"""(?P<format>rfc1123|iso8601|'[^']*'|"[^"]*")"""
 DYNAMICS: Final = (
-    _row("$uuid", "A random UUID (RFC 9562, version 4).", r"\$uuid", _uuid),
-    _row("$guid", "The same as $uuid.", r"\$guid", _uuid),
-    _row("$random.uuid", "The same as $uuid.", r"\$random\.uuid", _uuid),
-    _row(
+    Dynamic("$uuid", "A random UUID (RFC 9562, version 4).", r"\$uuid", _uuid),
+    Dynamic("$guid", "The same as $uuid.", r"\$guid", _uuid),
+    Dynamic("$random.uuid", "The same as $uuid.", r"\$random\.uuid", _uuid),
+    Dynamic(
         "$timestamp [-1 d]",
         "Seconds since 1970, with an optional offset in y, M, w, d, h, m, s or ms.",
         rf"\$timestamp{_OFFSET}",
         _timestamp,
     ),
-    _row(
+    Dynamic(
         "$date",
         "The current local date: 2026-01-31 (Kulala's syntax).",
         r"\$date",
         lambda _, around: f"{around.now().astimezone():%Y-%m-%d}",
     ),
-    _row(
+    Dynamic(
         "$isoTimestamp",
         "The time in UTC: 2026-01-31T12:00:00.000Z.",
         r"\$isoTimestamp",
         lambda _, around: _iso(around.now()),
     ),
-    _row(
+    Dynamic(
         "$datetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
         "The time in UTC, in a Day.js format, with an optional offset.",
         rf"\$datetime\s+{_FORMAT}{_OFFSET}",
         _datetime,
     ),
-    _row(
+    Dynamic(
         "$localDatetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
         "The local time, in a Day.js format, with an optional offset.",
         rf"\$localDatetime\s+{_FORMAT}{_OFFSET}",
         _local,
     ),
-    _row(
+    Dynamic(
         "$randomInt [MIN MAX]",
         "A random integer from MIN (default 0) up to, but not including, MAX (default 1000).",
         r"\$randomInt(?:\s+(?P<least>-?\d{1,18})\s+(?P<most>-?\d{1,18}))?",
         _integer,
     ),
-    _row(
+    Dynamic(
         "$random.integer(MIN, MAX)",
         "A random integer from MIN (default 0) up to, but not including, MAX (default 1000).",
         rf"\$random\.integer{_SPAN}",
         _integer,
     ),
-    _row(
+    Dynamic(
         "$random.float(MIN, MAX)",
         "A random number from MIN (default 0) to MAX (default 1000).",
         rf"\$random\.float{_SPAN}",
         _float,
     ),
-    _row(
+    Dynamic(
         "$random.alphabetic(LENGTH)",
         "LENGTH random letters (10 by default).",
         rf"\$random\.alphabetic{_LENGTH}",
         _text(_LETTERS),
     ),
-    _row(
+    Dynamic(
         "$random.alphanumeric(LENGTH)",
         "LENGTH random letters, digits and underscores (10 by default).",
         rf"\$random\.alphanumeric{_LENGTH}",
         _text(_LETTERS + _DIGITS + "_"),
     ),
-    _row(
+    Dynamic(
         "$random.numeric(LENGTH)",
         "LENGTH random digits (10 by default).",
         rf"\$random\.numeric{_LENGTH}",
         _text(_DIGITS),
     ),
-    _row(
+    Dynamic(
         "$random.hexadecimal(LENGTH)",
         "LENGTH random hexadecimal digits (10 by default).",
         rf"\$random\.hexadecimal{_LENGTH}",
         _text(_DIGITS + "ABCDEF"),
     ),
-    _row(
+    Dynamic(
         "$random.email",
         "A random email address at example.com.",
         r"\$random\.email(?:\(\))?",
         _email,
     ),
-    _row(
+    Dynamic(
         "$mongoId",
         "A MongoDB ObjectId: a timestamp and random hexadecimal digits.",
         r"\$mongoId",
         _mongo_id,
     ),
-    _row(
+    Dynamic(
         "$processEnv NAME",
         "The environment variable NAME. With %NAME, NAME is first looked up in the selected "
         "environments, and its value is the name of the environment variable.",
@@ -434,14 +427,14 @@ DYNAMICS: Final = (
         _environ,
         secret=True,
     ),
-    _row(
+    Dynamic(
         "$env.NAME",
         "The environment variable NAME.",
         r"\$env\.(?P<name>\w+)",
         _environ,
         secret=True,
     ),
-    _row(
+    Dynamic(
         "$dotenv NAME",
         "The variable NAME in the .env file beside the document. With %NAME, NAME is first looked "
         "up in the selected environments, and its value is the name of the variable in that file.",
@@ -449,14 +442,14 @@ DYNAMICS: Final = (
         _dotenv,
         secret=True,
     ),
-    _row(
+    Dynamic(
         "$secret NAME",
         "A secret that is stored outside the document and listed in secrets.toml.",
         r"\$secret\s+(?P<name>\S+)",
         lambda match, around: around.user_secret(match["name"]),
         secret=True,
     ),
-    _row(
+    Dynamic(
         "$projectRoot",
         "The project's folder.",
         r"\$projectRoot",
