@@ -18,10 +18,11 @@ from orgrest import classes
 from orgrest.editor import navigation, outline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.assertions import LastOutcomes
+    from orgrest.editor.outline import Token
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.editor.positions import Text
 
@@ -269,7 +270,7 @@ class _Tokens:
     number of encoded numbers, including the first two.
     """
 
-    first: tuple[int, int]
+    first: list[int]
     last: tuple[int, int]
     rest: str
     count: int
@@ -323,16 +324,25 @@ def tokens(analysis: Analysis, text: Text, number: str) -> Tokens:
 
 
 def _of_tokens(text: Text, part: ParsedRegion) -> _Tokens:
+    data, last = encoded(outline.tokens_of(part), text, text.line(part.region.span.start))
+    return _Tokens(data[:2], last, ",".join(map(str, data[2:])), len(data))
+
+
+def encoded(
+    tokens: Iterable[Token], text: Text, base: int = 0
+) -> tuple[list[int], tuple[int, int]]:
+    """Return semantic tokens as LSP encodes them, each relative to the previous one.
+
+    The first token is relative to the start of line `base`. Also returns the line (relative to
+    `base`) and the column of the last token.
+    """
     data: list[int] = []
-    base = text.line(part.region.span.start)
-    first = last = (0, 0)
-    for token in outline.tokens_of(part):
+    last = (0, 0)
+    for token in tokens:
         place, end = text.place(token.start), text.place(token.end)
         at = place.line - base, place.character
-        if not data:
-            first = last = at
         line, character = at[0] - last[0], at[1] - (last[1] if at[0] == last[0] else 0)
         kind = outline.TOKEN_TYPES.index(token.type)
         data += (line, character, end.character - place.character, kind, 0)
         last = at
-    return _Tokens(first, last, ",".join(map(str, data[2:])), len(data))
+    return data, last

@@ -178,22 +178,10 @@ async def _tokens_within(
     analysis, text = await server.analysis(document)
     start, end = params.range.start, params.range.end
     within = Span(text.offset(to_place(start)), text.offset(to_place(end)))
-    return types.SemanticTokens(await asyncio.to_thread(_token_data, analysis, text, within))
-
-
-def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
-    """Return semantic tokens as LSP encodes them, each relative to the previous one."""
-    data: list[int] = []
-    line = character = 0
-    for token in outline.tokens(analysis, within):
-        start, end = text.place(token.start), text.place(token.end)
-        if start.line != line:
-            character = 0
-        length = end.character - start.character
-        kind = outline.TOKEN_TYPES.index(token.type)
-        data += (start.line - line, start.character - character, length, kind, 0)
-        line, character = start.line, start.character
-    return data
+    data, _ = await asyncio.to_thread(
+        lambda: fragments.encoded(outline.tokens(analysis, within), text)
+    )
+    return types.SemanticTokens(data)
 
 
 async def _lenses(server: Server, document: OpenDocument, _: types.CodeLensParams) -> Encoded:
