@@ -67,6 +67,11 @@ class Exchange:
     sent: Exchange | None = None
 
     @classmethod
+    def of_hop(cls, hop: Hop, request: Request, **fields: Any) -> Exchange:
+        """Return the exchange for a hop, with the given request and other fields."""
+        return cls(request, hop.response, number=hop.number, started=hop.started, **fields)
+
+    @classmethod
     def of_hops(
         cls,
         request: Request,
@@ -77,16 +82,7 @@ class Exchange:
         """Return the exchange for a request that was sent in several hops, such as redirects."""
         if not hops:
             return cls(request, error=error)
-        exchanges = [
-            cls(
-                hop.request,
-                hop.response,
-                number=hop.number,
-                started=hop.started,
-                error=hop.error,
-            )
-            for hop in hops
-        ]
+        exchanges = [cls.of_hop(hop, hop.request, error=hop.error) for hop in hops]
         return cls(
             request,
             response,

@@ -202,15 +202,8 @@ class TokenRequests:
             for hop in hops:
                 if hop.response is not None:
                     self._hidden |= secrets_in(hop.response)
-                self._asked[-1].append(
-                    Exchange(
-                        classes.evolve(hop.request, secrets=self._hidden),
-                        hop.response,
-                        number=hop.number,
-                        started=hop.started,
-                        reason="token",
-                    )
-                )
+                sent = classes.evolve(hop.request, secrets=self._hidden)
+                self._asked[-1].append(Exchange.of_hop(hop, sent, reason="token"))
 
 
 def _with(request: Request, old: str, new: Token) -> Request:

@@ -293,12 +293,8 @@ def _sent(
         return error.reason
     finally:
         job.asked += (
-            Exchange(
-                classes.evolve(hop.request, secrets=request.secrets),
-                hop.response,
-                number=hop.number,
-                started=hop.started,
-                reason="script",
+            Exchange.of_hop(
+                hop, classes.evolve(hop.request, secrets=request.secrets), reason="script"
             )
             for hop in hops
         )
