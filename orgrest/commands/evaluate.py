@@ -128,7 +128,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
                 globals_=globals_,
                 cookies=cookies,
                 ask=_ask if asking else None,
-                on_message=None if options.quiet else _print_message,
+                on_message=None if options.quiet else partial(click.echo, err=True),
                 descriptions=Descriptions(options.openapi, inputs, on_read),
             )
             if not options.dry_run:
@@ -163,9 +163,9 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         return _run(paths, settings, services, output, savers)
 
     if options.watch:
-        from orgrest.commands import watch as watching
+        from orgrest.commands.watch import watch
 
-        sys.exit(watching.watch(once, lambda: watching.Watched(options.env_file)))
+        sys.exit(watch(once, options.env_file))
     sys.exit(once())
 
 
@@ -215,10 +215,6 @@ def _run(
         if services.client is not None:
             services.client.close()
     return status
-
-
-def _print_message(message: str) -> None:
-    click.echo(message, err=True)
 
 
 def _answer(what: str, hidden: bool) -> str:

@@ -30,15 +30,11 @@ def logins(*, clear: bool, forget: str | None) -> None:
     orgrest logins
     orgrest logins --forget 3f
     """
-    if clear and forget is not None:
-        raise click.UsageError("--clear and --forget cannot be combined")
-    _list_or_forget(clear=clear, forget=forget)
-
-
-def _list_or_forget(*, clear: bool, forget: str | None) -> None:
     from orgrest.model import OrgrestError
     from orgrest.run.login_store import VARIABLE, LoginStore
 
+    if clear and forget is not None:
+        raise click.UsageError("--clear and --forget cannot be combined")
     store = LoginStore.of_user()
     if store is None:
         raise OrgrestError(f"{VARIABLE}=off: logins are not saved")

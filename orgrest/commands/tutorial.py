@@ -43,7 +43,4 @@ def tutorial(folder: Path) -> None:
     except OSError as error:
         complain(f"{folder}: {error.strerror}")
         sys.exit(2)
-    except FileError as error:
-        complain(str(error))
-        sys.exit(2)
     click.echo(NEXT.format(folder=folder), nl=False)

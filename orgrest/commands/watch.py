@@ -79,14 +79,14 @@ class Watched:
         return None
 
 
-def watch(once: Callable[[Watched], int], named: Callable[[], Watched]) -> int:
+def watch(once: Callable[[Watched], int], named: Iterable[Path]) -> int:
     """Evaluate documents now and after each change until Ctrl-C. Return the last run's status.
 
-    For each run, `named` creates a `Watched` object. `once` evaluates the documents, adds the files
-    that it reads to this object, and returns the exit status.
+    `once` evaluates the documents, adds the files that it reads to the `Watched` files of the run,
+    which begin with those in `named`, and returns the exit status.
     """
     while True:
-        watched = named()
+        watched = Watched(named)
         status = once(watched)
         watched.end()
         try:
