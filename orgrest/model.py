@@ -60,9 +60,9 @@ class Position:
     column: int
 
 
-def line_starts(text: str) -> list[int]:
-    r"""Return the start offset of each line in `text`, and of an imaginary line after the last."""
-    sizes = map((1).__add__, map(len, text.split("\n")))
+def line_starts(lines: list[str]) -> list[int]:
+    r"""Return the start offset of each line in a text, and of an imaginary line after the last."""
+    sizes = map((1).__add__, map(len, lines))
     return list(itertools.accumulate(sizes, initial=0))
 
 
@@ -81,7 +81,7 @@ class Source:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return line_starts(self.text)[:-1]
+        return line_starts(self.text.split("\n"))[:-1]
 
     @cached_property
     def _marks(self) -> dict[str, bool]:

@@ -21,7 +21,7 @@ from orgrest.editor.used_files import RequestFiles
 from orgrest.http import syntax
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.parsing.request_file.grammar import DIRECTIVE
-from orgrest.model import Span
+from orgrest.model import Span, line_starts
 from orgrest.org.text import Edit, apply
 
 if TYPE_CHECKING:
@@ -164,11 +164,7 @@ class _Region:
         self._part = part
         self._in_org = in_org
         self._lines = self._text.split("\n")
-        self._starts: list[int] = []
-        at = 0
-        for line in self._lines:
-            self._starts.append(at)
-            at += len(line) + 1
+        self._starts = line_starts(self._lines)
         self._understood: set[int] = set()
         self._kept: set[int] = set()
         self._of_requests: set[int] = set()

@@ -319,7 +319,7 @@ def _whole(text: str) -> Region:
 
 def _of_lines(text: str) -> LineMap:
     """Return the line map of `text` for a region whose lines are the same as in the file."""
-    lines = line_starts(text)
+    lines = line_starts(text.split("\n"))
     starts = lines[:-1]
     return LineMap(text, lines, starts, [0] * len(starts))
 
@@ -329,7 +329,7 @@ def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
     removed = [removed for _, removed in body.places]
     begin = document.offset(block.first)
     starts = [document.offset(block.first + at) - begin for at in range(len(removed))]
-    return LineMap(body.text, line_starts(body.text), starts, removed)
+    return LineMap(body.text, line_starts(body.text.split("\n")), starts, removed)
 
 
 def _of_sections(

@@ -8,13 +8,13 @@ found by binary search.
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.model import line_starts
 from orgrest.org import syntax
 from orgrest.org.text import column
 from orgrest.regular import compiled
@@ -54,8 +54,7 @@ class Elements:
 
     @cached_property
     def _starts(self) -> list[int]:
-        sizes = map((1).__add__, map(len, self.lines))
-        return list(itertools.accumulate(sizes, initial=0))
+        return line_starts(self.lines)
 
     @cached_property
     def landmarks(self) -> Landmarks:

@@ -9,11 +9,11 @@ text is unchanged, even if it moves.
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.model import line_starts
 from orgrest.org import inline, syntax
 from orgrest.org.blocks import BabelCall, Block, Enclosure, Heading
 from orgrest.org.elements import closing, landmarks_of
@@ -135,8 +135,7 @@ class _Reader:
 
     def _offset(self, line: int) -> int:
         if not self._starts:
-            sizes = map((1).__add__, map(len, self._lines))
-            self._starts = list(itertools.accumulate(sizes, initial=0))
+            self._starts = line_starts(self._lines)
         return self._starts[line]
 
     # the region around a line
