@@ -97,9 +97,10 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
     Raises OrgrestError if a file cannot be written.
     """
-    from orgrest.convert.environments import PRIVATE, merged
+    from orgrest.convert.environments import merged
     from orgrest.convert.shared import documents
     from orgrest.files import FileError, is_request_file, write, write_new, write_private
+    from orgrest.http.values.environments import PRIVATE
     from orgrest.model import to_bytes
 
     elsewhere = {name for environment in whole.environments for name, _ in environment.variables}

@@ -8,14 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
 
 from orgrest.convert.shared.model import ConversionError, Environment
 from orgrest.files import File
-from orgrest.http.values.environments import SHARED
-
-PUBLIC: Final = "http-client.env.json"
-PRIVATE: Final = "http-client.private.env.json"
+from orgrest.http.values.environments import PRIVATE, PUBLIC, SHARED
 
 
 def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]:

@@ -52,21 +52,24 @@ _MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes to search of a file that is too lar
 _MOST_KNOWN = 10_000  # folders whose contents are cached
 _TICK = 100_000_000  # ns; the clocks of file systems are coarser than the clock of a process
 _HIGHEST = 40  # maximum number of folders up to a project's root
-_PROJECT = (".git", ".hg", ".idea", ".vscode", ".httpyac.json", "httpyac.config.json")
+PUBLIC: Final = "http-client.env.json"
+PRIVATE: Final = "http-client.private.env.json"
+_JETBRAINS = (PUBLIC, "http-client.env.json.user", PRIVATE)
+_VSCODE = ".vscode/settings.json"
+_HTTPYAC = (".httpyac.json", "httpyac.config.json")
+_PROJECT = (".git", ".hg", ".idea", ".vscode", *_HTTPYAC)
 _SECRET_NAME = compiled(
     r"pass|pwd|secret|token|credential|private|api_?key|access_?key|auth", re.IGNORECASE
 )
 _OF_EDITOR = Path("the editor's settings")
 OBJECTS = ("Security", "SSLConfiguration")
 _CERTIFICATES = (
-    (".vscode/settings.json", "rest-client.certificates"),
-    (".httpyac.json", "clientCertificates"),
-    ("httpyac.config.json", "clientCertificates"),
+    (_VSCODE, "rest-client.certificates"),
+    *((name, "clientCertificates") for name in _HTTPYAC),
 )
 _HEADERS = (
-    (".vscode/settings.json", "rest-client.defaultHeaders"),
-    (".httpyac.json", "defaultHeaders"),
-    ("httpyac.config.json", "defaultHeaders"),
+    (_VSCODE, "rest-client.defaultHeaders"),
+    *((name, "defaultHeaders") for name in _HTTPYAC),
 )
 _Stamp = tuple[int, int, int, int]
 _DOTENV = compiled(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
@@ -337,7 +340,7 @@ def _httpyac(file: Path, _: list[str]) -> _Found:
 
 
 def _jetbrains(file: Path, notices: list[str]) -> _Found:
-    names = re.compile("") if file.name == "http-client.private.env.json" else None
+    names = re.compile("") if file.name == PRIVATE else None
     names = _SECRET_NAME if file.suffix == ".user" else names
     return _environments(json_of(file, notices), file, secret=names)
 
@@ -360,25 +363,13 @@ def _named(*names: str) -> Callable[[Path], Iterable[Path]]:
 
 
 _KINDS: Final = (
-    _Kind(_named(".vscode/settings.json"), _vscode),
-    _Kind(_named(".httpyac.json", "httpyac.config.json"), _httpyac),
+    _Kind(_named(_VSCODE), _vscode),
+    _Kind(_named(*_HTTPYAC), _httpyac),
     _Kind(_dotenv_files, _dotenv_environment),
-    _Kind(_named("http-client.env.json"), _jetbrains),
-    _Kind(_named("http-client.env.json.user"), _jetbrains),
-    _Kind(_named("http-client.private.env.json"), _jetbrains),
+    *(_Kind(_named(name), _jetbrains) for name in _JETBRAINS),
 )
 
-PATTERNS: Final = (
-    ".vscode/settings.json",
-    ".httpyac.json",
-    "httpyac.config.json",
-    ".env",
-    "*.env",
-    ".env.*",
-    "http-client.env.json",
-    "http-client.env.json.user",
-    "http-client.private.env.json",
-)
+PATTERNS: Final = (_VSCODE, *_HTTPYAC, ".env", "*.env", ".env.*", *_JETBRAINS)
 """Glob patterns for the names of all environment files."""
 
 
