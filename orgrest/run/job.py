@@ -244,18 +244,9 @@ class Job:
         if not self.exchanges and unsent:
             error = EvaluationError("; ".join(unsent))
             reason, unsent = located(error, task.file or self.work.file, task.line), []
-        return Outcome(
-            task.line,
-            task.name,
-            "done" if self.exchanges else "skipped",
-            (*self.exchanges, *self.asked),
-            reason=reason,
-            notes=(*task.notes, *self.notes, *unsent, *self.scripts.notes),
-            files=tuple(self.files),
-            tests=tuple(self.scripts.tests),
-            file=task.file,
-            title=task.parsed[0].title,
-        )
+        state = "done" if self.exchanges else "skipped"
+        exchanges = (*self.exchanges, *self.asked)
+        return self._described(Outcome(task.line, task.name, state, exchanges, reason), unsent)
 
     def failed(self, error: Exception) -> Outcome:
         """Return the outcome of the task, which has failed with `error`."""
@@ -267,9 +258,13 @@ class Job:
             self.keep(None, tuple(self.scripts.tests[self.tested :]))
             *_, broken = self.exchanges
             outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
+        return self._described(outcome, self._unsent())
+
+    def _described(self, outcome: Outcome, unsent: list[str]) -> Outcome:
+        task = self.task
         return classes.evolve(
             outcome,
-            notes=(*task.notes, *self.notes, *self._unsent(), *self.scripts.notes),
+            notes=(*task.notes, *self.notes, *unsent, *self.scripts.notes),
             files=tuple(self.files),
             tests=tuple(self.scripts.tests),
             file=task.file,
