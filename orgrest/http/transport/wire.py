@@ -151,7 +151,7 @@ def _is_installed(package: str) -> bool:
         return False
 
 
-def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
+def wire_headers(request: Request) -> Headers:
     """Return the header lines of a request in the order in which they are sent.
 
     Defaults for headers that the request does not set come first, then its own headers, then
@@ -159,7 +159,7 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
     that cannot be sent.
     """
     url = parse_url(request.url)
-    return headers_for(authorized(request, url), url, cookie)
+    return headers_for(authorized(request, url), url, None)
 
 
 def authorized(request: Request, url: Url) -> Request:
