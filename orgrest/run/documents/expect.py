@@ -32,17 +32,12 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
     Raises EvaluationError for a value that is neither a status nor `same`.
     """
     words = re.split(r"[\s,]+", arguments.get("expect"))
-    if "expect" in arguments and not any(words):
-        reason = ":expect requires `same` or statuses such as 200 or 2xx; found none"
-        raise EvaluationError(reason, file=file, line=line)
     statuses = [word for word in words if word and word.lower() != SAME]
-    for word in statuses:
-        if not _EXPECTED.fullmatch(word):
-            raise EvaluationError(
-                f":expect requires `same` or statuses such as 200 or 2xx; found {word}",
-                file=file,
-                line=line,
-            )
+    invalid = [word for word in statuses if not _EXPECTED.fullmatch(word)]
+    if invalid or ("expect" in arguments and not any(words)):
+        found = invalid[0] if invalid else "none"
+        reason = f":expect requires `same` or statuses such as 200 or 2xx; found {found}"
+        raise EvaluationError(reason, file=file, line=line)
     if not statuses:
         return None
     from orgrest.http.assertions.reading import read_assertion

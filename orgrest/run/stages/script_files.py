@@ -100,24 +100,25 @@ def _file(path: Path, context: Context) -> Path | None:
 
     The path may lack the suffix, or be the folder of a package.
     """
-    for candidate in _candidates(path):
+    for candidate in _candidates(path, context):
         try:
             return context.locate(str(candidate))
         except OrgrestError:
             continue  # missing, or the document may not read it
+    return None
+
+
+def _candidates(path: Path, context: Context) -> Iterator[Path]:
+    yield from _with_suffixes(path)
     try:
         main = json.loads(context.read(str(path / "package.json")))["main"]
     except (OrgrestError, ValueError, KeyError, TypeError, RecursionError):
         main = "index.js"
-    for candidate in (*_candidates(path / str(main)), path / str(main) / "index.js"):
-        try:
-            return context.locate(str(candidate))
-        except OrgrestError:
-            continue
-    return None
+    yield from _with_suffixes(path / str(main))
+    yield path / str(main) / "index.js"
 
 
-def _candidates(path: Path) -> Iterator[Path]:
+def _with_suffixes(path: Path) -> Iterator[Path]:
     yield path
     yield path.with_name(f"{path.name}.js")
     yield path.with_name(f"{path.name}.json")
