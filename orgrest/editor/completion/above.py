@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.http import syntax
 from orgrest.http.parsing import request_file, restclient
-from orgrest.http.parsing.request_file.grammar import COLON_DEFINITION
+from orgrest.http.parsing.grammar import DEFINITION as COLON_DEFINITION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

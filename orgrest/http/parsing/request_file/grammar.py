@@ -54,7 +54,6 @@ DIRECTIVE = compiled(
 DEFINITION = compiled(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"
 )
-COLON_DEFINITION = compiled(r":(?P<name>[^\s:={}]+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)")
 VERSION = compiled(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
 HEADER = compiled(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]*)(?P<value>.*)")
 HEADER_VARIABLE = compiled(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")

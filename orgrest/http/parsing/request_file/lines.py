@@ -9,10 +9,10 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest.http.parsing.directives import rule_of, suggestion_for
+from orgrest.http.parsing.grammar import DEFINITION as COLON_DEFINITION
 from orgrest.http.parsing.lines import mismarked, one_line
 from orgrest.http.parsing.request_file.grammar import (
     ASSERTION_COMMENT,
-    COLON_DEFINITION,
     DEFINITION,
     DIRECTIVE,
     IMPORT,
