@@ -130,18 +130,6 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
 )
 """The roles of numbers, by the name that follows `@` in `members.py`."""
 
-ODD_NUMBERS: Final = (
-    *("1 / 2", "-1 / 2", "0 / 0", "1 / 0", "-1 / 0", "0 / -1"),
-    *("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 53", "-(2 ^ 53)", "2 ^ 63"),
-    *('"3"', "nil"),
-)
-"""Arguments that are special cases for many functions: numbers, a string that converts to a
-number, and nil."""
-
-_HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)
-_NOT_A_NUMBER: Final = "0 / 0"
-_NO_NUMBERS: Final = frozenset(['"3"', "nil"])
-
 
 @attrs.frozen
 class Parameter:
@@ -175,25 +163,6 @@ class Parameter:
         limits = self.limits(length, before)
         whole = dict.fromkeys(value + step for value in limits for step in (0, -1, 1))
         return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
-
-    def odd_values(self, *, typed: bool = False) -> list[str]:
-        """Return the items of `ODD_NUMBERS` that the parameter allows.
-
-        If `typed` is true, leave out the string and nil.
-        """
-        role = ROLES.get(self.role)
-        return [
-            text
-            for text in ODD_NUMBERS
-            if not (typed and text in _NO_NUMBERS)
-            and (
-                role is None
-                or not (
-                    ((role.is_looped or role.is_added) and text in _HUGE)
-                    or (role.is_float and text == _NOT_A_NUMBER)
-                )
-            )
-        ]
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptschema.luau.library import KINDS, ODD_NUMBERS, ROLES, SIGNATURES, Parameter
+from scriptschema.luau.library import KINDS, ROLES, SIGNATURES, Parameter
 from scriptschema.luau.members import NEWER_MEMBERS, span_of
 from scriptschema.luau.names import DEFAULT
 from scriptschema.versions import Span, Version
@@ -93,11 +93,3 @@ def test_the_ends_of_a_range_the_empty_and_the_reversed_one_follow_from_what_a_n
         for each in signature.parameters or ()
         if each.is_number
     )
-
-
-def test_odd_numbers_are_left_out_only_where_they_would_not_end_or_print_what_varies() -> None:
-    assert parameters("string.sub")[1].odd_values() == [*ODD_NUMBERS]
-    assert "0 / 0" not in parameters("buffer.writef64")[2].odd_values()
-    looped = parameters("table.move")[2].odd_values()
-    assert "nil" in looped
-    assert not {"1 / 0", "2 ^ 31", "2147483647"} & {*looped}
