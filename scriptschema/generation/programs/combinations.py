@@ -104,7 +104,7 @@ def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
         operation = _rare(maker, fragile=bool(maker.below(8)))
         places = maker.grammar.places if is_top else maker.grammar.places[1:]
         able = [*filter(operation.can_stand, places)]
-        place = maker.counts.rarest(maker, operation.name, able)
+        place = maker.counts.rarest(maker.below, operation.name, able)
         body.append(_Frame(maker, place, room - LEVELS).statement(operation))
         return nodes.function([], [])
 
@@ -448,8 +448,8 @@ class _Frame:
                 return earlier
         if self.rest:  # `...` already holds another value
             able = [each for each in able if not each.in_vararg]
-        source = counts.rarest(maker, name, able)
-        value = counts.rarest(maker, name, classes)
+        source = counts.rarest(maker.below, name, able)
+        value = counts.rarest(maker.below, name, classes)
         counts.count(name, source)
         counts.count(name, value)
         if operation.is_metamethod and parameter.kind == "object":

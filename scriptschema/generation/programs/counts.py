@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 from scriptschema.generation.programs.axes import SURROUNDINGS, Operation
 
@@ -14,58 +15,34 @@ _ANY_VERSION: Final = tuple(place for place in SURROUNDINGS if not place.attribu
 ItemT = TypeVar("ItemT", bound=Hashable)
 
 
-class _Chooser(Protocol):
-    def below(self, n: int) -> int: ...
-
-
-class _Idiom(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def weight(self) -> float: ...
-
-
-IdiomT = TypeVar("IdiomT", bound=_Idiom)
-
-
 class Counts:
     """Counts a generator's uses of each idiom, each operation, and each pair (`on`, `item`).
 
     `on` is the name of an operation or of an operand's position. For an operation, `item` is the
     surroundings in which it appears (`axes.Surroundings`). For a position, `item` is the source
-    (`axes.Source`) or the class of a value that is used there.
+    (`axes.Source`) or the class of a value that is used there. `idioms` maps the name of each idiom
+    to its uses.
 
     Each generator has its own counts, so the same choices give the same sequence of programs.
     """
 
     def __init__(self) -> None:
-        self._pairs: defaultdict[str, defaultdict[Hashable, int]] = defaultdict(_zeros)
+        self._pairs: defaultdict[str, defaultdict[Hashable, int]] = defaultdict(
+            partial(defaultdict, int)
+        )
         self._ranks: dict[tuple[Operation, bool], tuple[int, int]] = {}
-        self._idioms: Counter[str] = Counter()
+        self.idioms: Counter[str] = Counter()
 
-    def rarest_idiom(self, candidates: Sequence[IdiomT]) -> IdiomT:
-        """Return the candidate with the fewest uses relative to its weight.
-
-        If the choice were purely random, large idioms would be very rare, because they do not fit
-        in most places.
-        """
-        return min(candidates, key=lambda idiom: self._idioms[idiom.name] / idiom.weight)
-
-    def add_idiom(self, idiom: _Idiom) -> None:
-        """Count one use of an idiom."""
-        self._idioms[idiom.name] += 1
-
-    def rarest(self, chooser: _Chooser, on: str, items: Sequence[ItemT]) -> ItemT:
+    def rarest(self, below: Callable[[int], int], on: str, items: Sequence[ItemT]) -> ItemT:
         """Return the item in `items` that was used least often together with `on`.
 
-        If there are several, one of them is chosen at random.
+        If there are several, `below` chooses one of them at random.
         """
         uses = self._pairs[on]
         counts = [uses[item] for item in items]
         least = min(counts)
         rare = [item for item, count in zip(items, counts, strict=True) if count == least]
-        return rare[chooser.below(len(rare))]
+        return rare[below(len(rare))]
 
     def uses(self, on: str, item: Hashable) -> int:
         """Return the number of uses of the pair (`on`, `item`)."""
@@ -98,7 +75,3 @@ class Counts:
                 uses = self._pairs[position.name]
                 least.append(min([uses[item] for item in items]))
         self._ranks[operation, fragile] = min(least), number
-
-
-def _zeros() -> defaultdict[Hashable, int]:
-    return defaultdict(int)

@@ -51,8 +51,9 @@ _LARGE_IDIOM_FACTOR: Final = 3
 half of the available nodes. Such an idiom fits in few places."""
 
 _CANDIDATES: Final = 8
-"""If uses are counted, this number of idioms is drawn at random. The rarest of them is used (see
-`Counts.rarest_idiom`)."""
+"""If uses are counted, this number of idioms is drawn at random. The one with the fewest uses
+relative to its weight is used. If the choice were purely random, large idioms would be very rare,
+because they do not fit in most places."""
 
 _CONSTANTS: Final = 48
 """Out of 256 locals that are never reassigned, the number that are declared as constants. This
@@ -459,7 +460,8 @@ class Maker:
         if self.combines:
             others = [table[self.pick(cumulative)] for _ in range(_CANDIDATES - 1)]
             able_others = [other for other in others if other.template.suits(function)]
-            idiom = self.counts.rarest_idiom([idiom, *able_others])
+            uses = self.counts.idioms
+            idiom = min([idiom, *able_others], key=lambda each: uses[each.name] / each.weight)
         able = idiom.least <= size
         if wide:
             size = 100 + self.part(size // 8, 1, 2)
@@ -473,7 +475,7 @@ class Maker:
             if able and simple.template.declares:
                 body = idiom.template.make(self, size, room - 1)
         if body:
-            self.counts.add_idiom(idiom)
+            self.counts.idioms[idiom.name] += 1
         return [*before, *(body or [])]
 
     def large(self, size: int, room: int) -> list[Stat]:
