@@ -40,26 +40,30 @@ _BY_THREAD: Final = frozenset(
 """Library members whose results depend on the coroutine that calls them."""
 
 
-def in_function(stat: m.Stat, _: int = 0) -> m.Stat:
+def in_function(stat: m.Stat, _: int) -> m.Stat:
     """Return the statement `(function() stat end)()`."""
-    return nodes.call_statement(nodes.call(nodes.as_prefix(_function(stat)), []))
+    return nodes.call_statement(nodes.call(nodes.as_prefix(function(stat)), []))
 
 
-def in_coroutine(stat: m.Stat, _: int = 0) -> m.Stat:
+def in_coroutine(stat: m.Stat, _: int) -> m.Stat:
     """Return the statement `coroutine.wrap(function() stat end)()`."""
-    wrapped = nodes.call(nodes.prefix(*nodes.member("coroutine", "wrap")), [_function(stat)])
+    wrapped = nodes.call_member("coroutine", "wrap", function(stat))
     return nodes.call_statement(nodes.call(nodes.as_prefix(wrapped), []))
 
 
-def in_loop(stat: m.Stat, name: int) -> m.Stat:
-    """Return the statement `for name = 1, 1 do stat end`. `name` is the name index of a local."""
+def in_loop(stat: m.Stat, name: int, times: int = 1) -> m.Stat:
+    """Return the statement `for name = 1, times do stat end`.
+
+    `name` is the name index of a local.
+    """
     body, variable = m.StatBlock(body=[stat]), m.Local(name=name)
-    loop = m.StatFor(var=variable, from_=nodes.number(1), to=nodes.number(1), body=body)
+    loop = m.StatFor(var=variable, from_=nodes.number(1), to=nodes.number(times), body=body)
     return m.Stat(for_=loop)
 
 
-def _function(stat: m.Stat) -> m.Expr:
-    return m.Expr(function=m.ExprFunction(vararg=False, body=m.StatBlock(body=[stat])))
+def function(stat: m.Stat) -> m.Expr:
+    """Return the function `function() stat end`."""
+    return nodes.expr("function", nodes.function([], [stat]))
 
 
 def unwrapped(stat: m.Stat) -> m.Stat | None:

@@ -18,7 +18,7 @@ from scriptschema.fuzzing.operators.running import (
     removable,
     replaceable,
 )
-from scriptschema.fuzzing.operators.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS
+from scriptschema.fuzzing.operators.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS, free
 from scriptschema.fuzzing.rewriting import unwrapped
 from scriptschema.generation.programs import nodes
 
@@ -160,7 +160,8 @@ def wrap(mut: Mutation, number: int) -> bool:
         return mut.put(number, new, safe=safe)
     if mut.programs and (node.which not in CLOSED or jumps(mut.index, number)):
         return False
-    new = WRAPPED_STATEMENTS[mut.below(len(WRAPPED_STATEMENTS))](copy(node), mut.context(number))
+    around = WRAPPED_STATEMENTS[mut.below(len(WRAPPED_STATEMENTS))]
+    new = around(copy(node), free(mut.context(number)))
     return mut.put(number, new, safe=mut.programs)
 
 
