@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -27,7 +27,7 @@ from scriptschema.commands.console import (
 from scriptschema.commands.program import section
 
 if TYPE_CHECKING:
-    from scriptschema.generation.bulk import Kind, Maker, Recipe
+    from scriptschema.generation.bulk import Kind, Recipe
     from scriptschema.generation.programs import ProgramOptions
     from scriptschema.generation.programs.annotations import Types
     from scriptschema.versions import Version
@@ -253,14 +253,14 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
 
     try:
         if path == files.STANDARD:
-            for data in make_all(recipe, seeds, jobs):
+            for data in make_all(recipe.make, recipe.size, seeds, jobs):
                 sys.stdout.buffer.write(files.delimited(data))
                 sys.stdout.buffer.flush()
             return
         with stoppable("nothing was written"), contextlib.ExitStack() as stack:
             with interrupts_later():
                 file = stack.enter_context(files.replacing(path))
-            for data in make_all(recipe, seeds, jobs):
+            for data in make_all(recipe.make, recipe.size, seeds, jobs):
                 file.write(files.delimited(data))
     except BrokenPipeError:
         raise  # click ends the program silently, as users expect with `| head`
@@ -287,20 +287,16 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     Existing files are kept. Raises FileError if they were generated with other options.
     """
     from scriptschema import files
-    from scriptschema.generation.bulk import SourceRecipe, interrupts_later
+    from scriptschema.generation.bulk import interrupts_later
     from scriptschema.luau.sources import PROGRAM
-
-    ending = next((e for e, form in files.ENDINGS.items() if form == recipe.form), ".luau")
-    maker = SourceRecipe(recipe) if recipe.form == "luau" else recipe
-
-    def files_of(seed: int, result: Any) -> dict[str, bytes]:
-        return result if recipe.form == "luau" else {f"{seed}{ending}": result}
 
     try:
         folder.mkdir(exist_ok=True)
         existing = {entry.name for entry in os.scandir(folder)}
     except OSError as error:
         raise files.FileError(f"{folder}: {files.reason_of(error)}") from None
+
+    ending = recipe.ending
 
     def exists(seed: int) -> bool:
         if f"{seed}{ending}" in existing:
@@ -310,16 +306,16 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     left = [seed for seed in seeds if not exists(seed)]
     if len(left) < len(seeds):
         sample = next(seed for seed in seeds if exists(seed))
-        for name, data in files_of(sample, maker.make(sample)).items():
+        for name, data in recipe.files_of(sample).items():
             refuse_other_trees(folder / name, data)
         click.echo(
             f"{len(seeds) - len(left):,} of {counted(len(seeds), 'tree')} already exist",
             err=True,
         )
     with stoppable("to continue, run the same command again"):
-        for seed, result in zip(left, make_all(maker, left, jobs), strict=True):
+        for made in make_all(recipe.files_of, recipe.size, left, jobs):
             with interrupts_later():  # an interrupt must not leave temporary files
-                for name, data in files_of(seed, result).items():
+                for name, data in made.items():
                     files.write(folder / name, data, below=folder)
 
 
@@ -344,9 +340,9 @@ def refuse_other_trees(path: Path, expected: bytes) -> None:
         )
 
 
-def make_all(recipe: Maker[T], seeds: Sequence[int], jobs: int) -> Iterator[T]:
+def make_all(make: Callable[[int], T], size: int, seeds: Sequence[int], jobs: int) -> Iterator[T]:
     """Yield the results of `bulk.make_all`, with a progress bar."""
     from scriptschema.generation import bulk
 
-    results = bulk.make_all(recipe, seeds, min(jobs, max(1, len(seeds))))
+    results = bulk.make_all(make, size, seeds, min(jobs, max(1, len(seeds))))
     return progress(results, "generating", len(seeds), least=2)

@@ -13,10 +13,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 import attrs
 
@@ -30,7 +30,7 @@ from scriptschema.versions import Version
 if TYPE_CHECKING:
     from scriptschema.generation.programs import ProgramOptions
 
-MadeT = TypeVar("MadeT", covariant=True)
+MadeT = TypeVar("MadeT")
 
 Kind = Literal["tree", "repaired", "program", "broken"]
 
@@ -119,26 +119,21 @@ class Recipe:
         tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
         return files.serialize(tree, self.form, self.luau)
 
-
-@attrs.frozen
-class SourceRecipe:
-    """Generates the Luau source for each seed, or two sources if there is a module."""
-
-    recipe: Recipe
-
     @property
-    def size(self) -> int:
-        """Return the target number of nodes."""
-        return self.recipe.size
+    def ending(self) -> str:
+        """Return the suffix of the files."""
+        return next((e for e, form in files.ENDINGS.items() if form == self.form), ".luau")
 
-    def make(self, seed: int) -> dict[str, bytes]:
-        """Return the sources for `seed` by path, relative to the output folder."""
+    def files_of(self, seed: int) -> dict[str, bytes]:
+        """Return the files for `seed` by path: one, or two sources if a program has a module.
+
+        The paths are relative to the output folder.
+        """
+        if self.form != "luau" or self.kind == "broken":
+            return {f"{seed}{self.ending}": self.make(seed)}
         from scriptschema.luau.sources import source_files_of
 
-        recipe = self.recipe
-        if recipe.kind == "broken":
-            return {f"{seed}.luau": recipe.make(seed)}
-        return source_files_of(recipe.program(seed), str(seed), style=recipe.style_of(seed))
+        return source_files_of(self.program(seed), str(seed), style=self.style_of(seed))
 
 
 def _make_unicode(tree: Message) -> None:
@@ -150,27 +145,19 @@ def _make_unicode(tree: Message) -> None:
                 setattr(message, name, data.decode("utf-8", "replace"))
 
 
-class Maker(Protocol[MadeT]):
-    """The interface of recipes, which generate a result from each seed."""
+def make_all(
+    make: Callable[[int], MadeT], size: int, seeds: Iterable[int], jobs: int
+) -> Iterator[MadeT]:
+    """Yield the result of `make` for each seed, in order, using `jobs` processes.
 
-    @property
-    def size(self) -> int:
-        """Return the target number of nodes."""
-
-    def make(self, seed: int) -> MadeT:
-        """Return the result for `seed`."""
-
-
-def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[MadeT]:
-    """Yield the result of `recipe` for each seed, in order, using `jobs` processes.
-
+    `size` is the approximate number of nodes in each result.
     Raises concurrent.futures.process.BrokenProcessPool if one of the processes is killed.
     """
     if jobs == 1:
-        yield from map(recipe.make, seeds)
+        yield from map(make, seeds)
         return
     seeds = iter(seeds)
-    length = max(1, min(100, 20_000 // recipe.size))
+    length = max(1, min(100, 20_000 // size))
     chunks = iter(lambda: list(islice(seeds, length)), [])
     # Spawned processes work alike on every platform, and share nothing with this process.
     context = multiprocessing.get_context("spawn")
@@ -181,7 +168,7 @@ def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[
             # Stay only a little ahead of the consumer, since there may be millions of chunks.
             for chunk in islice(chunks, 3 * jobs - len(waiting)):
                 with interrupts_later():
-                    waiting.append(pool.submit(_make_chunk, recipe, chunk))
+                    waiting.append(pool.submit(_make_chunk, make, chunk))
             if not waiting:
                 break
             yield from waiting.popleft().result()
@@ -189,8 +176,8 @@ def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[
         pool.shutdown(cancel_futures=True)
 
 
-def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
-    return [recipe.make(seed) for seed in seeds]
+def _make_chunk(make: Callable[[int], MadeT], seeds: Sequence[int]) -> list[MadeT]:
+    return [*map(make, seeds)]
 
 
 @contextlib.contextmanager

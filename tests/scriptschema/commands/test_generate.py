@@ -393,7 +393,7 @@ def test_bulk_makes_the_same_in_processes_and_ahead_of_nobody(tmp_path: Path) ->
             taken.append(seed)
             yield seed
 
-    made = bulk.make_all(recipe, seeds(), 2)
+    made = bulk.make_all(recipe.make, recipe.size, seeds(), 2)
     assert [next(made) for _ in range(3)] == [recipe.make(seed) for seed in range(3)]
     assert len(taken) < 12
     made.close()  # type: ignore[attr-defined]
