@@ -183,8 +183,7 @@ def use_variable(mut: Mutation, number: int) -> bool:
     names = [name for name, known in context.variables.items() if known and known in kinds]
     if kind is None or not names:
         return False
-    new = nodes.expr("local", nodes.variable(names[mut.below(len(names))]))
-    return mut.put(number, new, safe=True)
+    return mut.put(number, nodes.read(names[mut.below(len(names))]), safe=True)
 
 
 def show(mut: Mutation, number: int) -> bool:
@@ -203,7 +202,7 @@ def show(mut: Mutation, number: int) -> bool:
         if kind_of(m.Expr(call=inner.expr), context.variables) is None:
             return False
         called = m.Expr(call=copy(inner.expr))
-        return mut.put(number, nodes.call_statement(nodes.call_builtin("print", called)), safe=True)
+        return mut.put(number, nodes.print_([called]), safe=True)
     if node.which == "local":
         variables = [variable.name for variable in inner.vars]
     elif node.which == "assign":
@@ -214,13 +213,11 @@ def show(mut: Mutation, number: int) -> bool:
     context.enter(mut.index.nodes[mut.index.parents[number]], name, position + 1)
     shown: list[m.Expr] = []
     for variable in variables:
-        value = nodes.expr("local", nodes.variable(variable))
+        value = nodes.read(variable)
         is_printed = context.variables.get(variable) is not None
         shown.append(value if is_printed else nodes.call_builtin("type", value))
-    printed = nodes.call_statement(nodes.call_builtin("print", *shown))
-    return bool(shown) and mut.change_body(
-        mut.index.parents[number], insertion(position + 1, printed), safe=True
-    )
+    printed = insertion(position + 1, nodes.print_(shown))
+    return bool(shown) and mut.change_body(mut.index.parents[number], printed, safe=True)
 
 
 def recurse(mut: Mutation, number: int) -> bool:

@@ -148,7 +148,7 @@ def _typeof(maker: Maker, size: int, room: int) -> m.Type:
     maker.made += 2
     value = nodes.number(0)
     if variable is not None and not variable.is_global:
-        value = nodes.expr("local", nodes.variable(variable.name))
+        value = nodes.read(variable.name)
     return type_of("typeof", MAKE[m.TypeTypeof](value))
 
 

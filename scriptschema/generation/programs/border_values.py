@@ -101,7 +101,8 @@ def _array(maker: Maker, value: str) -> Value:
     if value == "single":
         return nodes.table([nodes.number(maker.below(32))]), 1
     length = 2 << maker.below(6) if value == "limit" else 65 + maker.below(190)
-    return _created("table", length, nodes.number(maker.below(32))), length
+    item = nodes.number(maker.below(32))
+    return nodes.call_member("table", "create", nodes.number(length), item), length
 
 
 def _buffer(maker: Maker, value: str) -> Value:
@@ -113,12 +114,7 @@ def _buffer(maker: Maker, value: str) -> Value:
         length = min(1025 + 16 * maker.below(256) + maker.below(16), _LARGEST_BUFFER)
     else:
         length = int(value == "single")
-    return _created("buffer", length), length
-
-
-def _created(library: str, length: int, *values: m.Expr) -> m.Expr:
-    create = nodes.prefix(*nodes.member(library, "create"))
-    return nodes.call(create, [nodes.number(length), *values])
+    return nodes.call_member("buffer", "create", nodes.number(length)), length
 
 
 SIZED: Final[Mapping[str, Callable[[Maker, str], Value]]] = {

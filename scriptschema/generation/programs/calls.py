@@ -10,7 +10,7 @@ from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.arguments import right
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.luau.library import SIGNATURES, Signature
-from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
+from scriptschema.messages import Expr, ExprFunction, Stat
 
 PRINTABLE: Final = frozenset(
     ["number", "integer", "int64", "string", "boolean", "optional", "vector", "nil", "scalar"]
@@ -143,11 +143,11 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
     varies = maker.grammar.deterministic and "varies" in signature.marks
     maker.made += 7
     if not varies and PRINTABLE.issuperset(results):
-        return [nodes.call_statement(nodes.call_builtin("print", value))]
+        return [nodes.print_([value])]
     maker.made += 7
     # In parentheses, since `type` of no value at all is an error.
     kind = nodes.call_builtin("type", nodes.group(value))
-    return [nodes.call_statement(nodes.call_builtin("print", kind))]
+    return [nodes.print_([kind])]
 
 
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
@@ -169,11 +169,8 @@ def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Exp
 
 def _caught_inside(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
     def inside() -> ExprFunction:
-        returned = nodes.MAKE[StatReturn]([call(maker, signature, size - _INSIDE, room - 7)])
-        wrapper: ExprFunction = nodes.MAKE[ExprFunction](
-            [], [], [], False, nodes.block([nodes.stat("return_", returned)]), [], []
-        )
-        return wrapper
+        value = call(maker, signature, size - _INSIDE, room - 7)
+        return nodes.function([], [nodes.return_([value])])
 
     wrapper, cost = maker.function(inside, vararg=False, results=None, guarded=True)
     maker.afford(cost)

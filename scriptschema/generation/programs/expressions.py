@@ -370,12 +370,7 @@ LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
         1,
         lambda maker: nodes.expr(*nodes.member("vector", ("zero", "one")[maker.below(2)])),
     ),
-    "buffer": (
-        1,
-        lambda maker: nodes.call(
-            nodes.prefix(*nodes.member("buffer", "create")), [nodes.number(16)]
-        ),
-    ),
+    "buffer": (1, lambda maker: nodes.call_member("buffer", "create", nodes.number(16))),
     "optional": (1, lambda maker: nodes.nil()),
     "any": (1, lambda maker: nodes.nil()),
     "nil": (1, lambda maker: nodes.nil()),
@@ -427,7 +422,7 @@ USER_CALLS: Final[Mapping[str, float]] = {"number": 8, "string": 6, "boolean": 4
 
 def read(variable: Variable) -> Expr:
     """Return an expression for the value of a local variable."""
-    return nodes.expr("local", nodes.variable(variable.name))
+    return nodes.read(variable.name)
 
 
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
@@ -472,6 +467,6 @@ def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
             maker.expression(parameter, share, room - 2, risky=True)
             for parameter in function.parameters
         ]
-        return nodes.call(nodes.prefix("local", nodes.variable(function.name)), arguments)
+        return nodes.call_local(function.name, arguments)
 
     return make
