@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scriptschema.fuzzing.campaign.finds import Find
     from scriptschema.fuzzing.campaign.replay import Replayed
+    from scriptschema.fuzzing.targets.base import Spelling
     from scriptschema.fuzzing.targets.outcome import Run
 
 FIND = INPUT_FOLDER
@@ -59,14 +60,15 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     shown = None
     try:
         find = trusted_find(folder, trust=trust)
-        stem = finds.PROGRAM if original or find.reduced is None else finds.REDUCED
+        stem, style = find.stem, find.smallest.style
+        if original:
+            stem, style = finds.PROGRAM, find.program.style
         click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
         rewrite = REWRITINGS.get(find.signature.detail)
         rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
         if rewritten is not None:
-            style = (find.program if stem == finds.PROGRAM else find.smallest).style
             click.echo(f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}")
-        for number, shown in enumerate(_runs(find, folder, stem, replay), 1):
+        for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
@@ -81,13 +83,12 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     sys.exit(0 if is_shown else 1)
 
 
-def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Replayed]:
+def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) -> Iterator[Replayed]:
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign import replay as replaying
     from scriptschema.fuzzing.campaign.config import Config
 
     config, tree = Config.from_json(find.config), finds.tree_of(folder, stem)
-    style = find.program.style if stem == finds.PROGRAM else find.smallest.style
     if replay:
         yield from replaying.replay(config, folder, find, tree, style)
     else:
@@ -216,8 +217,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 
     try:
         find = trusted_find(folder, trust=trust)
-        stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-        bisection = bisect(find, finds.tree_of(folder, stem), builds, print_result)
+        bisection = bisect(find, finds.tree_of(folder, find.stem), builds, print_result)
         click.echo(str(bisection))
         if bisection.first is not None:
             finds.save(folder, attrs.evolve(find, bisection=str(bisection)))

@@ -113,6 +113,11 @@ class Find:
         """The reduced program, or the original program if it has not been reduced yet."""
         return self.reduced or self.program
 
+    @property
+    def stem(self) -> str:
+        """The name of the files of `smallest`, without the suffix."""
+        return REDUCED if self.reduced else PROGRAM
+
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
         value = attrs.asdict(self, recurse=False)
@@ -277,10 +282,9 @@ def suspect_of(find: Find, folder: Path) -> Suspect:
 
     Raises FileError.
     """
-    stem = PROGRAM if find.reduced is None else REDUCED
     shown = find.smallest
     verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
-    data = encoding.encode(tree_of(folder, stem))
+    data = encoding.encode(tree_of(folder, find.stem))
     requests = requests_of(folder)
     return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
 

@@ -210,9 +210,8 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
     The result is None if the bug was not reproduced. Raises FileError, TargetError and JudgeError.
     """
-    stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
     bare = attrs.evolve(find.signature, construct="")
-    data = encoding.encode(finds.tree_of(folder, stem))
+    data = encoding.encode(finds.tree_of(folder, find.stem))
     verdict = attrs.evolve(find.verdict, signature=bare)
     suspect = Suspect(data, verdict, [], find.origin, style=find.smallest.style)
     reduced = reduce_suspect(runner, suspect, math.inf)

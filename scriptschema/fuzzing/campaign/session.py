@@ -189,8 +189,7 @@ class State:
 
     def _report_find(self, event: str, find: Find) -> None:
         self.last_new = time.monotonic()
-        shown = find.reduced or find.program
-        self.campaign.log(f"{event} {find.name}: {find.signature}, {shown.nodes} nodes")
+        self.campaign.log(f"{event} {find.name}: {find.signature}, {find.smallest.nodes} nodes")
         self.on_event(
             {
                 "event": event,
@@ -198,7 +197,7 @@ class State:
                 "severity": severity_of(find.signature),
                 "signature": str(find.signature),
                 "message": normalisation.output(find.verdict.message),
-                "nodes": shown.nodes,
+                "nodes": find.smallest.nodes,
                 "reduced": find.reduced is not None,
                 "seconds": round(self.seconds(), 1),
             }

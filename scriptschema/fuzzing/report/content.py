@@ -196,7 +196,7 @@ def _likenesses(shown: ReportedFind) -> Iterator[tuple[str, str]]:
     """
     find = shown.find
     if find.signature.kind in outcome.BROKEN:
-        runs = (find.reduced or find.program).runs
+        runs = find.smallest.runs
         frames = next((run.outcome.frames for run in runs if run.outcome.frames), ())
         if frames:  # the column does not matter
             yield "place", re.sub(r"(:\d+):\d+$", r"\1", frames[0])
@@ -248,7 +248,7 @@ def runs_of(shown: ReportedFind) -> list[dict[str, Any]]:
 
     Runs with equal outcomes are merged.
     """
-    program = shown.find.reduced or shown.find.program
+    program = shown.find.smallest
     grouped: dict[tuple[Any, ...], list[str]] = {}
     reports = {run.target: run.outcome.report for run in program.runs}
     for run in program.runs:

@@ -40,18 +40,14 @@ def export(found: Found, form: str) -> bytes:
     return FORMATS[form](found).encode("utf-8", errors)
 
 
-def _stem(find: Find) -> str:
-    return finds.PROGRAM if find.reduced is None else finds.REDUCED
-
-
 def _markdown(found: Found) -> str:
     return "\n".join(_issue(folder, find) for folder, find in found)
 
 
 def _issue(folder: Path, find: Find) -> str:
-    runs = (find.reduced or find.program).runs
+    runs = find.smallest.runs
     names = names_of(runs)
-    source = visible(finds.source_of(folder, _stem(find)))
+    source = visible(finds.source_of(folder, find.stem))
     parts = [f"# {_line(title_of(find))}", "", *_fenced(source, "lua")]
     for run in runs:
         end = run.outcome
@@ -101,9 +97,9 @@ def _regression_test(folder: Path, find: Find) -> str:
     control characters are not escaped, because the bug may depend on the exact strings and white
     space.
     """
-    runs = (find.reduced or find.program).runs
+    runs = find.smallest.runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
-    body = finds.source_bytes_of(folder, _stem(find)).decode("utf-8", "surrogateescape")
+    body = finds.source_bytes_of(folder, find.stem).decode("utf-8", "surrogateescape")
     body = body if body.endswith("\n") else f"{body}\n"
     title = f"-- {_line(title_of(find))}\n-- {_line(str(find.signature))}\n"
     # Directives, which may be needed for the bug, only apply in the first comments of a source.
@@ -175,7 +171,7 @@ def _sarif(found: Found) -> str:
 
 
 def _result(folder: Path, find: Find) -> dict[str, Any]:
-    path = folder / f"{_stem(find)}.luau"
+    path = folder / f"{find.stem}.luau"
     location = {"artifactLocation": {"uri": quote(path.as_posix())}}
     return {
         "ruleId": find.signature.kind,

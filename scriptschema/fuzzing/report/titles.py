@@ -17,7 +17,7 @@ _LONGEST: Final = 60
 def title_of(find: Find) -> str:
     """Return a title for a find, such as `-O1 prints 0, -O0 prints -0: math.round`."""
     signature, difference = find.signature, find.verdict.difference
-    runs = (find.reduced or find.program).runs
+    runs = find.smallest.runs
     names = names_of(runs)
     if difference is not None:
         left = _printed(names.get(difference.left_target, ""), difference.left)
