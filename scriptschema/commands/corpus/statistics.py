@@ -122,12 +122,11 @@ def read_all(
     """Pass the scan of each tree to `add`, and pass errors to `report`."""
     from scriptschema.files import FileError
 
-    for item in items_of(inputs, "reading"):
-        for tree in [item] if isinstance(item, FileError) else reader.read(item):
-            if isinstance(tree, FileError):
-                report(tree)
-            else:
-                add(tree.scan)
+    for tree in reader.read_all(items_of(inputs, "reading")):
+        if isinstance(tree, FileError):
+            report(tree)
+        else:
+            add(tree.scan)
 
 
 def check_plot(path: Path | None) -> None:

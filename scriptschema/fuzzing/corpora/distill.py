@@ -70,20 +70,19 @@ class _Candidates:
         Files and trees that cannot be read are passed to `report` and skipped.
         """
         counts = Counts()
-        for item in items:
-            for tree in [item] if isinstance(item, FileError) else reader.read(item):
-                if isinstance(tree, FileError):
-                    counts.failed += 1
-                    report(tree)
-                    continue
-                counts.trees += 1
-                counts.incomplete += tree.losses > 0
-                shape = features.shape_of(tree.scan)
-                rank = (len(tree.data), name_of(tree.data))
-                known = self._shapes.get(shape)
-                if known is None or rank < known[:2]:
-                    self._shapes[shape] = (*rank, self._spool.seek(0, 2))
-                    self._spool.write(tree.data)
+        for tree in reader.read_all(items):
+            if isinstance(tree, FileError):
+                counts.failed += 1
+                report(tree)
+                continue
+            counts.trees += 1
+            counts.incomplete += tree.losses > 0
+            shape = features.shape_of(tree.scan)
+            rank = (len(tree.data), name_of(tree.data))
+            known = self._shapes.get(shape)
+            if known is None or rank < known[:2]:
+                self._shapes[shape] = (*rank, self._spool.seek(0, 2))
+                self._spool.write(tree.data)
         counts.shapes = len(self._shapes)
         return counts
 

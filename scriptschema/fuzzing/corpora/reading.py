@@ -91,6 +91,11 @@ class Reader:
         except (OSError, FileError) as error:
             yield FileError(f"{name}: {files.reason_of(error)}")
 
+    def read_all(self, items: Iterable[Input | FileError]) -> Iterator[Found | FileError]:
+        """Yield the trees of all files as `read` does. Errors in `items` are passed on."""
+        for item in items:
+            yield from [item] if isinstance(item, FileError) else self.read(item)
+
     def _tree(self, name: str, data: bytes, item: Input, form: Form | None) -> Found | FileError:
         try:
             if form is not None:
@@ -270,26 +275,25 @@ def read_seeds(
     without: list[str] = []
     repaired: list[str] = []
     reader = Reader(luau=luau)
-    for item in corpus_files([folder]):
-        for tree in [item] if isinstance(item, FileError) else reader.read(item):
-            if isinstance(tree, FileError):
-                on_problem(tree)
-                continue
-            try:
-                program = encoding.decode(ModuleSet, tree.data)
-                has_module = program.module is not None
-                program.module = None
-                problems = repair_in_place(program, luau=luau)
-                data = encoding.encode(program)
-                encoding.decode(ModuleSet, data)  # fails if repair made it too deep
-            except wire.WireError as error:
-                on_problem(FileError(f"{tree.name}: {error}"))
-                continue
-            programs[data] = tree.losses > 0
-            if has_module:
-                without.append(tree.name)
-            elif problems:
-                repaired.append(tree.name)
+    for tree in reader.read_all(corpus_files([folder])):
+        if isinstance(tree, FileError):
+            on_problem(tree)
+            continue
+        try:
+            program = encoding.decode(ModuleSet, tree.data)
+            has_module = program.module is not None
+            program.module = None
+            problems = repair_in_place(program, luau=luau)
+            data = encoding.encode(program)
+            encoding.decode(ModuleSet, data)  # fails if repair made it too deep
+        except wire.WireError as error:
+            on_problem(FileError(f"{tree.name}: {error}"))
+            continue
+        programs[data] = tree.losses > 0
+        if has_module:
+            without.append(tree.name)
+        elif problems:
+            repaired.append(tree.name)
     if not programs:
         raise FileError(f"{name_of(folder)} contains no programs that can be used")
     return Seeds([*programs], sum(programs.values()), without, repaired)
@@ -306,7 +310,7 @@ def read_trees(
     for item in corpus_files([folder]):
         if isinstance(item, Input) and files.ENDINGS.get(item.path.suffix) != "binary":
             continue
-        for tree in [item] if isinstance(item, FileError) else reader.read(item):
+        for tree in reader.read_all([item]):
             if isinstance(tree, FileError):
                 on_problem(tree)
             else:

@@ -184,15 +184,14 @@ def export_stream(
     counts = Counts()
     try:
         with files.replacing(path) as file:
-            for item in items:
-                for tree in [item] if isinstance(item, FileError) else reader.read(item):
-                    if isinstance(tree, FileError):
-                        counts.failed += 1
-                        report(tree)
-                    else:
-                        file.write(files.delimited(tree.data))
-                        counts.new += 1
-                        counts.incomplete += tree.losses > 0
+            for tree in reader.read_all(items):
+                if isinstance(tree, FileError):
+                    counts.failed += 1
+                    report(tree)
+                else:
+                    file.write(files.delimited(tree.data))
+                    counts.new += 1
+                    counts.incomplete += tree.losses > 0
     except OSError as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
     return counts

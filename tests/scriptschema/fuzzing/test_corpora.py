@@ -131,13 +131,12 @@ def read_all(path: Path, reader: Reader | None = None) -> tuple[dict[str, bytes]
     """Return the trees in a folder by file, and the errors."""
     trees: dict[str, bytes] = {}
     errors = []
-    for item in corpus_files([path]):
-        for found in [item] if isinstance(item, FileError) else (reader or Reader()).read(item):
-            if isinstance(found, Found):
-                assert found.scan == wire.scan(ModuleSet, found.data)
-                trees[found.name.removeprefix(f"{path}/")] = found.data
-            else:
-                errors.append(str(found).removeprefix(f"{path}/"))
+    for found in (reader or Reader()).read_all(corpus_files([path])):
+        if isinstance(found, Found):
+            assert found.scan == wire.scan(ModuleSet, found.data)
+            trees[found.name.removeprefix(f"{path}/")] = found.data
+        else:
+            errors.append(str(found).removeprefix(f"{path}/"))
     return trees, errors
 
 
