@@ -60,14 +60,9 @@ def delete(mut: Mutation, number: int) -> bool:
             return False
     # If a type is removed from a list, the names of arguments may no longer match the types.
     safe = not blind and isinstance(node, m.Stat)
-    return mut.change(mut.index.parents[number], _deletion(name, position), safe=safe)
-
-
-def _deletion(name: str, position: int) -> Callable[[Any], None]:
-    def edit(node: Any) -> None:
-        del getattr(node, name)[position]
-
-    return edit
+    return mut.change(
+        mut.index.parents[number], lambda parent: getattr(parent, name).pop(position), safe=safe
+    )
 
 
 def duplicate(mut: Mutation, number: int) -> bool:

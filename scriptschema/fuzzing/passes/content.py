@@ -10,7 +10,7 @@ from scriptschema import messages as m
 from scriptschema.base import INT32_MIN, Message
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, setting
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
@@ -63,17 +63,13 @@ def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
     """
     for number, node in enumerate(index.nodes):
         if node.__class__ is m.Name and node.which == "builtin":
-            yield 2 + number, changing(index, number, _setting("custom", 0))
+            yield 2 + number, changing(index, number, setting("custom", 0))
         for name, field in node.FIELDS.items():
             value = getattr(node, name)
             if field.is_message or not value or (node.__class__, name) in _INDEXES:
                 continue
             for smaller in _smaller(value):
-                yield 2 + number, changing(index, number, _setting(name, smaller))
-
-
-def _setting(name: str, value: Any) -> Callable[[Any], None]:
-    return lambda node: setattr(node, name, value)
+                yield 2 + number, changing(index, number, setting(name, smaller))
 
 
 def _smaller(value: Any) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, setting
 
 
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
@@ -65,7 +65,7 @@ def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
         name, position = index.step(number)
         field = node.ALL_FIELDS[name]
         if position is None and (field.rule == "optional") and name in _DROPPED:
-            yield -index.sizes[number], changing(index, parent, _unsetting(name))
+            yield -index.sizes[number], changing(index, parent, setting(name, None))
 
 
 _DROPPED: Final = frozenset(
@@ -74,10 +74,6 @@ _DROPPED: Final = frozenset(
     for name, field in cls.FIELDS.items()
     if field.rule == "optional" and (not field.oneof or name in ("else_", "elseif"))
 )
-
-
-def _unsetting(name: str) -> Callable[[Any], None]:
-    return lambda node: setattr(node, name, None)
 
 
 def drop_extensions(index: AnyIndex) -> Iterator[Edit]:

@@ -27,6 +27,11 @@ def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Cal
     return make
 
 
+def setting(name: str, value: Any) -> Callable[[Any], None]:
+    """Return a change for `changing` that sets a field."""
+    return lambda node: setattr(node, name, value)
+
+
 def putting(index: AnyIndex, number: int, content: Callable[[], Message]) -> Callable[[], Message]:
     """Return a function that copies the tree and replaces the content of one message in the copy.
 
