@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import attrs
 
@@ -182,14 +182,11 @@ def _make_chunk(make: Callable[[int], MadeT], seeds: Sequence[int]) -> list[Made
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Delay interrupts and termination until the `with` block ends, if the platform supports this.
+    """Delay interrupts and termination until the `with` block ends.
 
     A worker process that is started in the block also delays these signals, until the worker is
     ready. Otherwise Ctrl-C could interrupt its imports and print a traceback.
     """
-    if not _SIGNAL_MASKS:
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -197,14 +194,10 @@ def interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
-
-
 def _start_worker() -> None:
     """Make this process exit silently on Ctrl-C, and when its parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if _SIGNAL_MASKS:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -205,8 +205,7 @@ def _opened(item: Input) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     # Opening a pipe without a writer would block.
-    flags = getattr(os, "O_NONBLOCK", 0) if item.in_folder else 0
-    descriptor = os.open(item.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | flags)
+    descriptor = os.open(item.path, os.O_RDONLY | (os.O_NONBLOCK if item.in_folder else 0))
     with os.fdopen(descriptor, "rb") as file:
         if item.in_folder and not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise FileError("not a regular file")
