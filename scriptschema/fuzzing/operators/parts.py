@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.fuzzing.context import Context, kind_of
+from scriptschema.fuzzing.context import Context, context_of, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators.lists import insertion
@@ -96,15 +96,9 @@ def _suits(
         return part.which != "omitted" and mut.fits(donor, other, context)
     if isinstance(node, m.Stat):
         return part.which in CLOSED and not jumps(donor, other) and mut.fits(donor, other, context)
-    there = Mutation.context(_at(mut, donor), other)
+    there = context_of(donor, other)
     kinds = NUMBERS if kind == "number" else {kind}
-    return Mutation.kind(_at(mut, donor), other, there) in kinds and mut.fits(donor, other, context)
-
-
-def _at(mut: Mutation, donor: Index[Any]) -> Mutation:
-    if donor is mut.index:
-        return mut
-    return Mutation(donor, mut.choices, donors=(), programs=True, room=0, max_depth=mut.max_depth)
+    return kind_of(part, there.variables) in kinds and mut.fits(donor, other, context)
 
 
 def hoist(mut: Mutation, number: int) -> bool:
