@@ -39,14 +39,7 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
     return chosen
 
 
-def form_of(name: str | None) -> Format | None:
-    """Return `name` if it is the name of a format, otherwise None."""
-    from scriptschema import files
-
-    return next((form for form in files.FORMATS if form == name), None)
-
-
-def written_form(items: Sequence[Input], output: str | None, to: str | None) -> Format | None:
+def written_form(items: Sequence[Input], output: str | None, to: Format | None) -> Format | None:
     """Return the format to write: `to`, or else the format for the suffix of `output`.
 
     The result is None if neither gives a format. The suffix of a folder does not count.
@@ -55,7 +48,7 @@ def written_form(items: Sequence[Input], output: str | None, to: str | None) -> 
 
     if to is None and output is not None and files.is_one_file(items, output):
         return files.ENDINGS.get(Path(output).suffix)
-    return form_of(to)
+    return to
 
 
 def common_form(items: Sequence[Input]) -> Format:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from scriptschema.commands import program
-from scriptschema.commands.batch import form_of, run_all, tree_files, write_tree
+from scriptschema.commands.batch import run_all, tree_files, write_tree
 from scriptschema.commands.console import (
     FORMATS,
     INPUT,
@@ -29,7 +29,7 @@ from scriptschema.commands.luau import load_names, names_option
 
 if TYPE_CHECKING:
     from scriptschema.base import Message
-    from scriptschema.files import Input
+    from scriptschema.files import Format, Input
     from scriptschema.versions import Version
 
 
@@ -90,8 +90,8 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
 )
 def convert(
     inputs: tuple[Path, ...],
-    to_format: str,
-    from_format: str | None,
+    to_format: Format,
+    from_format: Format | None,
     output: str | None,
     message_name: str,
     drop_unknown: bool,
@@ -114,19 +114,17 @@ def convert(
 
     cls = message_class(message_name, luau)
     unknown = files.DROP if drop_unknown else files.ERROR
-    to: Any = to_format
 
     def run(item: Input, target: Path) -> None:
-        form = form_of(from_format)
         if upstream == "from":
-            tree, losses = files.read_upstream(cls, item.path, form)
-            write_tree(item, target, tree, to, luau)
+            tree, losses = files.read_upstream(cls, item.path, from_format)
+            write_tree(item, target, tree, to_format, luau)
         elif upstream == "to":
-            tree = files.read(cls, item.path, form, unknown, luau)
-            losses = files.write_upstream(item, target, tree, to)
+            tree = files.read(cls, item.path, from_format, unknown, luau)
+            losses = files.write_upstream(item, target, tree, to_format)
         else:
-            tree = files.read(cls, item.path, form, unknown, luau)
-            write_tree(item, target, tree, to, luau)
+            tree = files.read(cls, item.path, from_format, unknown, luau)
+            write_tree(item, target, tree, to_format, luau)
             losses = []
         for loss in losses:
             click.echo(f"{files.name_of(item.path)}: {loss}", err=True)

@@ -15,7 +15,6 @@ import click
 from scriptschema.commands import program
 from scriptschema.commands.batch import (
     common_form,
-    form_of,
     require_not_replaced,
     require_some,
     run_all,
@@ -27,7 +26,7 @@ from scriptschema.commands.batch import (
 from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, luau_option, report
 
 if TYPE_CHECKING:
-    from scriptschema.files import Input
+    from scriptschema.files import Format, Input
     from scriptschema.luau.names import Names
     from scriptschema.luau.repair import Problem
     from scriptschema.versions import Version
@@ -64,7 +63,7 @@ output_option = click.option(
 @luau_option
 def render_command(
     inputs: tuple[Path, ...],
-    from_format: str | None,
+    from_format: Format | None,
     output: str | None,
     names_path: Path | None,
     types: bool,
@@ -97,7 +96,7 @@ def render_command(
     }
 
     def run(item: Input, target: Path) -> None:
-        tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau)
+        tree = files.read(ModuleSet, item.path, from_format, luau=luau)
         if target == files.STANDARD:
             files.write(target, encode(render(tree, **options)))
         else:
@@ -119,7 +118,9 @@ def render_command(
 @inputs_argument
 @from_option
 @luau_option
-def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Version | None) -> None:
+def check_command(
+    inputs: tuple[Path, ...], from_format: Format | None, luau: Version | None
+) -> None:
     """Check that sources or trees are valid programs.
 
     Luau compiles every program for which no problem is reported. The limits of three rules
@@ -151,7 +152,7 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Versi
                 problems += 1
                 click.echo(f"{where}: {problem.message} [{problem.rule}]")
             return
-        tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
+        tree = files.read(ModuleSet, item.path, from_format, luau=luau and TODAY)
         for problem in check(tree, luau=luau):
             problems += 1
             click.echo(f"{files.name_of(item.path)}: {problem}")
@@ -199,8 +200,8 @@ def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Pro
 @luau_option
 def repair_command(
     inputs: tuple[Path, ...],
-    from_format: str | None,
-    to_format: str | None,
+    from_format: Format | None,
+    to_format: Format | None,
     output: str | None,
     luau: Version | None,
 ) -> None:
@@ -218,10 +219,10 @@ def repair_command(
     from scriptschema.versions import TODAY
 
     items = tree_files(inputs, from_format)
-    form = written_form(items, output, to_format) or form_of(from_format) or common_form(items)
+    form = written_form(items, output, to_format) or from_format or common_form(items)
 
     def run(item: Input, target: Path) -> None:
-        tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
+        tree = files.read(ModuleSet, item.path, from_format, luau=luau and TODAY)
         write_tree(item, target, repair(tree, luau=luau), form, luau)
 
     sys.exit(run_all(items, output, form, "repairing", run))
@@ -251,7 +252,7 @@ def repair_command(
 @luau_option
 def parse_command(
     inputs: tuple[Path, ...],
-    to_format: str | None,
+    to_format: Format | None,
     output: str | None,
     names_path: Path | None,
     save_names: Path | None,
