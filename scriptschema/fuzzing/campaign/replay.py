@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,12 +51,9 @@ def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replaye
 
     Raises TargetError and JudgeError.
     """
-    runner = Runner(config)
-    try:
+    with closing(Runner(config)) as runner:
         verdict, runs = runner.verdict(tree, style, whole=True, wanted=find.signature)
         return Replayed(runs, verdict)
-    finally:
-        runner.close()
 
 
 def replay(
@@ -90,19 +88,13 @@ def _replay(
     )
     pairs = [(each, variant) for each in config.targets for variant in each.variants]
     description, variant = pairs[min(broken, len(pairs) - 1)]
-    target = open_target(description)
-    try:
+    with closing(open_target(description)) as target:
         broke = target.replay(requests) if isinstance(target, PersistentTarget) else None
-    finally:
-        target.close()
     if broke is None:
         return Replayed([], None)
-    runner = Runner(config)
-    try:
+    with closing(Runner(config)) as runner:
         runs = [Run(description.run_name(variant), broke)]
         return Replayed(runs, runner.judge_all(tree, style, runs))
-    finally:
-        runner.close()
 
 
 @attrs.frozen

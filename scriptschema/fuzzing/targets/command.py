@@ -155,12 +155,9 @@ class CommandTarget:
 
         The first access runs erroneous programs to determine them.
         """
-        target = CommandTarget(self.description)
-        try:
+        with contextlib.closing(CommandTarget(self.description)) as target:
             ends = map(target._failure, WRONG)
             return learned([end for end in ends if end is not None], target._failure(SEVERAL))
-        finally:
-            target.close()
 
     def _failure(self, program: str) -> Failed | None:
         """Run an erroneous program and return how it failed.

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -57,12 +58,9 @@ def try_target(description: Description) -> list[Outcome]:
 
     Raises TargetError, with the target's output, if the program does not succeed.
     """
-    target = open_target(description)
-    try:
+    with closing(open_target(description)) as target:
         target.submit(TRIAL, max(description.seconds, 10))
         outcomes = target.collect()
-    finally:
-        target.close()
     for variant, each in zip(description.variants, outcomes, strict=True):
         if each.kind != outcome.OK:
             wrote = "\n".join(text.strip() for text in (each.error, each.output) if text.strip())

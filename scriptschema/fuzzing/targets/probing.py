@@ -6,6 +6,7 @@ It does so by running programs, because version numbers do not reflect flags and
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -120,8 +121,7 @@ def probe(description: Description) -> Probed:
     If a target cannot run the probe, it is assumed to have all globals and library members. Raises
     TargetError.
     """
-    target = open_target(description)
-    try:
+    with closing(open_target(description)) as target:
         printed = _printed(target, description)
         lacked = _missing_names(printed)
         lacks = _missing_syntax(target, description)
@@ -133,8 +133,6 @@ def probe(description: Description) -> Probed:
         runs, luau = None not in printed, None
         if runs and not lacks:
             luau = version_of(missing, _newer_syntax(target, description))
-    finally:
-        target.close()
     version = version_of_target(description)
     older = tuple(name for name in missing if name not in _SPANS)
     return Probed(description.name, version, older, runs, luau, fails)
