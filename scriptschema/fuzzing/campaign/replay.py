@@ -16,6 +16,7 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.oracles.severity import kind_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling
@@ -143,6 +144,7 @@ def bisect(
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})
+    wanted = kind_of(find.signature)
 
     def shows(number: int) -> bool:
         name, command = builds[number]
@@ -153,7 +155,7 @@ def bisect(
             except TargetError as error:
                 raise TargetError(f"{name}: {error}") from None
             verdict = run(built, find, tree, find.smallest.style).verdict
-            bisection.shows[name] = verdict is not None and verdict.signature.kind == kind_of(find)
+            bisection.shows[name] = verdict is not None and verdict.signature.kind == wanted
             on_run(name, bisection.shows[name])
         return bisection.shows[name]
 
@@ -169,13 +171,6 @@ def bisect(
         else:
             good = middle
     return attrs.evolve(bisection, first=builds[bad][0], before=builds[good][0])
-
-
-def kind_of(find: Find) -> str:
-    """Return the kind of verdict that a program must get to show this find's bug."""
-    if find.signature.kind == outcome.ONCE:
-        return find.signature.detail.partition(":")[0]
-    return find.signature.kind
 
 
 def _with_build(config: Config, command: str) -> Config:

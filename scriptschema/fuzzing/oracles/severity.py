@@ -38,10 +38,14 @@ def severity_of(signature: Signature) -> str:
     For a bug that could not be reproduced ("seen once"), this is the severity of the outcome that
     was seen, such as a crash.
     """
-    kind = signature.kind
-    if kind == outcome.ONCE:
-        kind = signature.detail.partition(":")[0]
-    return _BY_KIND.get(kind, "result")
+    return _BY_KIND.get(kind_of(signature), "result")
+
+
+def kind_of(signature: Signature) -> str:
+    """Return the kind of a bug. For a bug that was seen once, this is the kind that was seen."""
+    if signature.kind == outcome.ONCE:
+        return signature.detail.partition(":")[0]
+    return signature.kind
 
 
 def rank_of(signature: Signature) -> int:
