@@ -43,7 +43,7 @@ from scriptschema.fuzzing.campaign.workers import Worker
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.source_mutation import VERSION, SourceMutator
 from scriptschema.fuzzing.targets import leftovers, outcome
-from scriptschema.fuzzing.targets.processes import split
+from scriptschema.fuzzing.targets.processes import kill_group, split
 from scriptschema.generation.programs import program
 from scriptschema.luau import sources
 from scriptschema.luau.render import render
@@ -221,7 +221,7 @@ class _Instance:
         """
         if self._process is None or self._process.poll() is None:
             return ""
-        self._kill_group()
+        kill_group(self._process)
         soon = time.monotonic() - self._began < _SOON
         self._failures = self._failures + 1 if soon else 0
         if self._failures == _TRIES:
@@ -240,7 +240,7 @@ class _Instance:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0, seconds))
-        self._kill_group()
+        kill_group(self._process)
         self._process.wait()
 
     def statistics(self) -> dict[str, str]:
@@ -251,11 +251,6 @@ class _Instance:
                 name, _, value = line.partition(":")
                 fields[name.strip()] = value.strip()
         return fields
-
-    def _kill_group(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if self._process is not None:
-                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _last_errors(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines()

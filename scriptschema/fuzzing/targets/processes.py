@@ -144,19 +144,20 @@ def kill_all_for_good() -> None:
 def kill_all() -> None:
     """Kill all processes that this one started, and remove its temporary folders."""
     for process in [*_RUNNING]:
-        _kill_group(process)
+        kill_group(process)
     leftovers.end_orphans({process.pid for process in _RUNNING})
     leftovers.remove_folders()
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all others in its session, without waiting for their end."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and all others in its session, even if the process itself has ended."""
-    _kill_group(process)
+    kill_group(process)
     process.wait()
     _RUNNING.discard(process)
     leftovers.end_orphans({other.pid for other in _RUNNING})
