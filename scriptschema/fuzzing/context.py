@@ -36,7 +36,7 @@ _ARITHMETIC: Final = frozenset(
     ]
 )
 _LOGIC: Final = frozenset([m.ExprBinary.Op.And, m.ExprBinary.Op.Or])
-_NUMBERS: Final = frozenset(["number", "integer"])
+NUMBERS: Final = frozenset(["number", "integer"])
 _ENTERED: Final = frozenset(
     [
         *(m.StatBlock, m.StatFor, m.StatForIn, m.StatWhile, m.StatRepeat, m.StatLocalFunction),
@@ -157,7 +157,7 @@ def kind_of(expression: m.Expr, variables: Kinds) -> str | None:
 def _of_binary(inner: m.ExprBinary, variables: Kinds) -> str | None:
     if inner.op in _ARITHMETIC:
         kind = kind_of(inner.left, variables)
-        return "number" if kind in _NUMBERS else kind
+        return "number" if kind in NUMBERS else kind
     if inner.op == m.ExprBinary.Op.Concat:
         return "string"
     if inner.op in _LOGIC:

@@ -8,10 +8,10 @@ from typing import Any
 from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.choices import INTEGERS
-from scriptschema.fuzzing.context import kind_of
+from scriptschema.fuzzing.context import NUMBERS, kind_of
 from scriptschema.fuzzing.operators.mutation import Mutation
 from scriptschema.fuzzing.operators.parts import replace
-from scriptschema.fuzzing.operators.running import FAMILIES, NUMBERS, is_delicate, is_operand
+from scriptschema.fuzzing.operators.running import FAMILIES, is_delicate, is_operand
 from scriptschema.generation.programs import nodes
 from scriptschema.luau.operators import BINARY
 

@@ -9,11 +9,8 @@ from typing import Any
 from scriptschema import messages as m
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.operators.mutation import Mutation
-from scriptschema.fuzzing.operators.running import (
-    LAST,
-    ORDERLESS,
-    removable,
-)
+from scriptschema.fuzzing.operators.running import ORDERLESS, removable
+from scriptschema.luau.validation.traversal import JUMPS
 
 
 def insert(mut: Mutation, number: int) -> bool:
@@ -21,7 +18,7 @@ def insert(mut: Mutation, number: int) -> bool:
     block: Any = mut.index.nodes[number]
     if isinstance(block, m.StatBlock) and not mut.blind():
         body = block.body
-        end = len(body) - bool(body and body[-1].which in LAST)
+        end = len(body) - bool(body and body[-1].which in JUMPS)
         position = mut.below(end + 1)
         context = mut.context(number)
         context.enter(block, "body", position)

@@ -7,17 +7,12 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.fuzzing.context import Context, context_of, kind_of
+from scriptschema.fuzzing.context import NUMBERS, Context, context_of, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators.lists import insertion
 from scriptschema.fuzzing.operators.mutation import CLOSED, Mutation
-from scriptschema.fuzzing.operators.running import (
-    NUMBERS,
-    jumps,
-    removable,
-    replaceable,
-)
+from scriptschema.fuzzing.operators.running import jumps, removable, replaceable
 from scriptschema.fuzzing.operators.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS, free
 from scriptschema.fuzzing.rewriting import unwrapped
 from scriptschema.generation.programs import nodes

@@ -10,14 +10,12 @@ from enum import IntEnum
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.fuzzing.context import Context, taken_by
+from scriptschema.fuzzing.context import NUMBERS, Context, taken_by
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators.mutation import CLOSED, Mutation
 from scriptschema.luau.names import DEFAULT
 
 _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
-NUMBERS: Final = frozenset(["number", "integer"])
-LAST: Final = frozenset(["return_", "break_", "continue_"])
 ORDERLESS: Final = frozenset(["block", "if_", "call", "for_", "for_in"])
 """Statements that can be reordered. Functions and assignments are not included, because later
 statements may depend on them."""

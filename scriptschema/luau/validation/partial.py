@@ -17,9 +17,8 @@ from scriptschema.codec.copying import copy
 from scriptschema.luau.names import Names
 from scriptschema.luau.registers import MAX_UPVALUES
 from scriptschema.luau.validation.constants import declare, declare_function
-from scriptschema.luau.validation.traversal import HANDLERS, IncompleteError, Traversal
+from scriptschema.luau.validation.traversal import HANDLERS, JUMPS, IncompleteError, Traversal
 
-_JUMPS: Final = frozenset(["break_", "continue_", "return_"])
 _ALIASES: Final = frozenset(["type_alias", "type_function"])
 
 
@@ -43,7 +42,7 @@ def repair_statements(
     block: Any = way[-1]
     body = block.body
     start, stop = statements.start, statements.stop
-    if start and stop == len(body) and body[start - 1].which in _JUMPS:
+    if start and stop == len(body) and body[start - 1].which in JUMPS:
         start -= 1  # a jump must be the last statement of a block
         before = [body[start], *before]
     declared = _declared(v.names, before)

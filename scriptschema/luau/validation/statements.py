@@ -23,6 +23,7 @@ from scriptschema.luau.validation.modules import one_value, visit_require
 from scriptschema.luau.validation.traversal import (
     HANDLERS,
     HEIGHTS,
+    JUMPS,
     Place,
     Task,
     Traversal,
@@ -48,9 +49,6 @@ RULES: Final = {
     "function-name": "the name of a function statement must be a variable, optionally followed by "
     "fields",
 }
-
-_JUMPS: Final = frozenset(["break_", "continue_", "return_"])
-"""The statements that must come last in their block."""
 
 _DECLARE: Final = {
     "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
@@ -91,7 +89,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
         v.note(path, "size", f"the function contains more than {MAX_SIZE} messages")
         node.block = m.StatBlock()
         return
-    if which in _JUMPS:
+    if which in JUMPS:
         _visit_jump(v, node, path, depth, last)
         return
     if which in _DECLARE and function.room_for_locals() < _DECLARE[which]:

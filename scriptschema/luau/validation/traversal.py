@@ -63,6 +63,9 @@ _NOT_EMPTY: Final = {
     (m.StatAssign, "values"), (m.ExprIfElse, "else_"),
 }  # fmt: skip
 
+JUMPS: Final = frozenset(["break_", "continue_", "return_"])
+"""The statements that must come last in their block."""
+
 _WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
 """The messages that consist only of a oneof."""
 
