@@ -182,18 +182,15 @@ class Scope:
 
     def declare_type(self, index: int) -> None:
         """Bring a type alias or a generic type into scope."""
-        self._declare(self.types, index)
+        name = self.names.type(index)
+        self.types.declare(name, index)
+        self._frames[-1].declared.append((self.types, name))
 
     def declare_aliases(self, block: m.StatBlock) -> None:
         """Bring all type aliases of a block into scope. Called at the beginning of the block."""
         for statement in block.body:
             if statement.which in ("type_alias", "type_function"):
                 self.declare_type(statement.alternative.name.index)
-
-    def _declare(self, table: NameTable, index: int) -> None:
-        name = self.names.type(index)
-        table.declare(name, index)
-        self._frames[-1].declared.append((table, name))
 
     # Functions and loops
 

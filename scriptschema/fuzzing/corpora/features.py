@@ -71,9 +71,7 @@ class _Table:
             at += 1
 
 
-@cache
-def _table(luau: Version | None) -> _Table:
-    return _Table(luau)
+_table = cache(_Table)
 
 
 def names(luau: Version | None = None) -> list[str]:

@@ -131,7 +131,7 @@ class PersistentTarget:
 
         Raises TargetError if the process cannot be started.
         """
-        self._end()
+        self.close()
         self._until_broken = False
         self._requests = [(json.loads(line)["id"], line.encode() + b"\n") for line in lines]
         self._seconds = max((json.loads(line)["milliseconds"] for line in lines), default=0) / 1000
@@ -140,7 +140,9 @@ class PersistentTarget:
 
     def close(self) -> None:
         """Kill the service, if it is running."""
-        self._end()
+        if self._process is not None:
+            kill(self._process)
+            self._process = None
 
     def _outcomes(self) -> Iterator[Outcome]:
         count = 0
@@ -209,7 +211,7 @@ class PersistentTarget:
                 limit, waited = limit + REPORTING, True
                 continue
             if left <= 0 or len(self._received) > _MOST:
-                self._end()
+                self.close()
                 seconds = time.monotonic() - began
                 if left > 0:
                     return Outcome(outcome.FLOOD, seconds=seconds)
@@ -254,7 +256,7 @@ class PersistentTarget:
         errors = self._errors.text(GRACE)
         if has_begun(errors):
             errors = self._errors.text(REPORTING)
-        self._end()
+        self.close()
         if status == 0 and not fresh:
             return None
         result = outcome_of(status or 0, printed, errors, time.monotonic() - began)
@@ -287,11 +289,6 @@ class PersistentTarget:
         return Outcome(
             str(kind), output, error, None, frames, seconds, bounded(report), coverage=coverage
         )
-
-    def _end(self) -> None:
-        if self._process is not None:
-            kill(self._process)
-            self._process = None
 
 
 class _Errors:
