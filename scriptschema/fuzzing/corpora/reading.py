@@ -226,10 +226,10 @@ def _module(item: Input, source: bytes) -> bytes | None:
     """
     if b"./module0" not in source or item.path == files.STANDARD:
         return None
-    path = item.path.with_name(sources.MODULE)
-    if item.path.name == sources.MODULE or not path.is_file():
+    module = sources.module_of(item.path)
+    if module is None:
         return None
-    with _opened(Input(path, Path(path.name), in_folder=True)) as file:
+    with _opened(Input(module, Path(module.name), in_folder=True)) as file:
         return _read(file)
 
 
