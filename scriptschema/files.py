@@ -296,13 +296,13 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
             raise
 
 
-def open_to_append(path: Path, *, below: Path | None = None) -> IO[bytes]:
-    """Open a file for reading and appending, and create it if missing. `below` is as in `write`.
+def open_to_append(path: Path) -> IO[bytes]:
+    """Open a file for reading and appending, and create it if missing.
 
     Raises OSError, including when `path` is a symbolic link, has several hard links, or is not a
     regular file.
     """
-    with _parent_of(path, below) as (folder, name):
+    with _parent_of(path, None) as (folder, name):
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _SAFE
         _mode_of(folder, name)
         descriptor = os.open(name, flags, 0o666, dir_fd=folder)

@@ -160,13 +160,13 @@ class Trimmer:
     """Offers sources one at a time, each shorter than every source accepted so far.
 
     `candidate` is the current source, or None at the end. `answer` accepts or rejects the
-    candidate, and continues with the next source. `most` is the maximum number of sources to offer.
+    candidate, and continues with the next source. At most `MOST` sources are offered.
     """
 
-    def __init__(self, source: bytes, index: Index[ModuleSet], most: int = MOST) -> None:
+    def __init__(self, source: bytes, index: Index[ModuleSet]) -> None:
         self.source = source
         """The shortest accepted source."""
-        self.left = most
+        self.left = MOST
         self.candidate: bytes | None = None
         self._tried: set[bytes] = set()
         self._tree = index.tree

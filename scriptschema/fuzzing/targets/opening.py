@@ -47,7 +47,7 @@ def open_target(description: Description) -> Target:
             words = [_node(), service, str(Path(description.folder or ".").resolve())]
             return PersistentTarget(description, words)
         case _:
-            if not _version_of_package("pluau"):
+            if not _version_of_pluau():
                 raise TargetError(f"pluau is not installed: {install_command('pluau')}")
             words = [sys.executable, str(SERVICES / "pluau_service.py")]
             return PersistentTarget(description, words)
@@ -94,14 +94,14 @@ def version_of_target(description: Description) -> str:
         case "luau-web":
             return _luau_web(description)
         case "pluau":
-            return _version_of_package("pluau")
+            return _version_of_pluau()
         case _:
             return version_of(split(description.command))
 
 
-def _version_of_package(name: str) -> str:
+def _version_of_pluau() -> str:
     try:
-        return version(name)
+        return version("pluau")
     except PackageNotFoundError:
         return ""
 

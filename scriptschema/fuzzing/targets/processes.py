@@ -46,7 +46,6 @@ def split(command: str) -> list[str]:
 def start(
     words: list[str],
     megabytes: int,
-    folder: Path | None = None,
     *,
     stdin: int,
     stderr: int | IO[bytes],
@@ -76,7 +75,6 @@ def start(
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                cwd=folder,
                 env=environment,
                 start_new_session=True,
             )

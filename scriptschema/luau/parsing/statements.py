@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from scriptschema import messages as m
@@ -382,7 +382,9 @@ def _read_other_statement(r: Reader) -> Reading:
 
 def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
     """Return the function that reads the export statement or class that begins here, or None."""
-    words = [text if text in _NEWER else kind for text, kind in _next(r, 4)]
+    span = slice(r.index, r.index + 4)
+    tokens = zip(r.texts[span], r.kinds[span], strict=True)
+    words = [text if text in _NEWER else kind for text, kind in tokens]
     match words:
         case ["export", "local", *_] | ["export", "const", "name", *_]:
             return _read_exported_variables
@@ -396,12 +398,6 @@ def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
         ):
             return read_class
     return None
-
-
-def _next(r: Reader, count: int) -> Iterator[tuple[str, str]]:
-    """Yield (text, kind) for each of the next `count` tokens."""
-    span = slice(r.index, r.index + count)
-    return zip(r.texts[span], r.kinds[span], strict=True)
 
 
 _NEWER: Final = frozenset({"export", "const", "class", "open"})

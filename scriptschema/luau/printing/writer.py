@@ -134,11 +134,11 @@ def _flat(whole: Iterable[Any]) -> Iterator[str]:
             open_.pop()
 
 
-def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
-    """Return the nodes, separated by `separator`."""
+def separated(nodes: Iterable[Message]) -> list[Part]:
+    """Return the nodes, separated by commas."""
     parts: list[Part] = []
     for node in nodes:
-        parts += (separator, node)
+        parts += (", ", node)
     return parts[1:]
 
 

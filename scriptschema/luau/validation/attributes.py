@@ -46,10 +46,10 @@ def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
             attribute.joined = None
 
 
-def no_attributes(v: Traversal, node: m.ExprFunction, path: Place, what: str) -> None:
-    """Remove the attributes of a function that must not have any. `what` describes the function."""
+def no_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
+    """Remove the attributes of a type function, which must not have any."""
     if node.attributes:
-        v.note(path, "attribute", f"{what} cannot have attributes")
+        v.note(path, "attribute", "a type function cannot have attributes")
         node.attributes = []
 
 

@@ -371,7 +371,7 @@ def _visit_type_function(v: Traversal, node: m.StatTypeFunction, path: Place, de
     around = scope.type_function
     scope.type_function = scope.function.depth + 1
     here = (path, "func", None)
-    no_attributes(v, node.func, here, "a type function")
+    no_attributes(v, node.func, here)
     v.push((visit_function_body, node.func, here, depth + 1), (_leave_type_function, v, around))
 
 

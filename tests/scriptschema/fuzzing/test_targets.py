@@ -357,6 +357,6 @@ def test_what_is_missing_is_reported_with_how_to_install_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match="apt install nodejs"):
         open_target(Description("luau-web", folder=str(tmp_path)))
-    monkeypatch.setattr("scriptschema.fuzzing.targets.opening._version_of_package", lambda _: "")
+    monkeypatch.setattr("scriptschema.fuzzing.targets.opening._version_of_pluau", lambda: "")
     with pytest.raises(TargetError, match=r"pip install .*pluau"):
         open_target(Description("pluau"))
