@@ -301,9 +301,7 @@ def grammar_of(
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
     "idioms": {name: weight for name, (weight, _) in IDIOMS.items()},
-    "libraries": {
-        **dict.fromkeys(LIBRARIES, 1.0),
-    },
+    "libraries": dict.fromkeys(LIBRARIES, 1.0),
 }
 
 
