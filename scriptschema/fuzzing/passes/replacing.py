@@ -110,7 +110,8 @@ def _first_value(loop: Any) -> m.Expr | None:
     """
     if isinstance(loop, m.StatFor):
         return loop.from_
-    table: Any = loop.values[0].alternative if loop.values[0].which == "table" else None
+    is_table = bool(loop.values) and loop.values[0].which == "table"
+    table: Any = loop.values[0].alternative if is_table else None
     return table.items[0].value if table is not None and table.items else None
 
 

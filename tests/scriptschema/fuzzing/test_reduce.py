@@ -35,6 +35,7 @@ from scriptschema.messages import (
     Stat,
     StatBlock,
     StatCall,
+    StatForIn,
     StatReturn,
     StatWhile,
 )
@@ -184,6 +185,12 @@ def test_every_candidate_of_a_valid_tree_is_valid() -> None:
         return CALL_IN_WHILE(candidate)
 
     reduce(tree, interesting)
+
+
+def test_a_loop_over_nothing_which_luau_rejects_is_reduced_like_any_other() -> None:
+    loop = Stat(for_in=StatForIn(body=StatBlock(body=[])))
+    tree = ModuleSet(program=StatBlock(body=[loop, loop]))
+    assert len(reduce(tree, lambda tree: bool(tree.program.body)).program.body) == 1
 
 
 def test_a_tree_that_is_no_program_is_reduced_as_it_is() -> None:
