@@ -20,13 +20,20 @@ class _Language:
     `said` (the message) and `stack`. `frame` matches a line of the stack, with the function as the
     group `name`. `library` matches frames of the language's own library, which are left out because
     an exception there may be the caller's fault. `is_last` is true if reports list the innermost
-    function last.
+    function last, and the cause of an exception before the exception.
+
+    An exception may have been raised because of another one, its cause. `cause` matches the line
+    that introduces a cause within `stack`, with the cause's class and message as its group. If
+    causes are reported separately, `joint` matches the text between two reports. It has a group if
+    the program says that one exception is the cause of the other.
     """
 
     report: re.Pattern[str]
     frame: re.Pattern[str] | None = None
     library: re.Pattern[str] | None = None
     is_last: bool = False
+    cause: re.Pattern[str] | None = None
+    joint: re.Pattern[str] | None = None
 
 
 @attrs.frozen
@@ -36,6 +43,10 @@ class Uncaught:
     `frames` are the functions in the stack trace, innermost first. Functions of the language's
     library are left out unless there are no others. A Rust panic has no class. Its `name` is its
     position in the source.
+
+    If the exception wraps another one, `line` and `frames` are those of the original cause. `name`
+    is still the class of the uncaught exception, because targets turn exceptions of their language
+    into their own exceptions to report errors in programs.
     """
 
     name: str
@@ -56,13 +67,20 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
         _pattern(r"^  File \"(?P<file>[^\"\n]*)\", line \d+, in (?P<name>\S+)"),
         re.compile(r"/lib/python3|<frozen "),
         is_last=True,
+        joint=re.compile(
+            r"(?s:.*)\n\n(?:(The above exception was the direct cause of the following exception)"
+            r"|During handling of the above exception, another exception occurred):\n\n\Z"
+        ),
     ),
     "node": _Language(
         _pattern(
             r"^(?:Uncaught )?(?P<name>[A-Z][\w$]*)(?: \[\w+\])?(?::(?P<said>[^\n]*))?\n"
-            r"(?P<stack>(?: +at [^\n]*\n)+)(?=(?:[^\n]*\n){0,40}Node\.js v)"
+            r"(?P<stack> +at [^\n]*\n"
+            r"(?: +(?:at |\.\.\. \d+ lines |[\w$]+: |\[cause\]: )[^\n]*\n)*)"
+            r"(?=(?:[^\n]*\n){0,40}Node\.js v)"
         ),
         _pattern(r"^ +at (?:async )?(?P<name>[\w.$<>]+) \((?!node:)"),
+        cause=_pattern(r"^ +\[cause\]: ([^\n]*)\n"),
     ),
     "node, for a thrown value that is not an Error": _Language(
         _pattern(
@@ -73,10 +91,11 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
     "java": _Language(
         _pattern(
             r"^Exception in thread \"[^\"\n]*\" (?P<name>[\w.$]+)(?::(?P<said>[^\n]*))?\n"
-            r"(?P<stack>(?:[ \t]+at [^\n]*\n?)*)"
+            r"(?P<stack>(?:(?:[ \t]+(?:at|\.\.\.) |\s*(?:Caused by|Suppressed): )[^\n]*\n?)*)"
         ),
         _pattern(r"^[ \t]+at (?P<name>[\w.$<>/]+)\("),
         re.compile(r"\bat (?:java\.\w+/|jdk\.|java[.x]|sun\.)"),
+        cause=_pattern(r"^Caused by: ([^\n]*)\n?"),
     ),
     ".net": _Language(
         _pattern(
@@ -99,6 +118,7 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
             r"^(?P<stack>\S+\.rb:\d+:in [`'][^'\n]*'): (?P<said>[^\n]*) \((?P<name>[A-Z][\w:]*)\)$"
         ),
         _pattern(r"[`'](?P<name>[^'\n]*)'"),
+        joint=re.compile(r"(?:\n\tfrom [^\n]*)*\n\Z"),
     ),
     "rust": _Language(
         _pattern(
@@ -122,10 +142,37 @@ def uncaught(errors: str) -> Uncaught | None:
     """Return the last uncaught exception in the standard error of a process, or None."""
     last: tuple[int, Uncaught] | None = None
     for language in LANGUAGES.values():
+        before: tuple[re.Match[str], Uncaught] | None = None
         for match in language.report.finditer(errors):
+            found = _uncaught(language, match)
+            if before is not None and _are_joined(language, before[0], match):
+                cause, wrapper = (before[1], found) if language.is_last else (found, before[1])
+                found = attrs.evolve(cause, name=wrapper.name)
+            before = match, found
             if last is None or match.start() >= last[0]:  # handled exceptions may precede it
-                last = match.start(), _uncaught(language, match)
+                last = match.start(), found
     return last[1] if last is not None else None
+
+
+def _are_joined(language: _Language, one: re.Match[str], other: re.Match[str]) -> bool:
+    """Return whether two reports are about an exception and its cause.
+
+    If an exception was raised while another one was handled, and the program does not say that it
+    is the cause, it counts as the cause only if the function that handled it raised the other.
+    """
+    if language.joint is None or language.frame is None:
+        return False
+    joint = language.joint.match(one.string, one.end(), other.start())
+    if joint is None or joint.groups() != (None,):
+        return joint is not None
+    handling = language.frame.search(one["stack"])
+    [*_, raising] = [None, *language.frame.finditer(other["stack"])]
+    return (
+        handling is not None
+        and raising is not None
+        and handling.groups() == raising.groups()
+        and "raise " in other["stack"][raising.end() :]
+    )
 
 
 def _uncaught(language: _Language, match: re.Match[str]) -> Uncaught:
@@ -137,7 +184,18 @@ def _uncaught(language: _Language, match: re.Match[str]) -> Uncaught:
         return Uncaught(name, f"panicked at {line}", (name,))
     if language.frame is None:
         return Uncaught(name, line, ())
-    frames = [*language.frame.finditer(groups["stack"] or "")]
-    own = [f for f in frames if language.library is None or not language.library.search(f[0])]
-    names = tuple(frame["name"] for frame in own or frames)
-    return Uncaught(name, line, names[::-1] if language.is_last else names)
+    stack = groups["stack"] or ""
+    outer, *inner = language.cause.split(stack) if language.cause else [stack]
+    found = Uncaught(name, line, _frames(language, outer) or _frames(language, outer, own=False))
+    for cause, frames in zip(inner[::2], inner[1::2], strict=True):
+        if names := _frames(language, frames):  # frames that both have may be left out
+            found = Uncaught(name, cause.strip(), names)
+    return found
+
+
+def _frames(language: _Language, stack: str, *, own: bool = True) -> tuple[str, ...]:
+    """Return the functions in a stack trace, without those of the library if `own` is true."""
+    library = language.library if own else None
+    frames = language.frame.finditer(stack) if language.frame else ()
+    names = tuple(f["name"] for f in frames if library is None or not library.search(f[0]))
+    return names[::-1] if language.is_last else names

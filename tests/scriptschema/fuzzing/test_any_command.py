@@ -16,6 +16,7 @@ from command import run_here
 
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Outcome
@@ -351,3 +352,84 @@ JSON_OF_PYTHON = """Traceback (most recent call last):
     return _default_decoder.decode(s)
 ValueError: no number
 """
+
+
+WRAPPED = {  # a bug in `floor`, whose exception `run` handles by raising its own
+    "java": (
+        'Exception in thread "main" vm.Failure: internal\n\tat vm.run(Main.java:9)\n'
+        "\tat vm.main(Main.java:3)\n\tSuppressed: vm.Other: unlock\n\t\t... 2 more\n"
+        "Caused by: java.lang.IllegalStateException: x\n\tat vm.call(Main.java:7)\n\t... 1 more\n"
+        "Caused by: java.lang.NullPointerException: y\n"
+        "\tat java.base/java.util.Objects.requireNonNull(Objects.java:233)\n"
+        "\tat vm.floor(Lib.java:5)\n\t... 2 more\n"
+    ),
+    "java, without the cause's stack": (
+        'Exception in thread "main" vm.Failure: x\n\tat vm.floor(Lib.java:5)\n'
+        "Caused by: java.lang.NullPointerException\n"
+    ),
+    ".net": (
+        "Unhandled exception. vm.Failure: internal\n"
+        " ---> System.NullReferenceException: Object reference not set.\n"
+        "   at vm.floor() in /src/Lib.cs:line 5\n   at vm.run() in /src/Main.cs:line 7\n"
+        "   --- End of inner exception stack trace ---\n"
+        "   at vm.run() in /src/Main.cs:line 9\n"
+    ),
+    "node": (
+        "Failure: internal\n    at run (/vm.js:3:50)\n"
+        "    ... 5 lines matching cause stack trace ...\n"
+        "    at node:internal/main/run_main_module:28:49 {\n  code: 'E1',\n"
+        "  [cause]: TypeError: Cannot read properties of undefined (reading 'z')\n"
+        "      at floor (/vm.js:1:31)\n      at run (/vm.js:2:23)\n  }\n}\n\nNode.js v20.20.2\n"
+    ),
+    "ruby": (
+        "vm.rb:6:in `rescue in run': internal (Failure)\n\tfrom vm.rb:3:in `run'\n"
+        "vm.rb:2:in `floor': no key (KeyError)\n\tfrom vm.rb:4:in `run'\n"
+    ),
+}
+RAISED = """Traceback (most recent call last):
+  File "vm.py", line 5, in run
+    fn()
+  File "vm.py", line 3, in floor
+    return {}["x"]
+KeyError: 'x'
+in two lines
+"""
+FROM = "\nThe above exception was the direct cause of the following exception:\n\n"
+DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+OUTER = """Traceback (most recent call last):
+  File "vm.py", line 9, in <module>
+    run()
+  File "vm.py", line 6, in run
+    except KeyError: raise Failure("internal")
+Failure: internal
+"""
+WRAPPED |= {"python, from": RAISED + FROM + OUTER, "python": RAISED + DURING + OUTER}
+
+
+@pytest.mark.parametrize("language", WRAPPED)
+def test_bugs_whose_exceptions_one_function_wraps_are_told_apart(language: str) -> None:
+    errors = WRAPPED[language]
+    found, other = (outcome_of(1, "", text, 0) for text in (errors, errors.replace("floor", "rep")))
+    assert (found.kind, found.frames[0].removeprefix("vm.")) == ("internal error", "floor")
+    assert other.frames[0].removeprefix("vm.") == "rep"
+
+
+@pytest.mark.parametrize("language", WRAPPED)
+def test_an_exception_that_reports_errors_of_programs_may_wrap_any_other(language: str) -> None:
+    names = frozenset(["vm.Failure", "Failure"])
+    found = outcome_of(1, "", WRAPPED[language], 0, normal=Normal(names))
+    assert found.kind == "error"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        '  File "vm.py", line 8, in f\n    raise Failure("no register")\n',
+        "    except KeyError: None.x\n",
+    ],
+    ids=["in another function", "by the handler"],
+)
+def test_a_bug_after_a_handled_exception_is_not_taken_for_that_exception(last: str) -> None:
+    outer = OUTER.replace('    except KeyError: raise Failure("internal")\n', last)
+    found = outcome_of(1, "", RAISED + DURING + outer, 0)
+    assert (found.error, found.frames[-1]) == ("Failure: internal", "<module>")
