@@ -39,15 +39,20 @@ _ASSERTION: Final = re.compile(
     r"|ASSERTION FAILED: (?P<three>[^\n]*)"
 )
 _INTERNAL: Final = re.compile(
-    r"^[^\n]*?\b(?:internal (?:compiler |vm )?error|unreachable code"
+    r"^[^\n]*?\b(?:internal (?:compiler |vm )?error"
     r"|thread '[^'\n]*'(?: \(\d+\))? panicked at|terminate called"
     r"|terminating (?:due to|with) uncaught)[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNREACHABLE: Final = re.compile(
+    r"^[^\n]*?\bunreachable code(?! \(previous statement always )[^\n]*",  # a warning of Luau's
     re.IGNORECASE | re.MULTILINE,
 )
 _MEMORY: Final = re.compile(
     r"not enough memory|out of memory|bad_alloc|hard rss limit exhausted|allocation-size-too-big"
     r"|cannot allocate memory|cannot enlarge memory|failed to allocate|memory allocation of"
-    r"|heap limit|\bMemoryError\b|OutOfMemory(?:Error|Exception)",
+    r"|(?:reached|exceeded) (?:the )?heap limit|heap limit (?:reached|exceeded|allocation failed)"
+    r"|\bMemoryError\b|OutOfMemory(?:Error|Exception)",
     re.IGNORECASE,
 )
 _REJECTED: Final = re.compile(r"\b(?:SyntaxError|CompileError|syntax error)\b")
@@ -128,7 +133,8 @@ def outcome_of(
         return made(outcome.SANITIZER, _without_addresses(noticed["what"]), frames_of(errors))
     if match := _ASSERTION.search(errors):  # before signals: a failed assertion may abort
         return made(outcome.ASSERTION, _assertion_of(match), frames_of(errors))
-    if is_about_memory(errors):
+    # At status 0, such a line is a warning, or part of a log.
+    if status and is_about_memory(errors):
         return made(outcome.MEMORY, errors[-1000:])
     exception = uncaught(bounded(errors)) if status else None
     failed = outcome.REJECTED if _REJECTED.search(errors) else outcome.ERROR
@@ -136,7 +142,7 @@ def outcome_of(
         if normal is not None and exception.name in normal.exceptions:
             return made(failed, errors[:2000])
         return made(outcome.INTERNAL, exception.line, exception.frames or frames_of(errors))
-    if match := _INTERNAL.search(errors):
+    if match := _INTERNAL.search(errors) or (_UNREACHABLE.search(errors) if status else None):
         return made(outcome.INTERNAL, match[0], frames_of(errors))
     undefined = _UNDEFINED.search(errors)
     aborted = status == -signal.SIGABRT or (by_signal and by_signal["name"] == "ABRT")

@@ -218,10 +218,30 @@ def test_reports_of_sanitizers_give_the_error_and_the_functions() -> None:
         ("thread 'main' panicked at src/a.rs:3", "internal error"),
         ("lvm.cpp(12): ASSERTION FAILED: x", "assertion"),
         ("Assertion failed: (x > 0), function f, file a.c, line 3.", "assertion"),
+        ("thread 7 panic: reached unreachable code", "internal error"),
+        ("FATAL ERROR: Reached heap limit Allocation failed", "memory"),
     ],
 )
 def test_messages_of_run_time_libraries_are_known(errors: str, kind: str) -> None:
     assert reports.outcome_of(-6, "", errors, 0).kind == kind
+
+
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "program.luau(3,5): UnreachableCode: Unreachable code (previous statement always returns)",
+        "gc: heap limit 512 MB, used 3 MB",
+    ],
+)
+def test_warnings_of_a_linter_or_an_allocator_are_no_bugs(warning: str) -> None:
+    assert reports.outcome_of(0, "", warning, 0).kind == "ok"
+    error = f"{warning}\nprogram.luau(7,1): TypeError: Type 'string' could not be converted"
+    assert reports.outcome_of(1, "", error, 0).kind == "error"
+
+
+@pytest.mark.parametrize("line", ["warning: unreachable code", "gc: 0 chunks out of memory"])
+def test_a_process_that_ends_normally_may_warn(line: str) -> None:
+    assert reports.outcome_of(0, "", line, 0).kind == "ok"
 
 
 def test_a_signal_without_a_name_has_its_number() -> None:
