@@ -29,7 +29,9 @@ _SIGNAL: Final = re.compile(rf"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|{STACK_OVERFL
 """The start of a sanitizer's report on a signal, which counts as a crash with a stack trace."""
 
 _UNDEFINED: Final = re.compile(
-    r"^(?P<path>[^\s:]+)(?P<place>:\d+:\d+): runtime error: (?P<what>[^\n]*)", re.MULTILINE
+    r"^(?!(?:\S*\.luau?|[^\s:./\\]+):)"  # interpreters report errors of programs in the same way
+    r"(?P<path>[^\s:]+)(?P<place>:\d+:\d+): runtime error: (?P<what>[^\n]*)",
+    re.MULTILINE,
 )
 _PLACE_BEFORE: Final = re.compile(r"([^\s:()/\\]+)(?::(\d+):|\((\d+)\):)")
 _PLACE_BEHIND: Final = re.compile(r"file (?:[^\s,]*/)?([^\s,/]+), line (\d+)")

@@ -207,6 +207,8 @@ def test_reports_of_sanitizers_give_the_error_and_the_functions() -> None:
     assert (found.kind, found.output) == ("undefined behaviour", "x")
     assert found.frames[0] == "a.cpp:31:5"
     assert found.error.startswith("signed integer overflow")
+    header = UBSAN.replace("/src/a.cpp", "/llvm/include/c++/v1/vector")
+    assert reports.outcome_of(0, "", header, 0).kind == "undefined behaviour"
 
 
 @pytest.mark.parametrize(
@@ -224,6 +226,15 @@ def test_reports_of_sanitizers_give_the_error_and_the_functions() -> None:
 )
 def test_messages_of_run_time_libraries_are_known(errors: str, kind: str) -> None:
     assert reports.outcome_of(-6, "", errors, 0).kind == kind
+
+
+@pytest.mark.parametrize("name", ["program.luau", "/tmp/module0.luau", "a.lua", "source", "stdin"])
+def test_a_run_time_error_at_a_position_in_a_program_is_no_undefined_behaviour(name: str) -> None:
+    error = f"{name}:1:10: runtime error: attempt to call nil\n"
+    assert reports.outcome_of(1, "", error, 0).kind == "error"
+    assert not reports.has_begun(error)
+    found = reports.outcome_of(1, "", error + UBSAN, 0)
+    assert (found.kind, found.frames[0]) == ("undefined behaviour", "a.cpp:31:5")
 
 
 @pytest.mark.parametrize(
