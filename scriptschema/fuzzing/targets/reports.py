@@ -41,13 +41,14 @@ _ASSERTION: Final = re.compile(
     r"|ASSERTION FAILED: (?P<three>[^\n]*)"
 )
 _INTERNAL: Final = re.compile(
-    r"^[^\n]*?\b(?:internal (?:compiler |vm )?error"
+    r"^[^\n]*?\b(?P<said>internal (?:compiler |vm )?error"
     r"|thread '[^'\n]*'(?: \(\d+\))? panicked at|terminate called"
     r"|terminating (?:due to|with) uncaught)[^\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
 _UNREACHABLE: Final = re.compile(
-    r"^[^\n]*?\bunreachable code(?! \(previous statement always )[^\n]*",  # a warning of Luau's
+    r"^[^\n]*?\b(?P<said>unreachable code)"
+    r"(?! \(previous statement always )[^\n]*",  # a warning of Luau's linter
     re.IGNORECASE | re.MULTILINE,
 )
 _MEMORY: Final = re.compile(
@@ -115,12 +116,20 @@ def failure_of(status: int, errors: str) -> Failed | None:
 
 
 def outcome_of(
-    status: int, output: str, errors: str, seconds: float, *, normal: Normal | None = None
+    status: int,
+    output: str,
+    errors: str,
+    seconds: float,
+    *,
+    normal: Normal | None = None,
+    texts: str = "",
 ) -> Outcome:
     """Return the outcome of a process from its output and exit status.
 
     The status is negative for a signal. `seconds` is the time that the process took. `normal`
-    describes how the target normally reports errors in programs, if that is known.
+    describes how the target normally reports errors in programs, if that is known. `texts` are the
+    strings in the program: if they contain a phrase such as `internal error`, a message with this
+    phrase counts as the program's own.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
@@ -133,10 +142,12 @@ def outcome_of(
     by_signal = _SIGNAL.match(noticed["what"]) if noticed else None
     if noticed and not by_signal:
         return made(outcome.SANITIZER, _without_addresses(noticed["what"]), frames_of(errors))
-    if match := _ASSERTION.search(errors):  # before signals: a failed assertion may abort
+    is_signalled = by_signal is not None or status < 0 or status in _SIGNALLED
+    own = "" if is_signalled else texts  # errors of programs do not abort
+    if match := _first(_ASSERTION, errors, own):  # before signals: a failed assertion may abort
         return made(outcome.ASSERTION, _assertion_of(match), frames_of(errors))
     # At status 0, such a line is a warning, or part of a log.
-    if status and is_about_memory(errors):
+    if status and _first(_MEMORY, errors, texts):
         return made(outcome.MEMORY, errors[-1000:])
     exception = uncaught(bounded(errors)) if status else None
     failed = outcome.REJECTED if _REJECTED.search(errors) else outcome.ERROR
@@ -144,11 +155,14 @@ def outcome_of(
         if normal is not None and exception.name in normal.exceptions:
             return made(failed, errors[:2000])
         return made(outcome.INTERNAL, exception.line, exception.frames or frames_of(errors))
-    if match := _INTERNAL.search(errors) or (_UNREACHABLE.search(errors) if status else None):
+    match = _first(_INTERNAL, errors, own)
+    if match is None and status:
+        match = _first(_UNREACHABLE, errors, own)
+    if match is not None:
         return made(outcome.INTERNAL, match[0], frames_of(errors))
     undefined = _UNDEFINED.search(errors)
     aborted = status == -signal.SIGABRT or (by_signal and by_signal["name"] == "ABRT")
-    if undefined and (aborted or not (by_signal or status < 0 or status in _SIGNALLED)):
+    if undefined and (aborted or not is_signalled):
         site = re.split(r"[/\\]", undefined["path"])[-1] + undefined["place"]
         frames = (site, *frames_of(errors[undefined.end() :]))
         return made(outcome.UNDEFINED, undefined["what"], frames)
@@ -156,7 +170,7 @@ def outcome_of(
         name = by_signal["name"]
         name = name if name.islower() else f"SIG{name}"
         return made(outcome.CRASH, name, frames_of(errors[noticed.start() if noticed else 0 :]))
-    if status < 0 or status in _SIGNALLED:
+    if is_signalled:
         return made(outcome.CRASH, _signal_name(status), frames_of(errors))
     if status == 0:
         return made(outcome.OK, "")
@@ -165,6 +179,17 @@ def outcome_of(
         unlike = "which ordinary errors do not have"
         return made(outcome.INTERNAL, f"status {status}, {unlike}: {line.strip()}")
     return made(failed, errors[:2000])
+
+
+def _first(pattern: re.Pattern[str], errors: str, texts: str) -> re.Match[str] | None:
+    """Return the first match whose phrase is not in `texts`, or None.
+
+    The phrase is the group `said`, or what precedes the first colon.
+    """
+    for match in pattern.finditer(errors):
+        if (match.groupdict().get("said") or match[0].partition(":")[0]) not in texts:
+            return match
+    return None
 
 
 def bounded(errors: str) -> str:

@@ -183,6 +183,36 @@ def test_versions_are_those_of_the_targets() -> None:
     assert "false" not in found or "false" in found["false"]
 
 
+ERRORS_OF_PROGRAMS = {
+    'error("not enough memory")': ("not enough memory", "memory"),
+    "error('internal\\x20error: ' .. type(x))": ("internal error: nil", "internal error"),
+    "error(`internal error: {x}`)": ("internal error: 5", "internal error"),
+    "local a = [[unreachable code]] error(a)": ("unreachable code", "internal error"),
+    'assert(x, "Assertion failed: " .. y)': ("Assertion failed: 5", "assertion"),
+}
+
+
+@pytest.mark.parametrize(("source", "reported"), ERRORS_OF_PROGRAMS.items())
+def test_what_a_program_says_itself_is_no_bug_of_the_target(
+    source: str, reported: tuple[str, str]
+) -> None:
+    message, kind = reported
+    says = f"echo 'program.luau:1: {message}' >&2"
+    assert command(f"sh -c {quoted(f'{says}; exit 1')}", source)[0].kind == "error"
+    assert command(f"sh -c {quoted(f'{says}; exit 1')}", "error(x)")[0].kind == kind
+    found = command(f"sh -c {quoted(f'{says}; kill -SEGV $$')}", source)[0]
+    assert found.kind == ("crash" if kind == "memory" else kind)
+
+
+def test_a_bug_is_not_hidden_by_other_strings_of_its_program() -> None:
+    says = "echo 'internal error: no register' >&2; exit 1"
+    for source in ("error('an error')", "local internal, error = 1", "-- internal error"):
+        assert command(f"sh -c {quoted(says)}", source)[0].kind == "internal error"
+    unlike = "grep -q no_register || exit 1; echo 'internal error: no register' >&2; exit 70"
+    source = "no_register('internal error')"
+    assert command(f"sh -c {quoted(unlike)}", source)[0].kind == "internal error"
+
+
 # Reports
 
 ASAN = """\
