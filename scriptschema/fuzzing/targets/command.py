@@ -20,7 +20,7 @@ from scriptschema.fuzzing.targets.calibration import SEVERAL, WRONG, Failed, Nor
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.outcome import Outcome
-from scriptschema.fuzzing.targets.processes import Watched, split, start, text_of, watch
+from scriptschema.fuzzing.targets.processes import Watched, kill, split, start, text_of, watch
 from scriptschema.fuzzing.targets.reports import bounded, failure_of, outcome_of
 from scriptschema.luau.lexer import tokenize
 from scriptschema.luau.literals import string_value, unescape
@@ -90,7 +90,7 @@ class CommandTarget:
 
     def _abandon(self) -> None:
         if self._running is not None:
-            watch(*self._running, seconds=0, most=0)
+            kill(self._running[0])
             self._running = None
 
     def _start(self, number: int) -> tuple[subprocess.Popen[bytes], float]:

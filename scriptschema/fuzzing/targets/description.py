@@ -17,7 +17,7 @@ A TOML table (`Description` lists all settings):
     variants = ["-O0", "-O2"]
     seconds = 2.0                              time limit; a longer run is a hang
     megabytes = 512
-    output = 1_000_000                         output limit in bytes
+    output = 1_000_000                         limit of standard output in bytes
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.reports import has_begun
 
 _PIECE: Final = 1 << 16
+_ERRORS: Final = 1 << 19
+"""The number of bytes that are kept from the start of standard error, and from its end."""
+
 REPORTING: Final = 20.0
 """Seconds after a run's time limit in which a sanitizer can still finish a report."""
 
@@ -180,37 +183,40 @@ class Watched:
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
     """Read a process's output until it exits or exceeds a limit, and return the result.
 
-    `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the
-    output limit in bytes. If a sanitizer has started a report before the time limit is reached, it
-    gets more time to finish the report. A process that exceeds a limit is killed. The processes
-    that it started are killed in any case.
+    `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the limit
+    of standard output in bytes. If a sanitizer has started a report before the time limit is
+    reached, it gets more time to finish the report. A process that exceeds a limit is killed. The
+    processes that it started are killed in any case.
+
+    Standard error has no limit, because a target may write a lot before it crashes. If it is long,
+    only its start and its end are kept.
     """
     watched = Watched()
-    pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}
-    size = 0
+    output, errors = bytearray(), bytearray()
     waited = False
     try:
         with selectors.DefaultSelector() as selector:
-            for stream, name in ((process.stdout, "output"), (process.stderr, "errors")):
+            for stream, kept in ((process.stdout, output), (process.stderr, errors)):
                 if stream is not None:
-                    selector.register(stream, selectors.EVENT_READ, name)
+                    selector.register(stream, selectors.EVENT_READ, kept)
             while selector.get_map():
                 left = began + seconds - time.monotonic()
                 ready = selector.select(min(max(left, 0), _GLANCE))
-                if not ready and (left <= 0 or process.poll() is not None):
-                    if not waited and left <= 0 and has_begun(text_of(b"".join(pieces["errors"]))):
-                        seconds, waited = seconds + REPORTING, True
-                        continue
-                    break  # a child of the exited process may keep its output open
                 for key, _ in ready:
                     piece = os.read(key.fd, _PIECE)
                     if not piece:
                         selector.unregister(key.fileobj)
-                    pieces[key.data].append(piece)
-                    size += len(piece)
-                if size > most:
+                    key.data.extend(piece)
+                if len(output) > most:
                     watched.flooded = True
                     break
+                if len(errors) > 3 * _ERRORS:
+                    del errors[_ERRORS:-_ERRORS]
+                if left <= 0 or (not ready and process.poll() is not None):
+                    if not waited and left <= 0 and has_begun(text_of(errors)):
+                        seconds, waited = seconds + REPORTING, True
+                        continue
+                    break  # a child of the exited process may keep its output open
         try:
             process.wait(max(0, began + seconds - time.monotonic()) if not watched.flooded else 0)
         except subprocess.TimeoutExpired:
@@ -219,11 +225,12 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
     finally:  # also on Ctrl-C, which does not reach its session
         kill(process)
     watched.status = process.returncode
-    watched.output = b"".join(pieces["output"])[:most]
-    watched.errors = b"".join(pieces["errors"])[:most]
+    if len(errors) > 2 * _ERRORS:
+        errors[_ERRORS:-_ERRORS] = b"\n[...]\n"
+    watched.output, watched.errors = bytes(output[:most]), bytes(errors)
     return watched
 
 
-def text_of(data: bytes) -> str:
+def text_of(data: bytes | bytearray) -> str:
     r"""Return bytes decoded as UTF-8. Bytes that are not UTF-8 become `\xNN`."""
     return data.decode("utf-8", "backslashreplace")

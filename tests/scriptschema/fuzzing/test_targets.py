@@ -142,6 +142,18 @@ def test_output_without_an_end_is_cut_off() -> None:
     assert (found.kind, len(found.output)) == ("flood", 1000)
 
 
+@pytest.mark.parametrize("output", [1000, 1_000_000])
+def test_a_crash_is_found_however_much_the_target_wrote_before(output: int) -> None:
+    log = "yes trace | head -n 500000"
+    says = f"echo 'the first line'; {log}; echo 'the last line'"
+    [found] = command(f"sh -c {quoted(f'({says}) >&2; kill -SEGV $$')}", output=output)
+    assert (found.kind, found.error) == ("crash", "SIGSEGV")
+    lines = found.report.splitlines()
+    assert (lines[0], lines[-1]) == ("the first line", "the last line")
+    [found] = command(f"sh -c {quoted(f'(echo internal error: x; {log}) >&2')}", output=output)
+    assert (found.kind, found.error) == ("internal error", "internal error: x")
+
+
 def test_a_command_that_closes_its_output_and_stays_is_ended() -> None:
     [found] = command("sh -c 'exec >&- 2>&-; sleep 500'", limit=0.3)
     assert found.kind == "hang"
