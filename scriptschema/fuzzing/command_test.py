@@ -160,7 +160,7 @@ class CommandTest:
     def _run(self, words: list[str], program: str, output: int) -> int | None:
         """Run the command, and return its status, or None if it takes too long.
 
-        It runs in a separate session, so that all processes that it starts can be ended.
+        It runs in a separate session, so that all processes that it starts can be ended with it.
         """
         with Path(os.devnull if self.endings else program).open("rb") as standard_input:
             try:
@@ -178,19 +178,15 @@ class CommandTest:
         try:
             return process.wait(self.limit)
         except subprocess.TimeoutExpired:
+            return None
+        finally:  # also on Ctrl-C, which does not reach its session
             _kill(process)
             process.wait()
-            return None
-        except BaseException:  # Ctrl-C, which does not reach its session
-            _kill(process)
-            raise
-        finally:
             with self._lock:
                 self._running.discard(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and the rest of its process group, unless the process has already exited."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+    """Kill a process and the rest of its process group, even if the process itself has ended."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

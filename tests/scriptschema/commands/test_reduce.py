@@ -210,6 +210,13 @@ def test_a_candidate_for_which_the_command_hangs_is_given_up_with_all_it_started
     wait_until(lambda: not is_alive(int(Path("child").read_text())))
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_what_a_test_starts_in_the_background_ends_with_it(status: int) -> None:
+    Path("test.sh").write_text(f"sleep 500 &\necho $! >child\nexit {status}\n")
+    assert CommandTest("sh test.sh {}")(parse("print(1)").tree) == (status == 0)
+    wait_until(lambda: not is_alive(int(Path("child").read_text())))
+
+
 def test_an_empty_command_is_refused() -> None:
     with pytest.raises(CommandError, match="empty"):
         CommandTest("  ")
