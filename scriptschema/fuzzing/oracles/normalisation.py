@@ -11,9 +11,10 @@ is removed unless positions are compared. Positions are never compared between t
 each target names chunks differently.
 
 Messages that are counted or become part of a signature are reduced further. Numbers and quoted
-strings are replaced with placeholders, because they depend on the program. Folders are removed from
-file paths, because they depend on the machine. A string that explains the condition of an
-assertion, as in `!"text"` and `n && "text"`, is kept.
+strings are replaced with placeholders, because they depend on the program. So are names of
+temporary files, UUIDs, and hexadecimal words with a digit and at least 6 characters, because they
+may vary from run to run. Folders are removed from file paths, because they depend on the machine. A
+string that explains the condition of an assertion, as in `!"text"` and `n && "text"`, is kept.
 
 The kind of an error message (`message_kind`) is reduced even further: names of types are replaced
 with `type`, and operators and text in parentheses are removed.
@@ -22,6 +23,8 @@ with `type`, and operators and text in parentheses are removed.
 from __future__ import annotations
 
 import re
+import tempfile
+from functools import cache
 from typing import Final
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
@@ -33,6 +36,11 @@ _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _NOT_FINITE: Final = re.compile(r"-?\b(?:nan|inf)\b")
 _STATUS: Final = re.compile(r"\Astatus \d+, ")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_RANDOM: Final = re.compile(
+    r"-?(?<![\w.])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{6,})(?!\w)",
+    re.IGNORECASE,
+)
 _FOLDERS: Final = re.compile(
     r"(?<![\w./])(?:/|\.{1,2}/|[A-Z]:\\)?(?:[\w.+~-]+[/\\])+(?=[\w+-]+\.\w)"
 )
@@ -67,15 +75,29 @@ def message(text: str) -> str:
     status = _STATUS.match(first)
     first = first[status.end() if status else 0 :]
     for pattern, instead in (
+        (_temporary(tempfile.gettempdir()), "…"),
         (_FOLDERS, ""),
         (_POSITION, ""),
         (_ADDRESS, "…"),
         (_QUOTED, "'…'"),
+        (_RANDOM, "N"),  # a random word may consist of digits only
         (_NUMBER, "N"),
     ):
         first = pattern.sub(instead, first)
     first = (status[0] if status else "") + " ".join(first.split())
     return first if len(first) <= _LONGEST else first[:_LONGEST] + "…"
+
+
+@cache
+def _temporary(folder: str) -> re.Pattern[str]:
+    """Return a pattern for files in a folder for temporary files, or in /tmp.
+
+    It does not match what `_FOLDERS` removes, nor the source file of a position.
+    """
+    return re.compile(
+        rf"(?<![\w./])(?:{re.escape(folder)}|/tmp)/[\w.+~-]++"
+        r"(?!(?:/[\w.+~-]+)*/[\w+-]+\.\w|:\d)"
+    )
 
 
 def undefined(text: str) -> str:

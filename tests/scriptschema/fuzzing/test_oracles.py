@@ -2,6 +2,7 @@
 
 import math
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -365,6 +366,44 @@ def test_messages_lose_what_differs_from_program_to_program() -> None:
     text = "\nsource:31: invalid argument #2 to 'rep' (1.5e3 at 0x55)\nstack"
     assert normalisation.message(text) == "invalid argument #N to '…' (N at …)"
     assert len(normalisation.message("x" * 5000)) == 201
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "message"),
+    [
+        ("no /tmp/tmpab3_x/state", "no /tmp/tmpqq/state", "no …/state"),
+        ("no TEMP/tmpab3_x", "no /tmp/tmpqq", "no …"),
+        ("no TEMP/tmpab3_x.log: x", "no TEMP/tmpqq.log: x", "no …: x"),
+        ("no /tmp/tmpab3_x/a/state.lock", "no /tmp/tmpqq/b/state.lock", "no state.lock"),
+        ("job 3f2a91bc failed", "job 30029114 failed", "job N failed"),
+        ("job-deadbeef1", "job-123456789", "jobN"),
+        (
+            "job 3f2a91bc-0e1d-4cb2-a1f0-00ffab12cd34 failed",
+            "job 12345678-1234-4234-8234-123456789012 failed",
+            "job N failed",
+        ),
+    ],
+)
+def test_a_random_word_in_a_message_does_not_make_another_bug(
+    one: str, other: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp/mine")
+    for text in (one, other):
+        assert normalisation.message(text.replace("TEMP", "/tmp/mine")) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no opcode add32 or fade", "no opcode addN or fade"),
+        ("no opcode decade or facade", "no opcode decade or facade"),
+        ("/tmp/lvm.c:31: no block", "no block"),
+        ("/tmp/build/lvm.c: no block", "lvm.c: no block"),
+        ("type f64, not 1.5e300000 or -1e300000", "type fN, not N or N"),
+    ],
+)
+def test_words_that_tell_bugs_apart_are_kept(text: str, message: str) -> None:
+    assert normalisation.message(text) == message
 
 
 def test_what_reduced_programs_use_tells_bugs_apart() -> None:
