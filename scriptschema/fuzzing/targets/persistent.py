@@ -259,12 +259,13 @@ class PersistentTarget:
         self.close()
         if status == 0 and not fresh:
             return None
-        result = outcome_of(status or 0, printed, errors, time.monotonic() - began)
+        # Whatever its status, a service that ends during a request has failed.
+        result = outcome_of(status or 1, printed, errors, time.monotonic() - began)
         if result.kind in outcome.ORDINARY:
             ended = "closed its output" if status is None else f"ended with status {status}"
             message = f"the service {ended}: {errors.strip()[-2000:]}"
             return Outcome(outcome.CRASH, printed, message, status, report=bounded(errors))
-        return result
+        return attrs.evolve(result, status=status)
 
     def _outcome_of(self, answer: dict[str, Any], seconds: float) -> Outcome:
         kind, output, error = (answer.get(name) for name in ("kind", "output", "error"))
