@@ -25,7 +25,6 @@ from orgrest.http.parsing.request_file.grammar import (
     RARE_METHODS,
     REQUEST,
     RESPONSE,
-    begins_request,
 )
 from orgrest.http.syntax import HeaderLine, HeaderVariable
 from orgrest.model import Span
@@ -39,13 +38,8 @@ _STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Consume an empty line.
-
-    After a pasted response, consume every line that does not begin a request.
-    """
+    """Consume an empty line."""
     region = reader.region
-    if region.closed:
-        return begins_request(text) is False
     if text:
         return False
     if region.begun and not region.in_body:
@@ -158,13 +152,22 @@ def fragment(reader: Reader, line: Line, text: str) -> bool:
 
 
 def pasted_response(reader: Reader, line: Line, text: str) -> bool:
-    """Read the first line of a response that was pasted below its request."""
+    """Skip a line of a response that was pasted below its request.
+
+    The earlier steps have already read the lines that cannot belong to a response, such as
+    assertions and scripts.
+    """
     region = reader.region
+    if region.closed:
+        return True
     if not RESPONSE.fullmatch(text):
         return False
     if region.is_delimited():
         return False
     region.closed = True
-    reason = "this looks like a stored response: everything up to the next ### is skipped"
+    reason = (
+        "this looks like a stored response: up to the next ###, only assertions, scripts, "
+        "variables and >> lines are read"
+    )
     reader.notice(line.start, reason, "response")
     return True

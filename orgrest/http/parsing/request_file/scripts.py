@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
 """Maps the event that an httpyac script names to the moment when it runs (`Script.when`)."""
+_SCRIPT_NAMES = (".js", ".mjs", ".ts")
 
 
 def handler(reader: Reader, line: Line, text: str) -> bool:
@@ -52,7 +53,8 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
         region.end = max(region.end, end) if region.begun else region.end
         return True
     match = SCRIPT_FILE.fullmatch(text) if text[:1] == ">" or not region.begun else None
-    match = match or (HANDLER_FILE.fullmatch(text) if region.begun else None)
+    if region.begun and (not region.closed or text.endswith(_SCRIPT_NAMES)):
+        match = match or HANDLER_FILE.fullmatch(text)
     if match is None:
         return False
     when = "response" if text[0] == ">" else "before"

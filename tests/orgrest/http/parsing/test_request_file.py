@@ -362,13 +362,41 @@ def test_what_is_not_understood_is_never_sent_in_silence(text: str) -> None:
 
 def test_a_pasted_response_is_skipped_with_a_notice() -> None:
     document = parse(
-        'GET http://a/\n\nHTTP/1.1 200 OK\nServer: x\n\n{"a": 1}\n# c\n> {% x %}\n\n###\nGET http://b/'
+        'GET http://a/\n\nHTTP/1.1 200 OK\nServer: x\n\n{"a": 1}\n# c\n> a quotation\n\n###\nGET http://b/'
     )
     first, second = document.requests
     assert body_of(first) is None
     assert [notice.code for notice in first.notices] == ["response"]
     assert first.scripts == ()
     assert second.target.text == "http://b/"
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["HTTP/1.1 200 OK\n", 'HTTP/1.1 200 OK\nServer: x\n\n{\n  "a": 1\n}\n\nHTTP 1\n> text\n\n'],
+)
+@pytest.mark.parametrize("body", ["", "sent\n\n"])
+def test_assertions_and_scripts_below_a_pasted_response_count(body: str, response: str) -> None:
+    checks = [
+        "?? status == 400",
+        "# ?? status == 401",
+        "{{\nx\n}}",
+        "{{@after\nx\n}}",
+        "> {% x %}",
+        "> {%\nx\n%}",
+        "> ./x.js",
+        "> my x.js",
+        ">> saved",
+        "@a = 1",
+    ]
+    lines = "\nThe rest of the response.\n\nA: b\n".join(checks)
+    request = only(f"POST http://a/\n\n{body}{response}{lines}\nThe end.\n")
+    assert (body_of(request) or "") == body.strip()
+    assert not request.problems
+    assert len(request.assertions) == 2
+    assert len(request.scripts) == 6
+    assert [saving.path.text for saving in request.savings] == ["saved"]
+    assert request.definition("a") is not None
 
 
 def test_other_files_are_imported_and_run() -> None:
