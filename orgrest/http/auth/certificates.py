@@ -1,9 +1,9 @@
 """Reads the client certificates that documents and settings name.
 
-A document names the files in the header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (as
-in httpyac), which is not sent. Settings name the files for a host (`rest-client.certificates` of VS
-Code, `clientCertificates` of httpyac) or for an environment (JetBrains' `SSLConfiguration`). Files
-must be PEM, because Python's TLS cannot read PKCS #12.
+A document names the files in the header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (or
+`ClientCert`, as in httpyac), which is not sent. Settings name the files for a host
+(`rest-client.certificates` of VS Code, `clientCertificates` of httpyac) or for an environment
+(JetBrains' `SSLConfiguration`). Files must be PEM, because Python's TLS cannot read PKCS #12.
 """
 
 from __future__ import annotations
@@ -18,19 +18,27 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HEADER = "x-clientcert"
 _FIELD = compiled(r"(cert|key|pfx|passphrase):[ \t]*([^ \t]*)[ \t]*")
 
 
+def is_certificate(name: str, value: str) -> bool:
+    """Return whether a header names the files of a client certificate. `name` is in lower case.
+
+    A header `ClientCert` whose value does not begin with a field, such as the certificate that a
+    proxy passes on, is an ordinary header.
+    """
+    return name == "x-clientcert" or (name == "clientcert" and _FIELD.match(value) is not None)
+
+
 def from_header(value: str) -> ClientCertificate:
-    """Return the certificate in an `X-ClientCert` header.
+    """Return the certificate in the value of a header.
 
     Raises OrgrestError if it is malformed.
     """
     if not re.fullmatch(f"(?:{_FIELD.pattern})+", value):
         reason = "a client certificate must be written as `cert: FILE key: FILE passphrase: TEXT`"
         raise OrgrestError(reason, code="certificate")
-    return _certificate(dict(_FIELD.findall(value)), "X-ClientCert")
+    return _certificate(dict(_FIELD.findall(value)), "this header")
 
 
 def curl(certificate: ClientCertificate) -> list[str]:

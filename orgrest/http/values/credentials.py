@@ -40,7 +40,7 @@ class Credentials:
         self._context = values.context
 
     def header(self, name: str, value: str, offset: int) -> str | None:
-        """Return the value to send for a header named in `COMPUTED`.
+        """Return the value to send for an `Authorization` or a client certificate's header.
 
         Returns None if no header is sent, or if its value is only computed when the request is
         sent. `offset` is the position of `value`. Raises `ExpansionError`.
@@ -48,7 +48,7 @@ class Credentials:
         if UNKNOWN in value:
             return value
         try:
-            if name == certificates.HEADER:
+            if name != "authorization":
                 self._certificate = self._located(certificates.from_header(value))
                 return None
             texts = [value]

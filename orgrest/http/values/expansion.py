@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from orgrest import classes
 from orgrest.http.auth.basic import of_userinfo
+from orgrest.http.auth.certificates import is_certificate
 from orgrest.http.syntax import (
     Body,
     Definition,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from orgrest.http.values.credentials import Credentials
 
 
-COMPUTED = frozenset({"authorization", "x-clientcert"})
-"""The headers, in lower case, whose values are computed from those in the document."""
 _BOUNDARY = compiled(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
@@ -200,15 +199,18 @@ class Expansion:
             return self._header_block(text, item.name, offset)
         name = self._values.text(item.name)
         value = self._values.text(item.value)
-        if not self._parsed.restclient and name.lower() in COMPUTED:
+        field = name.lower()
+        if not self._parsed.restclient and (
+            field == "authorization" or is_certificate(field, value)
+        ):
             credentials = self._own_credentials()
-            header = credentials.header(name.lower(), value, item.value.offset(0))
+            header = credentials.header(field, value, item.value.offset(0))
             if header is None:
-                self._held.update((name.lower(), secret) for secret in credentials.secrets)
+                self._held.update((field, secret) for secret in credentials.secrets)
                 return []
             value = header
-        self._holds(name.lower(), name)
-        self._holds(name.lower(), value)
+        self._holds(field, name)
+        self._holds(field, value)
         self._check_header(name, value, item.name.offset(0))
         self._warn_undefined(item.value, r"^:([^\W\d][\w-]*)$")
         return [(name, value)]

@@ -63,15 +63,40 @@ def test_a_server_that_wants_a_certificate_fails_without(mutual: Mutual, tmp_pat
         sent(mutual, tmp_path)
 
 
+@pytest.mark.parametrize("name", ["X-ClientCert", "ClientCert", "clientcert"])
 @pytest.mark.parametrize(
     "value", ["cert: cert.pem key: key.pem", "key:key.pem cert:cert.pem", "cert: both.pem"]
 )
 def test_httpyacs_header_shows_a_certificate_and_is_not_sent(
-    value: str, mutual: Mutual, tmp_path: Path
+    name: str, value: str, mutual: Mutual, tmp_path: Path
 ) -> None:
-    request = sent(mutual, tmp_path, f"X-ClientCert: {value}\n")
+    request = sent(mutual, tmp_path, f"{name}: {value}\n")
     assert request.headers == ()
-    assert b"ClientCert" not in mutual.server.requests[0]
+    assert b"clientcert" not in mutual.server.requests[0].lower()
+
+
+def test_the_passphrase_of_a_certificate_is_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "a.pem").touch()
+    text = "GET https://example.org/\nClientCert: cert: a.pem passphrase: s3cret\n"
+    request = expand(request_file.parse(text).requests[0], Context(Inputs(directory=tmp_path)))
+    assert request.headers == ()
+    assert request.certificate == ClientCertificate(str(tmp_path / "a.pem"), None, "s3cret")
+    assert "s3cret" in request.secrets
+
+
+@pytest.mark.parametrize("value", ["passphrase: s3cret", "cert: a.pem, passphrase: s3cret x"])
+def test_a_malformed_certificate_is_not_sent_as_a_header(value: str) -> None:
+    text = f"GET https://example.org/\nClientCert: {value}\n"
+    with pytest.raises(ExpansionError) as error:
+        expand(request_file.parse(text).requests[0], Context())
+    assert "s3cret" not in str(error.value)
+
+
+def test_the_certificate_that_a_proxy_would_pass_on_is_an_ordinary_header() -> None:
+    text = "GET https://example.org/\nClientCert: MIIB\n"
+    request = expand(request_file.parse(text).requests[0], Context())
+    assert request.headers == (("ClientCert", "MIIB"),)
+    assert request.certificate is None
 
 
 @pytest.mark.parametrize(
