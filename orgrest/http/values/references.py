@@ -147,10 +147,13 @@ def names_in(parsed: ParsedRequest) -> Iterator[str]:
 
 # --------------------------------------------------------------------------------------- JavaScript
 
-_COMPUTES = compiled(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s")
+_COMPUTES = compiled(
+    r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s|"
+    r"^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?)$"
+)
 _MEMBER = compiled(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
 _STRINGS = compiled(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_NAMES = compiled(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
+_NAMES = compiled(r"(?:(?<![\w$.])|(?<=\.\.\.))(?!(?:true|false|null)(?![\w$]))[A-Za-z_$][\w$]*")
 _WORDS = compiled(
     r"(?<!:)//[^\n]*|/\*.*?(?:\*/|\Z)|(?<=\()\s*(?P<argument>'[^'\n]*'|\"[^\"\n]*\")|"
     r"'(?:[^'\\\n$]|\\.|\$(?!\{)){0,500}'|\"(?:[^\"\\\n$]|\\.|\$(?!\{)){0,500}\"|"

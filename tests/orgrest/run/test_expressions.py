@@ -75,6 +75,9 @@ VARIABLES = """\
 @list = [1,2]
 @sum = {{1 + 1}}
 @sub-total = 3
+@flag = {{false}}
+@seven = {{7}}
+@200 = a name
 """
 
 
@@ -106,6 +109,14 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
         "2n**64n": "18446744073709551616",
         "sum": "2",
         "sub-total": "3",
+        "true": "true",
+        "null": "null",
+        "7": "7",
+        "-1.5": "-1.5",
+        "200": "a name",
+        "!flag": "true",
+        "seven + 1": "8",
+        "flag ? 1 : null": "null",
     }
     lines = [f"GET http://h/\n\n{{{{{code}}}}}" for code in computed]
     found = list(outcomes(tmp_path, VARIABLES + "\n###\n".join(lines)))
