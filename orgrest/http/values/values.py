@@ -91,8 +91,11 @@ class Values:
     def logged(self, compute: Callable[[], str | None]) -> str | None:
         """Return the result of `compute()` and log it.
 
-        After `again`, the logged results are returned first, in the same order.
+        After `again`, the logged results are returned first, in the same order. Results that
+        belong to the value of another variable are not logged, because that value is kept.
         """
+        if len(self._open) > 1:
+            return compute()
         if self._at == len(self._log):
             self._log.append(compute())
         self._at += 1

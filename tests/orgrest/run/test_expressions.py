@@ -183,6 +183,21 @@ def test_responses_are_known_as_httpyac_names_them(tmp_path: Path, server: RawSe
     assert sent == ["/login", "/41/42/411/1,2/9/200", "/43/tok/ok"]
 
 
+def test_a_response_that_is_needed_late_does_not_mix_up_random_values(
+    tmp_path: Path, server: RawServer
+) -> None:
+    server.requests.clear()
+    text = (
+        "@id = {{$uuid}}\nGET HOST/{{id}}/{{$uuid}}/{{login.token}}/{{$timestamp}}/{{$uuid}}\n###\n"
+        "# @name login\nPOST HOST/login\n"
+    ).replace("HOST", server.url)
+    assert [one.reason for one in outcomes(tmp_path, text, dry_run=False)] == [None] * 2
+    first, second, token, time, third = server.requests[1].split(b" ", 2)[1][1:].split(b"/")
+    assert len({first, second, third}) == 3
+    assert token == b"tok"
+    assert time.isdigit()
+
+
 @needs_engine
 def test_a_dry_run_sends_nothing_and_marks_what_only_a_response_gives(tmp_path: Path) -> None:
     text = (
