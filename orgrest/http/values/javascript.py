@@ -16,7 +16,7 @@ from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
 from orgrest.http.values.global_variables import text_of as json_text
 from orgrest.http.values.references import UNKNOWN, names_of, references
-from orgrest.http.values.sources import Given, JavaScript, Literal, Scripted
+from orgrest.http.values.sources import Computed, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Expressions:
         read = set(secrets.within_all(map(json_text, context.globals.values.values())))
         for name in dict.fromkeys(name for name, _ in names_of(code)):
             source = values.find(name, view)
+            if isinstance(source, Computed) and source.code == name:
+                source = None  # the body of a response, which is not text in JavaScript
             if isinstance(source, Scripted):
                 texts[name] = others[name] = source.made
                 read |= secrets.within(source.text or "")

@@ -100,13 +100,15 @@ class Computed:
 
     If `once` is set, it is computed once per request instead of at each use. If `in_run` is set, it
     can be computed only in a run. `compute` returns None for a value that another request provides
-    later.
+    later. `code` is the JavaScript expression that the same text is in httpyac, if it refers to a
+    response.
     """
 
     compute: Callable[[], str | None] = classes.field(eq=False)
     origin: str
     once: bool = False
     in_run: bool = False
+    code: str = ""
 
 
 @classes.frozen
@@ -277,16 +279,18 @@ def _exchange(use: Use) -> Found | None:
     if is_computed(use.name):
         return None
     name = use.name
+    code = name if root_of(name) is not None else ""
     if any(
         directive.name in ("ref", "force-ref") and directive.value.text == name
         for directive in use.parsed.directives
     ):
+        code = name
         name += ".response.body"  # httpyac's variable for the response of that request
     match = _reference(name, use.parsed, use.context)
     if match is None:
         return None
     origin = f"the {match[0].what} of {match[0].name}"
-    return Computed(lambda: part(*match, use.context), origin, once=True, in_run=True)
+    return Computed(lambda: part(*match, use.context), origin, once=True, in_run=True, code=code)
 
 
 def _script(use: Use) -> Found | None:

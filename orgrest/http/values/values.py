@@ -5,6 +5,7 @@ Each value is computed only once, except for expressions and dynamic values.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
@@ -247,6 +248,7 @@ class Values:
             self._open.pop()
         if self.blanks > blanks:
             self._blank.add(key)
+        source = self._found.get((name, view), source)  # `_computed` may have replaced it
         if not (
             isinstance(source, JavaScript) or (isinstance(source, Computed) and not source.once)
         ):
@@ -296,13 +298,11 @@ class Values:
         if isinstance(origin, Given):
             return self.text(Template(origin.text, ((0, offset),)))
         if isinstance(origin, Computed):
-            return self._computed(origin, name, offset)
+            return self._computed(origin, name, offset, view)
         if isinstance(origin, AuthToken):
             return _token(self, origin, name, offset)
         if isinstance(origin, JavaScript):
-            from orgrest.http.values.javascript import Expressions
-
-            return Expressions(self, self._made).value(origin.code, offset, view)
+            return self._evaluated(origin, offset, view)
         if origin.operator == ":=":
             from orgrest.http.values.expressions import Expression
 
@@ -310,12 +310,23 @@ class Values:
         view = None if self.parsed.restclient else origin.span.start
         return self._joined(origin.value, self.pieces(origin.value, view=view))
 
-    def _computed(self, computed: Computed, name: str, offset: int) -> str:
+    def _evaluated(self, expression: JavaScript, offset: int, view: int | None) -> str:
+        from orgrest.http.values.javascript import Expressions
+
+        return Expressions(self, self._made).value(expression.code, offset, view)
+
+    def _computed(self, computed: Computed, name: str, offset: int, view: int | None) -> str:
         if computed.in_run and self._problems is not None:
             return UNKNOWN
         try:
             value = computed.compute() if computed.once else self.logged(computed.compute)
         except OrgrestError as error:
+            if computed.code:  # {{items.length}} is no path in the response, but an expression
+                expression = JavaScript(computed.code)
+                with suppress(OrgrestError):
+                    value = self._evaluated(expression, offset, view)
+                    self._found[name, view] = expression
+                    return value
             raise self.error(offset, error.reason, error.code or "no-value") from error
         if value is None:
             return self.blank(name)

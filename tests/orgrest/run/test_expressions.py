@@ -199,6 +199,31 @@ def test_a_response_that_is_needed_late_does_not_mix_up_random_values(
 
 
 @needs_engine
+def test_what_is_no_path_in_a_response_may_be_an_expression(
+    tmp_path: Path, server: RawServer
+) -> None:
+    server.requests.clear()
+    text = (
+        "# @name login\nPOST HOST/login\n###\n"
+        "@count = {{login.items.length}}\n@id = {{$uuid}}\n"
+        "GET HOST/{{login.items.length}}/{{id}}/{{again.token.length}}/{{id}}/{{count + 1}}/"
+        "{{login.items[login.items.length - 1].id}}\n###\n"
+        "# @name again\nGET HOST/again\n###\n"
+        "# @ref login\nGET HOST/{{login.token.length}}/{{login.token}}/{{login.id + 1}}\n###\n"
+        "GET HOST/{{login.tokn}}\n###\nGET HOST/{{login.user.name}}\n"
+    ).replace("HOST", server.url)
+    *found, misspelt, missing = outcomes(tmp_path, text, dry_run=False)
+    assert [one.reason for one in found] == [None] * 4
+    assert "login's response: nothing found at $.tokn" in str(misspelt.reason)
+    assert "login's response: nothing found at $.user.name" in str(missing.reason)
+    sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
+    first, again, counted, with_ref = sent
+    identifier = counted.split("/")[2]
+    assert [first, again, with_ref] == ["/login", "/again", "/3/tok/42"]
+    assert counted == f"/2/{identifier}/3/{identifier}/3/2"
+
+
+@needs_engine
 def test_a_dry_run_sends_nothing_and_marks_what_only_a_response_gives(tmp_path: Path) -> None:
     text = (
         "@id = {{login.id}}\n@twice = {{id}}\n"
