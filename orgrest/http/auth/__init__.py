@@ -37,11 +37,13 @@ class DocumentLookups:
     """Callbacks through which a scheme reads values from the document.
 
     `variable` returns the value of a variable, or None if the variable is undefined. `token`
-    returns the access token for a grant, or None in a dry run.
+    returns the access token for a grant, or None in a dry run. `written` is the value of the header
+    as written in the document, with placeholders for variables.
     """
 
     variable: Callable[[str], str | None]
     token: Callable[[Grant], str | None]
+    written: str = ""
 
 
 class _Scheme(Protocol):

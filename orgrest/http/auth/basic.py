@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from orgrest.model import OrgrestError, to_bytes
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.http.auth import DocumentLookups
 
+_PLACEHOLDER = compiled(r"\{\{.*?\}\}")
 
-def basic(pair: bytes) -> str:
+
+def basic(pair: bytes, scheme: str = "Basic") -> str:
     """Return Basic credentials for `user:password`."""
     from base64 import b64encode
 
-    return "Basic " + b64encode(pair).decode("ascii")
+    return f"{scheme} {b64encode(pair).decode('ascii')}"
 
 
 def of_userinfo(userinfo: str) -> str:
@@ -25,13 +28,18 @@ def of_userinfo(userinfo: str) -> str:
     return basic(unquote_to_bytes(to_bytes(user)) + b":" + unquote_to_bytes(to_bytes(password)))
 
 
-def read(value: str, _: DocumentLookups) -> str:
+def read(value: str, document: DocumentLookups) -> str:
     """Return the value to send for `user password` or `user:password`.
 
-    A value that is already encoded is returned unchanged. Raises OrgrestError for any other value.
+    In `{{user}}:{{password}}`, both variables may contain spaces. A value that is already encoded
+    is returned unchanged. Raises OrgrestError for any other value.
     """
     scheme = value.partition(" ")[0]
-    return f"{scheme} {_encoded(value.removeprefix(scheme).strip())}"
+    credentials = value.removeprefix(scheme).strip()
+    written = _PLACEHOLDER.sub("", document.written).removeprefix(scheme).split()
+    if len(written) == 1 and ":" in written[0]:
+        return basic(to_bytes(credentials), scheme)
+    return f"{scheme} {_encoded(credentials)}"
 
 
 def _encoded(credentials: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.auth.oauth2 import Grant
+    from orgrest.http.syntax import Template
     from orgrest.http.values.values import Values
 
 _SSL = "SSLConfiguration"
@@ -39,12 +40,13 @@ class Credentials:
         self._values = values
         self._context = values.context
 
-    def header(self, name: str, value: str, offset: int) -> str | None:
+    def header(self, name: str, value: str, written: Template) -> str | None:
         """Return the value to send for an `Authorization` or a client certificate's header.
 
         Returns None if no header is sent, or if its value is only computed when the request is
-        sent. `offset` is the position of `value`. Raises `ExpansionError`.
+        sent. `written` is the value as written in the document. Raises `ExpansionError`.
         """
+        offset = written.offset(0)
         if UNKNOWN in value:
             return value
         try:
@@ -53,7 +55,7 @@ class Credentials:
                 return None
             texts = [value]
             document = auth.DocumentLookups(
-                self._lookup(offset, texts), partial(self._token, texts)
+                self._lookup(offset, texts), partial(self._token, texts), written.text
             )
             result = auth.read(value, document)
         except OrgrestError as error:

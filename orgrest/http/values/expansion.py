@@ -204,7 +204,7 @@ class Expansion:
             field == "authorization" or is_certificate(field, value)
         ):
             credentials = self._own_credentials()
-            header = credentials.header(field, value, item.value.offset(0))
+            header = credentials.header(field, value, item.value)
             if header is None:
                 self._held.update((field, secret) for secret in credentials.secrets)
                 return []

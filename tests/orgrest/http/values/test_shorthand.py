@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,6 +82,27 @@ def nothing(_: object) -> None:
 )
 def test_basic_credentials_are_encoded_once(written: str) -> None:
     assert auth.read(written, auth.DocumentLookups(nothing, nothing)) == "Basic bWU6cGFzcyB3b3Jk"
+
+
+@pytest.mark.parametrize(
+    ("written", "pair"),
+    [
+        ("Basic {{user}}:{{password}}", b"john doe:a b:c"),  # as httpyac
+        ("basic   {{ user }}:{{password}}", b"john doe:a b:c"),
+        ("Basic {{user}}:secret", b"john doe:secret"),
+        ("Basic ann {{password}}", b"ann:a b:c"),
+        ("Basic ann pass:word", b"ann:pass:word"),
+        ("{{whole}}", b"ann:pass:word"),
+    ],
+)
+def test_spaces_in_variables_of_basic_credentials_separate_nothing(
+    written: str, pair: bytes
+) -> None:
+    variables = "@user = john doe\n@password = a b:c\n@whole = Basic ann pass:word\n"
+    request = completed(f"{variables}GET http://a/\nAuthorization: {written}\n")
+    ((_, value),) = request.headers
+    assert value.split(" ")[0].lower() == "basic"
+    assert b64decode(value.split(" ")[1]) == pair
 
 
 @pytest.mark.parametrize(
