@@ -45,7 +45,8 @@ class Exchange:
     """A request and its response, in raw and rendered form.
 
     `number` is its position among the requests of the run, and `started` is the Unix time at which
-    it was sent. If there is no response, `response` is None and `error` is the reason. `tests`
+    it was sent. If there is no response, `response` is None, `error` is the reason, and `duration`
+    is the time in seconds until the error. `tests`
     contains the verdicts of the request's assertions and of the tests in its scripts. In a dry run,
     `variables` contains the variables that the request uses.
 
@@ -65,11 +66,13 @@ class Exchange:
     earlier: tuple[Exchange, ...] = ()
     reason: Reason | None = None
     sent: Exchange | None = None
+    duration: float | None = None
 
     @classmethod
     def of_hop(cls, hop: Hop, request: Request, **fields: Any) -> Exchange:
         """Return the exchange for a hop, with the given request and other fields."""
-        return cls(request, hop.response, number=hop.number, started=hop.started, **fields)
+        fields = {"number": hop.number, "started": hop.started, "duration": hop.duration, **fields}
+        return cls(request, hop.response, **fields)
 
     @classmethod
     def of_hops(
@@ -91,7 +94,13 @@ class Exchange:
             error=error,
             earlier=tuple(classes.evolve(hop, reason=_led_on(hop)) for hop in exchanges[:-1]),
             sent=exchanges[-1],
+            duration=None if response is not None else time.monotonic() - hops[0].began,
         )
+
+    @property
+    def took(self) -> float | None:
+        """The time in seconds until the response or the error, or None if nothing was sent."""
+        return self.duration if self.response is None else self.response.duration
 
     @cached_property
     def rendered(self) -> Rendered | None:

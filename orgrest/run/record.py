@@ -119,9 +119,7 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
         place = {**place, "file": outcome.file}
     if step is None:  # sent because another request needs it
         started = min((exchange.started for exchange in exchanges), default=started)
-        duration = sum(
-            exchange.response.duration for exchange in exchanges if exchange.response is not None
-        )
+        duration = sum(exchange.took or 0.0 for exchange in exchanges)
     bad = outcome.unexpected if fail else []
     reason = None
     if bad:
@@ -227,7 +225,7 @@ def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
         "earlier": [_of_exchange(earlier, run_secrets) for earlier in exchange.earlier],
         "sent": None if sent is None or not led else _of_sent(sent, secrets),
         "error": None if exchange.error is None else mask_message(exchange.error.reason, secrets),
-        **_of_time(response),
+        **_of_time(response, exchange.took),
     }
 
 
@@ -237,20 +235,18 @@ def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
         "request": _of_request(sent.request, secrets, sent=True),
         "number": sent.number,
         "started": _time(sent.started),
-        **_of_time(sent.response),
+        **_of_time(sent.response, sent.took),
     }
 
 
-def _of_time(response: Response | None) -> Record:
-    if response is None:
-        return {"duration": None, "timing": None}
+def _of_time(response: Response | None, duration: float | None) -> Record:
     timing = None
-    if response.timing is not None:
+    if response is not None and response.timing is not None:
         parts = {name: getattr(response.timing, name) for name in _PHASES}
         timing = {
             name: None if seconds is None else round(seconds, 6) for name, seconds in parts.items()
         }
-    return {"duration": round(response.duration, 6), "timing": timing}
+    return {"duration": None if duration is None else round(duration, 6), "timing": timing}
 
 
 def _of_request(request: Request, secrets: frozenset[str], *, sent: bool) -> Record:

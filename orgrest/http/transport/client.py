@@ -62,9 +62,10 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Hop:
     """A request with the header lines that were sent, the time it was sent, and its response.
 
-    `started` is a Unix time. `number` is the position of this request among the requests of the
-    run. `response` is None if no response arrived. If an error caused the request to be sent again,
-    `error` is that error.
+    `started` is a Unix time, and `began` is the same moment on the monotonic clock. `number` is the
+    position of this request among the requests of the run. If no response arrived, `response` is
+    None, and `duration` is the time in seconds until the error. If an error caused the request to
+    be sent again, `error` is that error.
     """
 
     request: Request
@@ -72,6 +73,8 @@ class Hop:
     started: float
     response: Response | None = None
     error: TransportError | None = None
+    duration: float | None = None
+    began: float = classes.field(factory=time.monotonic)
 
 
 @classes.define(eq=False)
@@ -95,6 +98,11 @@ class _Sending:
         wired = classes.evolve(request, headers=lines, credentials=None)
         self.hops.append(Hop(wired, next(self.numbers), time.time()))
         return self.hops[-1]
+
+    def end(self) -> None:
+        """Record how long the last request took, if it got no response."""
+        if self.hops and self.hops[-1].response is None:
+            self.hops[-1].duration = time.monotonic() - self.hops[-1].began
 
 
 class Client:
@@ -214,6 +222,8 @@ class Client:
                 if is_timeout(error) and self.budget.is_overtime:
                     reason = f"{CANCELLED}: {TIME_OVER}"
                 raise TransportError(reason, code=code_of(error)) from error
+            finally:
+                sending.end()
         except BrokenOffError:
             raise
         except TransportError as error:
@@ -356,6 +366,7 @@ class Client:
                 if not (is_stale and request.method.upper() in _SAFE):
                     raise
                 hop.error = TransportError(explain(error, limits), code=code_of(error))
+                sending.end()
                 continue
             headers = header_lines(cast("Any", raw)._original_response)
             sending.cookies.store(url, find_headers(headers, "Set-Cookie"))

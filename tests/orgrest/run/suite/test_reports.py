@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 from components import require
 from hostile import HOSTILE
-from servers import RawServer, closing, response
+from servers import RawServer, by_path, closing, response, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -460,6 +460,22 @@ class TestHar:
         told += json.dumps(done.report)
         for secret in ("issued-t0ken", "fresh-one", "cl1ent-secret", "pa55word-x"):
             assert secret not in told
+
+    def test_a_request_without_a_response_took_its_time(self, run, folder: Path) -> None:
+        answers = {"/from": response(b"", "Location: /silent", status="302 Found")}
+        with RawServer(by_path({**answers, "/silent": silent})) as server:
+            limit = "# @timeout 300 ms\n"
+            text = f"{limit}GET {server.url}/silent\n\n###\n{limit}GET {server.url}/from\n"
+            first, redirected = run("a.http", "--har", "r.har", a_http=text).requests
+        assert [first["outcome"], redirected["outcome"]] == ["error", "error"]
+        for request in (first, redirected):
+            [exchange] = request["exchanges"]
+            assert 0.2 < exchange["duration"] <= request["duration"]
+        [exchange] = redirected["exchanges"]
+        assert 0.2 < exchange["sent"]["duration"] < exchange["duration"]
+        entries = json.loads((folder / "r.har").read_text())["log"]["entries"]
+        assert [entry["time"] > 200 for entry in entries] == [True, False, True]
+        assert [entry["timings"]["wait"] > 200 for entry in entries] == [True, False, True]
 
     def test_times_add_up(self, reported) -> None:
         for entry in json.loads((reported() / "r.har").read_text())["log"]["entries"]:
