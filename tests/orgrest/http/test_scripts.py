@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from components import needs_engine
 
+from orgrest import classes
 from orgrest.http import scripts
 from orgrest.http.sandbox import process
 from orgrest.http.script_value import ScriptValue
@@ -99,6 +100,21 @@ def test_a_script_above_a_request_sets_its_variables(engine: Engine) -> None:
     )
     assert result.variables == {"now": ScriptValue("hb", "hb")}
     assert result.log == ("POST http://a/login sent", "text/plain")
+
+
+def test_a_handler_that_wants_xml_as_a_document_is_told_what_to_do(engine: Engine) -> None:
+    headers = (("Content-Type", "application/soap+xml"),)
+    xml = classes.evolve(RESPONSE, headers=headers, body=b"<r><i/></r>")
+    code = """
+    client.test("i", () => client.assert(response.body.getElementsByTagName("i").length === 1));
+    client.test("r", () => client.assert(response.body.documentElement !== null));
+    client.test("text", () => client.assert(response.body.includes("<i/>")));
+    """
+    result = engine.run(code, "jetbrains", ScriptInput(), REQUEST, xml)
+    assert [test.held for test in result.tests] == [False, False, True]
+    for test in result.tests[:2]:
+        assert "XML is text here. Check it with an assertion such as ?? xpath" in test.reason
+    assert "documentElement" in result.tests[1].reason
 
 
 def test_exit_ends_a_script_without_an_error(engine: Engine) -> None:

@@ -36,6 +36,26 @@ const headersOf = (pairs) => ({
   },
 });
 
+// In JetBrains' HTTP Client, XML is a document. Here it is text, whose members say what to do.
+const DOCUMENT = [
+  "childNodes", "children", "documentElement", "evaluate", "firstChild", "getAttribute",
+  "getElementById", "getElementsByTagName", "getElementsByTagNameNS", "querySelector",
+  "querySelectorAll", "textContent",
+];
+const isText = () => {
+  for (const name of DOCUMENT) {
+    Object.defineProperty(String.prototype, name, {
+      get() {
+        throw new Error(
+          `${name} is not available: XML is text here. Check it with an assertion such as ` +
+          '?? xpath "//item" exists, and use its values in requests as {{NAME.response.body.//item}}'
+        );
+      },
+      configurable: true,
+    });
+  }
+};
+
 return () => {
   const {job, result} = orgrest;
   const globals = job.globals;
@@ -84,6 +104,7 @@ return () => {
   });
   if (job.response !== null) {
     const type = job.response.type;
+    if (type.mimeType.endsWith("xml")) isText();
     const body = type.mimeType.endsWith("json") ? parsed(job.response.body) : undefined;
     define("response", {
       body: body === undefined ? job.response.body : body,
