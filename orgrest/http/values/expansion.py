@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from orgrest.http.values.credentials import Credentials
 
 
+_CHARSET = compiled(r";\s*charset=\"?([\w.:-]+)", re.IGNORECASE)
 _BOUNDARY = compiled(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
@@ -253,6 +254,8 @@ class Expansion:
         if self._parsed.restclient:
             return to_bytes(self._text_of("body", body.template))
         whole = b"".join(self._pieces(body, to_bytes))
+        if not body.files:
+            self._check_charset(content_type, whole.decode("utf-8", "surrogateescape"), body)
         if kind.startswith("application/x-www-form-urlencoded") and not body.files:
             text = whole.decode("utf-8", "surrogateescape")
             return to_bytes(shorthand.form(text, placeholders=self._values.context.placeholders))
@@ -281,6 +284,24 @@ class Expansion:
             reason = f"{short(file.path.text)} is not valid {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
         return to_bytes(self._text_of("body", Template(text, ((0, offset),))))
+
+    def _check_charset(self, kind: str, text: str, where: Body) -> None:
+        """Warn if the body is not sent in the charset that the Content-Type names."""
+        match = _CHARSET.search(kind)
+        if match is None:
+            return
+        try:
+            same = text.encode(match[1], "surrogateescape") == to_bytes(text)
+        except UnicodeEncodeError:
+            same = False
+        except (LookupError, ValueError):  # an unknown charset, or no charset for text
+            return
+        if not same:
+            reason = (
+                f"the body is sent as UTF-8, but the Content-Type says {match[1]}: change it to "
+                "charset=utf-8, or insert a file that has this charset, with < FILE"
+            )
+            self._notice(where.span.start, reason, "charset")
 
     def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
         match = _BOUNDARY.search(kind)
@@ -420,6 +441,9 @@ class _Check(Expansion):
             plain = where.file is None and not where.files
             if plain and not kind.lower().startswith("multipart/"):
                 body = tuple(self._values.pieces(where.template))
+                text = "".join(piece for piece, _ in body)
+                if UNKNOWN not in text and not self._parsed.restclient:
+                    self._check_charset(kind, text, where)
             else:
                 self._body(where, headers)
         after = self._values

@@ -70,6 +70,30 @@ def test_a_path_takes_the_variable_host_and_is_an_error_without_one() -> None:
         completed("GET /b\n")
 
 
+@pytest.mark.parametrize(
+    ("charset", "text", "noted"),
+    [
+        ("iso-8859-1", "caf\u00e9", True),
+        ('"latin1"', "\u4e2d", True),
+        ("utf-16", "a", True),
+        ("iso-8859-1", "cafe", False),
+        ("UTF-8", "caf\u00e9", False),
+        ("unknown", "caf\u00e9", False),
+    ],
+)
+def test_a_body_in_another_charset_than_it_says_is_noted(
+    charset: str, text: str, noted: bool
+) -> None:
+    document = f"POST http://a/\nContent-Type: text/plain; charset={charset}\n\n{text}\n"
+    request = completed(document)
+    assert request.body == text.encode()
+    (parsed,) = request_file.parse(document).requests
+    name = charset.strip('"')
+    for notices in (request.notices, check(parsed, Context()).notices):
+        assert [notice.code for notice in notices] == ["charset"] * noted
+        assert all(f"Content-Type says {name}" in notice.reason for notice in notices)
+
+
 # ------------------------------------------------------------------------------------ credentials
 
 
