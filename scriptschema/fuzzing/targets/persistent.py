@@ -160,7 +160,8 @@ class PersistentTarget:
                 self._sent = count
             if received is not None:
                 yield received
-                if self._until_broken and self._process is None:  # a restart takes long
+                broke = received.kind in outcome.BROKEN and self._process is None
+                if broke and self._until_broken:  # a restart takes long
                     yield from [Outcome(outcome.NOT_RUN)] * (len(self._requests) - count)
                     return
 

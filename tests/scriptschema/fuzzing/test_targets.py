@@ -43,6 +43,29 @@ def test_variants_after_one_that_breaks_the_target_may_be_left_out() -> None:
     shell.close()
 
 
+def test_a_hang_or_memory_exhaustion_leaves_no_variant_out(tmp_path: Path) -> None:
+    """The signature names the variants that hang, so a second run must name the same ones."""
+    script = tmp_path / "service.py"
+    script.write_text("""import json, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["variant"] != "-O0" and request["source"] == "hang":
+        time.sleep(1000)
+    if request["variant"] != "-O0" and request["source"] == "exhaust":
+        raise MemoryError
+    print(json.dumps({"id": request["id"], "kind": "ok"}), flush=True)
+""")
+    variants = ("-O1", "-O2", "-O0")
+    description = Description("persistent", f"{sys.executable} {script}", variants=variants)
+    target = open_target(description)
+    run(target, "print(1)")
+    for source, kind in (("hang", "hang"), ("exhaust", "memory")):
+        for until_broken in (True, False):
+            target.submit(Sources(None, source), 0.1, until_broken=until_broken)
+            assert kinds(target.collect()) == [kind, kind, "ok"]
+    target.close()
+
+
 def command(text: str, source: str = "print(1)", **options: object) -> list[Outcome]:
     seconds = options.pop("limit", 20)
     assert isinstance(seconds, int | float)
