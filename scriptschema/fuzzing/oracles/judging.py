@@ -221,7 +221,9 @@ class Judge:
             raise JudgeError(f"the judge function failed with {name}: {error}") from error
         if result is None or isinstance(result, Verdict):
             return result
-        return Verdict(Signature(OWN, normalisation.message(str(result))), str(result))
+        # It may quote the source, in which bytes that are not UTF-8 are lone surrogates.
+        text = str(result).encode("utf-8", "backslashreplace").decode()
+        return Verdict(Signature(OWN, normalisation.message(text)), text)
 
     def _types(self, sources: Sources, run: Run) -> Verdict | None:
         """Return a verdict if a program passes strict type checking but `run` has a type error.

@@ -275,7 +275,7 @@ class PersistentTarget:
             return Outcome(
                 outcome.INTERNAL, "", f"the service's answer has no valid `kind`: {shown}"
             )
-        output, error = str(output or ""), str(error or "")
+        output, error = _text(output), _text(error)
         if len(output) > self.description.output:
             return Outcome(outcome.FLOOD, output[: self.description.output], seconds=seconds)
         if kind == outcome.ERROR and is_about_memory(error):
@@ -286,10 +286,22 @@ class PersistentTarget:
             return Outcome(
                 outcome.INTERNAL, "", f"the service's answer has invalid coverage: {problem}"
             )
-        frames = tuple(map(str, answer.get("frames") or ()))
-        report = str(answer.get("report") or "") if kind not in outcome.ORDINARY else ""
+        frames = answer.get("frames") or []
+        if not isinstance(frames, list):
+            shown = json.dumps(frames)[:200]
+            return Outcome(
+                outcome.INTERNAL, "", f"the service's answer has `frames` that are no list: {shown}"
+            )
+        report = _text(answer.get("report")) if kind not in outcome.ORDINARY else ""
         return Outcome(
-            str(kind), output, error, None, frames, seconds, bounded(report), coverage=coverage
+            str(kind),
+            output,
+            error,
+            None,
+            tuple(map(_text, frames)),
+            seconds,
+            bounded(report),
+            coverage=coverage,
         )
 
 
@@ -316,6 +328,14 @@ class _Errors:
         if seconds and self._thread.is_alive():
             self._thread.join(seconds)
         return text_of(self._kept)
+
+
+def _text(value: object) -> str:
+    r"""Return a text in an answer, or "" for null. Lone surrogates become escapes (`\ud800`).
+
+    JSON may contain them, but UTF-8 cannot: they could not be printed.
+    """
+    return str(value or "").encode("utf-8", "backslashreplace").decode()
 
 
 def _coverage_of(value: object) -> frozenset[int] | None:

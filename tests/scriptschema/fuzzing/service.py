@@ -49,6 +49,12 @@ def answer(request):
         time.sleep(60)
     if "say-nothing" in source:
         return {"id": request["id"]}
+    if "say-frames" in source:
+        return {"id": request["id"], "kind": "crash", "frames": 7}
+    if "say-surrogates" in source:
+        text = "a\ud800"
+        texts = {"output": text, "error": text, "frames": [text], "report": text}
+        return {"id": request["id"], "kind": "crash", **texts}
     if "print-much" in source:
         return {"id": request["id"], "kind": "ok", "output": "x" * 2_000_000}
     if "much-memory" in source:

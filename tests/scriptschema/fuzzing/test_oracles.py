@@ -345,12 +345,15 @@ def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "mine_to_judge.py").write_text(
         "def judge(source, runs):\n"
         "    if 'raise' in source: raise OSError('no')\n"
+        "    if 'quote' in source: return source\n"
         "    return 'slow by 31' if 'slow' in source else None\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     found = judged([ok("")], "slow()", function="mine_to_judge:judge")
     assert found == Verdict(Signature("own", "slow by N"), "slow by 31")
+    found = judged([ok("")], "quote\udcff", function="mine_to_judge:judge")
+    assert found == Verdict(Signature("own", r"quote\udcff"), r"quote\udcff")
     assert judged([ok("")], function="mine_to_judge:judge") is None
     with pytest.raises(JudgeError, match="OSError: no"):
         judged([ok("")], "raise()", function="mine_to_judge:judge")

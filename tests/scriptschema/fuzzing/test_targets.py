@@ -353,6 +353,7 @@ def test_a_service_answers_for_each_variant(service: Target) -> None:
         ("end-badly", "crash", "the service ended with status 5: what is this"),
         ("close-output", "crash", "the service closed its output"),
         ("say-nothing", "internal error", "the service's answer has no valid `kind`"),
+        ("say-frames", "internal error", "the service's answer has `frames` that are no list: 7"),
         ("print-much", "flood", ""),
         ("much-memory", "memory", "not enough memory"),
     ],
@@ -364,6 +365,13 @@ def test_a_service_that_breaks_is_started_again(
     assert kinds(found) == [kind, kind]
     assert message in found[0].error
     assert run(service, "print(3)") == [Outcome("ok", "3\n")] * 2
+
+
+def test_text_of_a_service_that_is_not_unicode_can_be_shown(service: Target) -> None:
+    """Otherwise, the campaign ends when it prints the find, and each time it is continued."""
+    for found in run(service, "say-surrogates"):
+        texts = (found.output, found.error, *found.frames, found.report)
+        assert texts == (r"a\ud800",) * 4
 
 
 def test_a_service_that_does_not_answer_is_ended(service: Target) -> None:
