@@ -43,13 +43,16 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     """Run a find's program again on the targets of its campaign.
 
     FIND is a folder in a campaign's finds/. The exit status is 0 if the bug occurs again, otherwise
-    1.
+    1. If a target does not work, because not even a one-line program runs on it, this is reported
+    as an error.
 
     \b
     scriptschema reproduce campaign/finds/NAME
     """
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.campaign.runner import try_commands
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.report.text import visible
     from scriptschema.fuzzing.rewriting import REWRITINGS
@@ -71,12 +74,14 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
         for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")
+        is_shown = shown is not None and _print_outcomes(shown, find)
+        if not is_shown:  # the bug is not fixed if nothing can be run
+            try_commands(Config.from_json(find.config), shown.runs if shown else ())
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
     finally:
         leftovers.sweep()
-    is_shown = shown is not None and _print_outcomes(shown, find)
     click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
         click.echo("it may depend on earlier requests: try --replay")
@@ -138,7 +143,7 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.reduction import reduce_find
-    from scriptschema.fuzzing.campaign.runner import Runner
+    from scriptschema.fuzzing.campaign.runner import Runner, try_commands
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.targets import leftovers
     from scriptschema.fuzzing.targets.description import TargetError
@@ -151,6 +156,8 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
             runner = Runner(Config.from_json(find.config))
             try:
                 tree = reduce_find(runner, find, folder)
+                if tree is None:
+                    try_commands(runner.config)
             finally:
                 runner.close()
                 leftovers.sweep()

@@ -55,13 +55,16 @@ end
 overflow."""
 
 
-def try_commands(config: Config) -> None:
+def try_commands(config: Config, runs: Sequence[Run] = ()) -> None:
     """Run a one-line program on a campaign's targets, and on its checker and its printer.
 
-    Raises TargetError if one of them does not work.
+    A target is left out if a run in `runs` ended normally for each of its variants. Raises
+    TargetError if a target, the checker or the printer does not work.
     """
+    worked = {run.target for run in runs if run.outcome.kind == outcome.OK}
     for description in config.targets:
-        try_target(description)
+        if not worked.issuperset(map(description.run_name, description.variants)):
+            try_target(description)
     Judge(config.oracles, (), checker=config.checker, printer=config.printer).try_commands()
 
 

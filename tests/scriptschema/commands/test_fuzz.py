@@ -343,6 +343,33 @@ def test_a_difference_is_shown_again(tmp_path: Path) -> None:
     assert shown.splitlines()[-1] == f"{difference}: reproduced"
 
 
+@pytest.mark.parametrize("replay", [[], ["--replay"]])
+def test_no_bug_counts_as_fixed_because_the_target_runs_nothing(
+    tmp_path: Path, replay: list[str]
+) -> None:
+    script, log = tmp_path / "target.sh", tmp_path / "log"
+    target = Description("command", f"sh {script} {{file}}")
+    find = finds.Find(
+        name="one",
+        verdict=Verdict(Signature("crash", "SIGSEGV"), "bad"),
+        program=finds.ShownProgram(9, []),
+        config=Config(targets=(target,)).as_json(),
+    )
+    folder = finds.add(tmp_path, find, parse("print(1)").tree)
+    for end, result in (("kill -SEGV $$", "reproduced"), ("true", "not reproduced")):
+        script.write_text(f"echo run >> {log}\n{end}\n")
+        done = run_here("reproduce", "--trust", folder)
+        assert done.stdout.decode().splitlines()[-1] == f"crash: SIGSEGV: {result}"
+        assert log.read_text() == "run\n"  # nothing but the program
+        log.unlink()
+    script.unlink()
+    for command in ("reproduce", *replay), ("reduce",):
+        done = run_here(*command, "--trust", folder)
+        assert done.returncode == 1
+        assert f"sh {script} {{file}} does not work" in done.stderr.decode()
+        assert b"not reproduced" not in done.stdout + done.stderr
+
+
 def test_what_is_no_find_is_reported(tmp_path: Path) -> None:
     done = run_here("reproduce", "--trust", tmp_path)
     assert done.returncode == 1
