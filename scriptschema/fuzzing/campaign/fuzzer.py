@@ -324,7 +324,8 @@ class Fuzzer:
 
         If there are already enough suspects with its signature, the verdict is only counted.
         Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
-        them.
+        them. If the second run shows another kind of bug, both are reported. If it shows the same
+        kind with another detail, this is probably one bug whose message varies.
         """
         if self._counted_only(verdict.signature, program.tree, batch):
             return
@@ -366,7 +367,7 @@ class Fuzzer:
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
         else:
             other = None
-            if second is not None:
+            if second is not None and second.signature.kind != signature.kind:
                 requests = _requests_of(again)
                 other = Suspect(data, second, again, program.origin, requests, style)
             for suspect in filter(None, (first, other)):

@@ -10,6 +10,7 @@ from command import run_here
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.targets.description import Description
 
@@ -52,6 +53,21 @@ def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path
     assert again.returncode == 0, again.stdout
     assert b"assertion: lgc.cpp:7: !isdead(o)" in again.stdout
     assert b"reproduced" in again.stdout
+
+
+def test_a_bug_whose_message_varies_is_one_find_for_a_program(tmp_path: Path) -> None:
+    script = tmp_path / "service.py"
+    script.write_text("""import json, sys, time
+for line in sys.stdin:
+    words = "".join(chr(97 + int(digit)) for digit in str(time.perf_counter_ns()))
+    answer = {"id": json.loads(line)["id"], "kind": "crash", "error": f"cannot lock {words}"}
+    print(json.dumps(answer), flush=True)
+""")
+    target = Description("persistent", f"{sys.executable} {script}")
+    fuzzer = Fuzzer(Config(targets=(target,), size=5), seed=1)
+    batch = fuzzer.work(seconds=60, programs=3)
+    fuzzer.close()
+    assert [each.verdict.signature.kind for each in batch.suspects] == ["seen once"] * 3
 
 
 def test_a_sequence_that_shows_nothing_is_reported(tmp_path: Path) -> None:
