@@ -362,7 +362,9 @@ class Fuzzer:
         signature = verdict.signature
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
         first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), style)
-        if second is not None and second.signature == signature:
+        same = second is not None and second.signature == signature
+        ulps = self.runner.config.ulps
+        if second and same and differential.is_repeated(signature.kind, runs, again, ulps):
             self._handed[signature] += 1
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
         else:

@@ -40,6 +40,8 @@ POSITIONS: Final = "positions"
 COMPARED: Final = (OUTPUT, ERRORS, POSITIONS)
 """The levels of comparison. Each level includes the levels before it."""
 
+_LEVELS: Final = {KIND: OUTPUT, MESSAGE: ERRORS, POSITION: POSITIONS}
+
 _ENDED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
 _LIMITS: Final = (
     *("stack overflow", "error in error handling"),
@@ -135,6 +137,18 @@ def rewritten_difference(
         if verdict is not None:
             return attrs.evolve(verdict, signature=Signature(KIND, name))
     return None
+
+
+def is_repeated(kind: str, runs: Sequence[Run], again: Sequence[Run], ulps: int = 0) -> bool:
+    """Return whether each run behaved the same when it was repeated.
+
+    Otherwise, a verdict of this kind may be due to output that varies from run to run, such as a
+    duration. `again` are the repeated runs. They are compared only as far as differences of this
+    kind depend on them: for verdicts that are not about a difference, the result is true.
+    """
+    return kind not in _LEVELS or all(
+        _same(run, repeated, _LEVELS[kind], ulps) for run, repeated in zip(runs, again, strict=True)
+    )
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:

@@ -37,6 +37,7 @@ from scriptschema.fuzzing.report.page import pieces
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.probing import Probed
 from scriptschema.fuzzing.uncalled import body_of, runs_nothing, uncalled
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render, render_module_set
@@ -565,6 +566,24 @@ def test_a_fuzzer_is_the_same_for_the_same_seed() -> None:
         fuzzer.close()
     assert batches[0].kept == batches[1].kept
     assert batches[0].interval.outcomes == batches[1].interval.outcomes
+
+
+def test_a_target_that_prints_a_duration_has_no_false_finds(tmp_path: Path) -> None:
+    script = tmp_path / "service.py"
+    script.write_text("""import json, sys, time
+for line in sys.stdin:
+    identity = json.loads(line)["id"]
+    output = f"took {time.perf_counter_ns()} ns"
+    print(json.dumps({"id": identity, "kind": "ok", "output": output}), flush=True)
+""")
+    target = Description("persistent", f"{sys.executable} {script}")
+    for variants in (("-O0", "-O2"), ("",)):  # the latter is compared with rewritten programs
+        config = Config((attrs.evolve(target, variants=variants),), size=10, mutants=0)
+        fuzzer = Fuzzer(attrs.evolve(config, probed=(Probed("x", runs=True),)), seed=1)
+        batch = fuzzer.work(seconds=60, programs=40)
+        fuzzer.close()
+        assert batch.suspects == []
+        assert 0 < batch.interval.unconfirmed <= batch.interval.programs
 
 
 def test_repaired_trees_are_another_source_of_programs() -> None:

@@ -20,7 +20,7 @@ from scriptschema.fuzzing.oracles.construct import (
     operations_of,
     text_of,
 )
-from scriptschema.fuzzing.oracles.differential import difference
+from scriptschema.fuzzing.oracles.differential import difference, is_repeated
 from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.numbers import ulps_apart
@@ -190,6 +190,26 @@ def test_how_runs_end_is_compared() -> None:
 )
 def test_what_cannot_be_compared_is_not(outcomes: list[Outcome]) -> None:
     assert difference(runs(*outcomes), [0] * len(outcomes)) is None
+
+
+def test_a_difference_is_believed_only_if_each_run_repeats_what_is_compared() -> None:
+    before = runs(ok("took 5"), Outcome("error", "1\n", "a:1: no"))
+    cases = (
+        (runs(ok("took 5"), Outcome("error", "1\n", "a:1: no")), ()),
+        (runs(ok("took 6"), Outcome("error", "1\n", "a:1: no")), ("difference", *MESSAGES)),
+        (runs(ok("took 5"), ok("1\n")), ("difference", *MESSAGES)),
+        (runs(ok("took 5"), Outcome("error", "1\n", "a:1: yes")), MESSAGES),
+        (runs(ok("took 5"), Outcome("error", "1\n", "a:2: no")), ("position",)),
+    )
+    for again, varying in cases:
+        for kind in ("difference", *MESSAGES, "hang"):
+            assert is_repeated(kind, before, again) == (kind not in varying)
+    numbers = runs(ok("0.1")), runs(ok("0.10000000000000002"))
+    assert not is_repeated("difference", *numbers)
+    assert is_repeated("difference", *numbers, ulps=2)
+
+
+MESSAGES = ("message", "position")
 
 
 # Ends that no program may have
