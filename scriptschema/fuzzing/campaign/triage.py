@@ -161,7 +161,7 @@ class Triage:
         if pattern is not None:
             self.seen_known[pattern] += count
             return
-        group = self._groups.get(signature)
+        group = self._groups.get(self._believed(signature))
         if group is not None:
             first, *others = {find.name: find for _, find in group.known()}.values() or [None]
             if first is not None and not others:
@@ -255,7 +255,7 @@ class Triage:
         `folder` contains the suspect if it is stored already. This folder is removed unless the
         suspect is queued. A suspect without a folder gets a new folder when it is queued.
         """
-        signature = suspect.verdict.signature
+        signature = self._believed(suspect.verdict.signature)
         group = self._groups.setdefault(signature, _Group())
         if not group.finds and group.first is None:
             self._add_first(group, suspect)
@@ -279,11 +279,31 @@ class Triage:
             finds.add(self.store.path, find, tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
+    def _believed(self, signature: Signature) -> Signature:
+        """Return the signature whose finds count a verdict.
+
+        For a bug that could not be reproduced ("seen once"), this is the signature that was seen,
+        if it is clear and a find has it. Then the bug occurs only now and then.
+        """
+        if signature.kind == outcome.ONCE:
+            kind, _, detail = signature.detail.partition(": ")
+            seen = Signature(kind, detail)
+            if is_clear(seen) and seen in self._groups and self._groups[seen].finds:
+                return seen
+        return signature
+
     def _add_first(self, group: _Group, suspect: Suspect) -> None:
-        """Turn the first suspect with a signature into a find, to be reduced later."""
+        """Turn the first suspect with a signature into a find, to be reduced later.
+
+        If the same bug is already a find that was only seen once, the new find replaces it.
+        """
         find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):
             group.finds[frozenset()] = find
+            once = self._groups.get(suspect.seen_once().verdict.signature, _Group())
+            for earlier in [*once.finds.values()]:
+                self.store.count(find, earlier.count)
+                self._drop(once, earlier)
         else:
             group.first = find, construct_of(encoding.decode(ModuleSet, suspect.data))
             group.is_pending = True
@@ -453,7 +473,7 @@ class Triage:
             finds.remove(path)
 
     def _drop(self, group: _Group, find: Find) -> None:
-        """Remove a find that is a known bug, or not a bug."""
+        """Remove a find that is a known bug, or not a bug, or that another find replaces."""
         self._forget(group, find)
         self.store.drop(find)
 

@@ -862,6 +862,28 @@ def test_a_crash_that_does_not_come_again_is_reported_all_the_same(tmp_path: Pat
         assert (str(find.signature), find.count, find.reduced) == ("crash: SIGSEGV", 2, None)
 
 
+def test_a_bug_that_comes_now_and_then_is_one_find(tmp_path: Path) -> None:
+    signature = Signature("assertion", "x: y < N")
+    once = Signature("seen once", str(signature))
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        it.suspect("print(1)", once)
+        it.triage.again(once, 5)
+        confirmed = it.suspect("print(2)", signature)
+        assert [event["event"] for event in it.events] == ["find", "find", "retracted"]
+        it.suspect("print(3)", once)
+        it.triage.again(once, 2)
+        [find] = it.finds.by_name.values()
+        assert (find.signature, find.count) == (signature, 10)
+        assert it.triage.next() is confirmed
+        assert [each.name for _, each in finds.load_all(campaign.path)] == [find.name]
+        # Without a clear signature, it may be another bug.
+        crash = Signature("crash", "SIGSEGV")
+        it.suspect("print(1)", crash)
+        it.suspect("print(2)", Signature("seen once", str(crash)))
+        assert len(it.finds) == 3
+
+
 def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
     known = tmp_path / "known"
     known.write_text("assertion: *\nhang: -O2 (math.floor)\n")
