@@ -45,6 +45,9 @@ _SLOW: Final = 10
 """If another run of the program takes more than 1/`_SLOW` of the time limit, a hang is not
 reported: the program is just slow."""
 
+_UNSTEADY: Final = 0.5
+"""On a busy machine, a process may start this many seconds later than usual."""
+
 Function = Callable[[str, Sequence[Run]], object]
 
 
@@ -250,11 +253,17 @@ def _strict(sources: Sources) -> str:
 def _is_slow(runs: Sequence[Run]) -> bool:
     """Return whether a program is slow rather than hanging.
 
-    This is the case if a run that did not hang took more than 1/`_SLOW` of the time limit.
+    This is the case if a run that did not hang took more than 1/`_SLOW` of the time limit. A run
+    for which a process was started may take `_UNSTEADY` seconds, but not more than half of the
+    limit: `starting` is the time of the fastest start.
     """
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
+    started = max(limit / _SLOW, min(_UNSTEADY, limit / 2))
     ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
-    return any(each.seconds - each.starting > limit / _SLOW for each in ended)
+    return any(
+        each.seconds - each.starting > (started if each.starting else limit / _SLOW)
+        for each in ended
+    )
 
 
 def _site_of(end: Outcome) -> Sequence[str]:

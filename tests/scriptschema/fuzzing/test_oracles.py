@@ -256,6 +256,16 @@ def test_a_hang_is_found_however_slowly_the_target_starts() -> None:
     assert found.signature.kind == "hang"
 
 
+def test_a_hang_within_a_short_limit_is_found_on_a_busy_machine() -> None:
+    """The start of a process takes longer than the fastest start."""
+    hang = Outcome("hang", seconds=1.2)
+    found = judged([Outcome("ok", seconds=0.6, starting=0.2), hang])
+    assert found is not None
+    assert found.signature == Signature("hang", "-O1")
+    assert judged([Outcome("ok", seconds=0.9, starting=0.2), hang]) is None
+    assert judged([Outcome("ok", seconds=0.6), hang]) is None  # the process had started before
+
+
 def test_a_hang_is_a_bug_unless_every_variant_hangs() -> None:
     hang, memory = Outcome("hang"), Outcome("memory")
     for outcomes in ([ok(""), hang], [hang]):
