@@ -43,6 +43,8 @@ def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int
     start = document.offset(block.line)
     if block.kind == "block":
         yield block.arguments, start + line.rfind(block.arguments)
+    elif block.arguments:  # of an inline block
+        yield block.arguments, document.text.index("[", block.start) + 1
     for key, text, at in _keywords_above(document, block):
         if key in ("header", "headers"):
             yield text, at

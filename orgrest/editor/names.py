@@ -20,11 +20,16 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
 from orgrest.editor.regions import VersionCache
 from orgrest.editor.request_files import referred
+from orgrest.editor.used_files import LARGEST
 from orgrest.http import syntax
+from orgrest.http.auth.oauth2 import variables_of
+from orgrest.http.values import Inputs
 from orgrest.http.values.references import (
+    RESERVED,
     is_computed,
     is_expression,
     names_of,
+    references,
     root_of,
     used_in,
 )
@@ -34,11 +39,13 @@ from orgrest.org import document as org
 from orgrest.org.text import Edit, apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.editor.used_files import Location
+    from orgrest.org.blocks import BabelCall, Block
     from orgrest.org.reader import Section
+    from orgrest.run.documents.imports import File
 
 Role: TypeAlias = Literal["definition", "capture", "argument", "use"]
 
@@ -48,8 +55,11 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _NOWEB = re.compile(r"<<([^\s<>()]+(?:[ \t]+[^\s<>()]+)*)(?:\(([^\n<>]*)\))?>>")
-_TARGET = re.compile(r"([^\W\d][^\s\[\](),\"']*)(?:\[[^\]]*\])?(?:\(([^\n]*)\))?")
-_POST = re.compile(r":post[ \t]+([^\s(\[]+)(?:\(([^\n]*)\))?")
+_TARGET = re.compile(r"([^\s\[\](),\"'`*][^\s\[\](),\"']*)(?:\[[^\]]*\])?(?:\(([^\n]*)\))?")
+_POST = re.compile(r":post[ \t]+")
+# `[[NAME]]`, and `remote(NAME, ...)` in the formula of a table
+_LINK = re.compile(r"(?<=\[\[)[^\[\]\n]+(?=\][\[\]])|(?<=remote\()[^\s,()\[\]]+(?=[ \t]*,)")
+_DEEPEST = 20  # calls in the arguments of calls; reading more takes quadratic time
 _NAMING = frozenset({"name", "ref", "force-ref"})
 # The variables in `{{$processEnv %name}}` and in JetBrains' `{{$.name..path}}`.
 _IN_DYNAMIC = re.compile(r"\$(?:(?:dotenv|processEnv)\s+%|\.)([A-Za-z_][\w-]*)")
@@ -81,14 +91,15 @@ class Occurrence:
 class _Mention:
     """An occurrence of an Org element's name.
 
-    For a call, `given` contains the arguments of the call, and `given_start` is their offset.
+    For a call, `sets` contains the variables that the call sets, as (name, offset). If `is_link` is
+    set, the text is only a name if an element of the document has this name.
     """
 
     name: str
     start: int
     role: Role
-    given: str | None = None
-    given_start: int = 0
+    sets: tuple[tuple[str, int], ...] = ()
+    is_link: bool = False
 
 
 class Names:
@@ -151,13 +162,16 @@ class Names:
     @cached_property
     def elements(self) -> list[Occurrence]:
         """The occurrences of names of blocks, tables and other Org elements."""
+        mentions = [*self._mentions()]
+        defined = {mention.name.lower() for mention, _ in mentions if mention.role == "definition"}
         return [
             Occurrence(
                 mention.name,
                 Span(start + mention.start, start + mention.start + len(mention.name)),
                 mention.role,
             )
-            for mention, start in self._mentions()
+            for mention, start in mentions
+            if not mention.is_link or mention.name.lower() in defined
         ]
 
     @cached_property
@@ -169,16 +183,10 @@ class Names:
         }
         occurrences: list[Occurrence] = []
         for mention, start in self._mentions():
-            if mention.given is None or (target := targets.get(mention.name.lower())) is None:
-                continue
-            at = start + mention.given_start
-            for piece in argument_syntax.split(mention.given, ",", ""):
-                argument = piece.partition("=")[0].strip()
-                if argument and "=" in piece:
-                    here = at + piece.index(argument)
-                    span = Span(here, here + len(argument))
+            if mention.sets and (target := targets.get(mention.name.lower())) is not None:
+                for argument, at in mention.sets:
+                    span = Span(start + at, start + at + len(argument))
                     occurrences.append(Occurrence(argument, span, "argument", target))
-                at += len(piece) + 1
         return occurrences
 
     def _mentions(self) -> Iterator[tuple[_Mention, int]]:
@@ -310,12 +318,14 @@ class Names:
             return request[1] if request else None
         return self.analysis.variable_imported(name.name)
 
-    def rename(self, name: Occurrence, new: str) -> list[Edit]:
+    def rename(self, name: Occurrence, new: str, others: Iterable[File] = ()) -> list[Edit]:
         """Return the edits that rename all occurrences of a name.
 
+        `others` are the files of other documents that import this one.
+
         Raises RenameError if `new` is not a valid name or already exists, if the name is not
-        defined in this document, if a script may use the name, or if the edits would change the
-        meaning of other text.
+        defined in this document, if a script, another file or the prefix in an `oauth2` header may
+        use the name, or if the edits would change the meaning of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -338,7 +348,7 @@ class Names:
         edits = [Edit(place.span.start, place.span.end, new) for place in places]
         if self._is_taken(name, new):
             raise RenameError(f"{new} already exists: choose another name")
-        self._check_scripts(name)
+        self._check_other_uses(name, others)
         self._check_meaning(places, edits, new)
         return edits
 
@@ -353,25 +363,80 @@ class Names:
         parts = {occurrence.part for occurrence in self.same(name)}
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
-    def _check_scripts(self, name: Occurrence) -> None:
-        """Raise RenameError if a script or `?? js` may use the variable or request `name`."""
+    def _check_other_uses(self, name: Occurrence, others: Iterable[File]) -> None:
+        """Raise RenameError if text that is not renamed may use the variable or request `name`."""
         if name.part is None:
             return
+        analysis = self.analysis
+        self._check_unnamed(name)
+        imported = analysis.imports.files[1:] if analysis.imports is not None else ()
+        for file in {file.path: file for file in (*imported, *others)}.values():
+            own = file.document.source.text
+            definition = f"# @name {name.name}\nGET x" if name.request else f"@{name.name} = x"
+            folder = partial(Inputs, directory=file.path.parent)
+            names = Names(Analysis(f"{own}\n\n###\n{definition}\n", "http", folder))
+            found = [
+                occurrence
+                for occurrence in names.variables
+                if (occurrence.name, occurrence.request) == (name.name, name.request)
+                and occurrence.span.end <= len(own)
+            ]
+            if any(occurrence.role != "use" for occurrence in found):
+                continue  # the file uses its own definition
+            for occurrence in found[:1]:
+                line = own.count("\n", 0, occurrence.span.start) + 1
+                raise RenameError(_used(f"line {line} of {file.name}", name))
+            names._check_unnamed(name, f" of {file.name}")
+
+    def _check_unnamed(self, name: Occurrence, of_file: str = "") -> None:
+        """Raise RenameError if a script, a header or a body's file may use `name`.
+
+        These uses are no occurrences. `of_file` follows line numbers in the message.
+        """
         camel = re.sub("-([a-z])", lambda match: match[1].upper(), name.name)  # as in httpyac
         names = {name.name, camel, *((f"{name.name}Response",) if name.request else ())}
         in_file = self.analysis.kind == "http"
-        indexes = None if in_file else self._parts_of(name.name, name.part)
+        indexes = None if in_file else self._parts_of(name.name, name.part or 0)
+        word = re.compile(rf"(?<![\w-]){re.escape(name.name)}(?![\w-])")
         for part in self.analysis.parts:
-            for code, start in (
-                part.reading.code if indexes is None or part.index in indexes else ()
-            ):
+            if indexes is not None and part.index not in indexes:
+                continue
+            for code, start in part.reading.code:
                 at = used_in(code, names)
                 if at is not None:
-                    line = self.analysis.text.count("\n", 0, part.region.to_file(start + at)) + 1
                     raise RenameError(
-                        f"the JavaScript on line {line} also uses {name.name}: "
-                        "change it there first"
+                        _used(f"the JavaScript on {self._line(part, start + at)}{of_file}", name)
                     )
+            for value in _credentials(part):
+                if not name.request and name.name in variables_of(value.text, part.names):
+                    line = self._line(part, value.offset(0))
+                    raise RenameError(
+                        f"the Authorization header on {line}{of_file} uses {name.name} because of "
+                        "its prefix: rename the variables with this prefix by hand"
+                    )
+            for path, is_script in _files_of(part):
+                text = self._content(part, path)
+                if is_script:
+                    at = used_in(text, names)
+                else:
+                    given = references(text, 0, len(text), (), lambda _: False, restclient=False)
+                    at = next((each.at for each in given if word.search(each.name)), None)
+                if at is not None:
+                    number = text.count("\n", 0, at) + 1
+                    raise RenameError(_used(f"line {number} of {path.text}", name))
+
+    def _line(self, part: ParsedRegion, offset: int) -> str:
+        number = self.analysis.text.count("\n", 0, part.region.to_file(offset)) + 1
+        return f"line {number}"
+
+    def _content(self, part: ParsedRegion, path: syntax.Template) -> str:
+        """Return the text of a file that a request names, or "" if it cannot be read."""
+        try:
+            file = part.context(self.analysis.new_context()).locate(path.text)
+            is_small = file.stat().st_size <= LARGEST
+            return file.read_text(errors="replace") if is_small else ""
+        except (OrgrestError, OSError):
+            return ""
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
         """Raise RenameError if the edits would change the meaning of other text.
@@ -384,9 +449,16 @@ class Names:
         moved = after.at(places[0].span.start)
         if moved is None or len(after.same(moved)) != len(places):
             raise RenameError(
-                f"the new name {new} would change what other text, such as :{new}, refers to: "
-                "choose another name"
+                f"{new} is a word of JavaScript, which an expression in this document cannot use "
+                "as a name: choose another name"
+                if RESERVED.fullmatch(new)
+                else f"the new name {new} would change what other text, such as :{new}, refers "
+                "to: choose another name"
             )
+
+
+def _used(where: str, name: Occurrence) -> str:
+    return f"{where} also uses {name.name}: change it there first"
 
 
 def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
@@ -400,49 +472,94 @@ def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
 
 def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
     """Return the mentions of Org elements in a section. Offsets are relative to its start."""
-    base, first, blocks = placed.start, placed.line, placed.blocks
-    last = placed.end
-    inside = {
-        at for block in blocks if block.kind == "block" for at in range(block.first, block.last)
+    base, first, last = placed.start, placed.line, placed.end
+    verbatim = {
+        first + at for start, end in placed.section.verbatim for at in range(start, end + 1)
     }
     mentions: list[_Mention] = []
     for number in range(first, last):
         line = document.lines[number]
-        if "#+" in line and number not in inside and (match := _NAMED.match(line)):
+        if number in verbatim:
+            continue
+        at = document.offset(number)
+        if "#+" in line and (match := _NAMED.match(line)):
             role: Role = "use" if match[1].lower().startswith("result") else "definition"
-            at = document.offset(number) + match.start(2)
-            mentions.append(_Mention(match[2].rstrip(), at, role))
+            mentions.append(_Mention(match[2].rstrip(), at + match.start(2), role))
+        if "[[" in line or "remote(" in line:
+            mentions += (
+                _Mention(link[0], at + link.start(), "use", is_link=True)
+                for link in _LINK.finditer(line)
+            )
     for text, start, _ in of_properties(document, first, last):
         mentions += _in_arguments(text, start)
-    for block in blocks:
+    for block in placed.blocks:
         for text, start in texts_of(document, block):
             mentions += _in_arguments(text, start)
         if block.call is not None:
-            at = called_at(document.text, block)
-            given = document.text.index("(", at + len(block.call.name) + len(block.call.inside))
-            mentions.append(_Mention(block.call.name, at, "use", block.call.arguments, given + 1))
+            mentions += _in_call(document.text, block, block.call)
         elif block.kind == "block":
             begin, end = document.offset(block.first), document.offset(block.last)
-            mentions += (
-                _Mention(match[1], match.start(1), "use", match[2], match.start(2))
-                for match in _NOWEB.finditer(document.text, begin, end)
-            )
+            for match in _NOWEB.finditer(document.text, begin, end):
+                mentions += _called(match, 0)
     return [
-        classes.evolve(mention, start=mention.start - base, given_start=mention.given_start - base)
+        classes.evolve(
+            mention,
+            start=mention.start - base,
+            sets=tuple((name, at - base) for name, at in mention.sets),
+        )
         for mention in mentions
     ]
+
+
+def _in_call(text: str, block: Block, call: BabelCall) -> Iterator[_Mention]:
+    """Yield the mentions in ``NAME[inside](arguments) end``."""
+    at = called_at(text, block)
+    inside = at + len(call.name)
+    if call.inside:
+        inside = text.index("[", inside) + 1
+    given = text.index("(", inside + len(call.inside)) + 1
+    end = text.index(call.end, given + len(call.arguments))
+    sets = [(name, start) for name, start, _, _ in _given(call.arguments, given)]
+    for header, start in ((call.inside, inside), (call.end, end)):
+        sets += ((each.name, start + each.start) for each in assignments(header))
+        yield from _in_arguments(header, start)
+    yield _Mention(call.name, at, "use", tuple(sets))
+    for _, _, value, start in _given(call.arguments, given):
+        yield from _in_value(value, start)
 
 
 def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
     """Yield a mention for each reference to a named Org element in header arguments."""
     for assignment in assignments(text):
-        if lisp.NUMBER.fullmatch(assignment.value.split(None, 1)[0] if assignment.value else ""):
-            continue
-        if match := _TARGET.match(assignment.value):
-            at = start + assignment.value_start
-            yield _Mention(match[1], at, "use", match[2], at + match.start(2))
+        yield from _in_value(assignment.value, start + assignment.value_start)
     for match in _POST.finditer(text):
-        yield _Mention(match[1], start + match.start(1), "use", match[2], start + match.start(2))
+        yield from _in_value(text[match.end() :], start + match.end())
+
+
+def _in_value(text: str, start: int, depth: int = 1) -> Iterator[_Mention]:
+    """Yield the mentions in the value of a variable. Other text may follow the value."""
+    value = argument_syntax.split(text, " \t", "")[0].rstrip(",")
+    if not lisp.NUMBER.fullmatch(value) and (match := _TARGET.match(value)):
+        yield from _called(match, start, depth)
+
+
+def _called(match: re.Match[str], start: int, depth: int = 1) -> Iterator[_Mention]:
+    """Yield the mentions in a match for ``NAME(arguments)``. The arguments may be missing."""
+    given = [*_given(match[2] or "", start + match.start(2))]
+    sets = tuple((name, at) for name, at, _, _ in given)
+    yield _Mention(match[1], start + match.start(1), "use", sets)
+    for _, _, value, at in given if depth < _DEEPEST else ():
+        yield from _in_value(value, at, depth + 1)
+
+
+def _given(text: str, start: int) -> Iterator[tuple[str, int, str, int]]:
+    """Yield (name, offset, value, offset) for each of a call's arguments ``name=value``."""
+    for piece in argument_syntax.split(text, ",", ""):
+        name, equals, value = piece.partition("=")
+        if equals and name.strip():
+            value_at = start + len(name) + 1 + len(value) - len(value.lstrip())
+            yield name.strip(), start + len(name) - len(name.lstrip()), value.strip(), value_at
+        start += len(piece) + 1
 
 
 def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
@@ -472,6 +589,30 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
         yield from filter(None, map(_expression, request.directives))
 
 
+def _credentials(part: ParsedRegion) -> Iterator[syntax.Template]:
+    """Yield the values of the Authorization headers in a region."""
+    for request in part.parsed.requests:
+        for line in request.headers:
+            if isinstance(line, syntax.HeaderLine) and line.name.text.lower() == "authorization":
+                yield line.value
+
+
+def _files_of(part: ParsedRegion) -> Iterator[tuple[syntax.Template, bool]]:
+    """Yield the path of each file in which a region's variables are used.
+
+    The second value is whether the file is a script, as opposed to a part of a body.
+    """
+    for request in part.parsed.requests:
+        is_filled = request.directive("inject-variables") is not None
+        for file in request.body.files if request.body is not None else ():
+            if is_filled or file.encoding is not None:
+                yield file.path, False
+    scripts = (script for request in part.parsed.requests for script in request.scripts)
+    for script in (*part.parsed.scripts, *scripts):
+        if script.file is not None:
+            yield script.file, True
+
+
 def _expression(directive: syntax.Directive) -> tuple[str, int] | None:
     """Return the name or expression that a directive evaluates, with its offset, or None."""
     text = directive.value.text
@@ -491,7 +632,7 @@ def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
         is_other = name.startswith("$") or referred(name, part.named) is not None
         if not part.restclient and is_expression(name, part.names):
             for inner, index in names_of(name):
-                if inner in part.names:
+                if inner in part.names and not RESERVED.fullmatch(inner):
                     yield inner, at + index, "use"
         elif part.restclient or not is_other:
             yield name, at, "use"
@@ -528,6 +669,8 @@ def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
         elif is_computed(text) or root_of(text) is not None:
             for inner, index in names_of(text):
                 name = inner if inner in part.named else inner.removesuffix("Response")
+                if RESERVED.fullmatch(name):
+                    continue
                 if name in part.named and (name == inner or inner not in part.names):
                     yield name, at + index, "use"
     for item in part.parsed.items:

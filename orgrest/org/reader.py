@@ -40,7 +40,8 @@ class Section:
     elements with their lines. `results` contains the lower-case names in results keywords, with
     their lines and the lines at which their regions end. `unclosed` contains the lines that open an
     unclosed element, each with the kind of closing line that is missing (``src``, ``:end:``,
-    ``#+end:``).
+    ``#+end:``). `verbatim` contains the first and the last line of each element whose lines are
+    plain text, such as an example block or a source block.
     """
 
     level: int
@@ -53,6 +54,7 @@ class Section:
     named: list[tuple[str, int]] = classes.field(factory=list)
     results: list[tuple[str, int, int]] = classes.field(factory=list)
     unclosed: list[tuple[str, int]] = classes.field(factory=list)
+    verbatim: list[tuple[int, int]] = classes.field(factory=list)
 
 
 def read(text: str) -> Section:
@@ -182,6 +184,7 @@ class _Reader:
         if self._above and element != "dynamic":
             self._name(at)
         if element == "latex" or element in syntax.VERBATIM_BLOCKS:
+            self._section.verbatim.append((at, end))
             self._above = []
             return end + 1
         self._enter(kind, at, end)

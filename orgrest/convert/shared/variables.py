@@ -8,6 +8,7 @@ from typing import Final
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.texts import Variable
 from orgrest.http.values.dynamic import find
+from orgrest.http.values.references import RESERVED
 
 _DYNAMIC: Final = {
     "$guid": "$guid",
@@ -20,14 +21,8 @@ _DYNAMIC: Final = {
 }
 """Postman's dynamic values that orgrest also has, mapped to their names in orgrest."""
 
+_UNUSABLE: Final = re.compile(f"{RESERVED.pattern}|encodeURIComponent")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_RESERVED: Final = re.compile(
-    "arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|eval|"
-    "export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|"
-    "null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|"
-    "undefined|var|void|while|with|yield|encodeURIComponent"
-)
-"""Matches JavaScript's reserved words (ECMAScript 2025, 12.7.2), and `encodeURIComponent`."""
 
 
 class Names:
@@ -78,7 +73,7 @@ class Names:
         name = variable.name
         if name in _DYNAMIC.values():  # needs no encoding
             return variable
-        if not _IDENTIFIER.fullmatch(name) or _RESERVED.fullmatch(name):
+        if not _IDENTIFIER.fullmatch(name) or _UNUSABLE.fullmatch(name):
             base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
             if name not in self._alias_of:
                 self._alias_of[name] = self.free(f"text_{base}")

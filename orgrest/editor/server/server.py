@@ -26,6 +26,7 @@ from orgrest.http.values import Inputs
 
 if TYPE_CHECKING:
     from orgrest.editor.server.background_run import BackgroundRun
+    from orgrest.run.documents.imports import File
     from orgrest.run.logins import Logins
     from orgrest.run.services import Services
 
@@ -109,12 +110,18 @@ class Server(ServerOfClient):
     def _look_at_importing(self, imported: OpenDocument) -> None:
         """Recheck all documents that import this one."""
         for document in self._documents.values():
-            imports = document.analysis.imports if document.analysis is not None else None
-            if imports is None or document is imported:
-                continue
-            if any(file.path == imported.real_path for file in imports.files[1:]):
+            if document is not imported and _imports(document.analysis, imported):
                 self.look_soon(document)
                 self.refresh_diagnostics()
+
+    async def files_with(self, imported: OpenDocument) -> list[File]:
+        """Return the files, except this document, of all open documents that import it."""
+        files: list[File] = []
+        for document in self.documents:
+            if document is not imported:
+                analysis, _ = await self.analysis(document)
+                files += _imports(analysis, imported)
+        return [file for file in files if file.path != imported.real_path]
 
     def inputs(self, document: OpenDocument) -> Inputs:
         """Return the inputs from which a document's variables get their values.
@@ -275,3 +282,12 @@ class Server(ServerOfClient):
         for run in list(self.runs):
             run.stop()
         self.scratch.remove()
+
+
+def _imports(analysis: Analysis | None, document: OpenDocument) -> list[File]:
+    """Return the files that are imported, together with `document`, and the one that imports them.
+
+    Returns [] if `document` is not imported.
+    """
+    files = analysis.imports.files if analysis is not None and analysis.imports is not None else []
+    return files if any(file.path == document.real_path for file in files[1:]) else []

@@ -12,6 +12,7 @@ section 2.1.2, recommends the authorization code flow instead.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from orgrest.http.auth import DocumentLookups
 
@@ -177,6 +178,21 @@ def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -
     )
     names = {field: f"{prefix}_{name}" for field, name in _VARIABLES.items()}
     return _checked(grant, names, "define the variables")
+
+
+def variables_of(value: str, defined: Container[str]) -> frozenset[str]:
+    """Return those of the `defined` variables that the value of an Authorization header uses."""
+    used: set[str] = set()
+
+    def look_up(name: str) -> str | None:
+        if name not in defined:
+            return None
+        used.add(name)
+        return name
+
+    with contextlib.suppress(OrgrestError):
+        from_variables(*reference(value), look_up)
+    return frozenset(used)
 
 
 def read_auth(text: str) -> tuple[str, str] | None:

@@ -164,6 +164,14 @@ _WORDS = compiled(
 GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
 """Built-in objects with members that may be used without a call or operator: `Math.PI`."""
 
+RESERVED = compiled(
+    "arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|eval|"
+    "export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|"
+    "null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|"
+    "undefined|var|void|while|with|yield"
+)
+"""Matches the words that cannot be names of variables in JavaScript (ECMAScript 2025, 12.7.2)."""
+
 OBJECTS = frozenset({"$global", "$random"})
 """Objects that expressions and scripts can use in addition to variables."""
 

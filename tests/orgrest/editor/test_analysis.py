@@ -733,6 +733,60 @@ GET :host/own
         assert apply(text, names.rename(one, "base")) == after
 
 
+NAMED = """\
+#+NAME: base
+#+begin_src restclient
+GET http://h/
+#+end_src
+
+#+NAME: other
+#+begin_src restclient :var x="" :var arg="1"
+GET http://h/:x/:arg
+#+end_src
+
+#+CALL: other(x=base)
+#+CALL: other[:var arg=base](x=other(x=base)) :post other(x=base)
+See [[base]], [[base][this]], src_sh[:var x=base]{echo $x} and
+call_other[:var arg="9"](arg="4")[:var x=base].
+
+#+HEADER: :var a=other(x=base) b=base[1,1], c=other(x=1, arg=base[0,1])
+#+begin_src restclient :post other(x=base) :var d=base
+GET http://h/:a/:b/<<other(x=base)>>
+#+end_src
+
+| a |
+#+TBLFM: $2=remote(base, @1$1)
+"""
+OTHERS = """
+#+begin_src restclient :var t="base"
+GET http://h/:t/[[base]]
+#+end_src
+
+#+begin_example
+#+NAME: base
+#+end_example
+"""
+
+
+@pytest.mark.parametrize(("name", "new"), [("base", "zz"), ("arg", "zz")])
+def test_renaming_changes_the_arguments_of_calls_links_and_formulas(name: str, new: str) -> None:
+    text = NAMED + OTHERS
+    for at in (i for i in range(len(NAMED)) if text.startswith(name, i)):
+        names = Names(Analysis(text, "org"))
+        one = names.at(at)
+        assert one is not None
+        assert apply(text, names.rename(one, new)) == NAMED.replace(name, new) + OTHERS
+
+
+def test_names_are_found_whatever_is_in_the_arguments_of_calls() -> None:
+    text = NAMED + f"#+CALL: {'other(x=' * 20000}base{')' * 20000}\n"
+    assert len(Names(Analysis(text, "org")).elements) > 20
+
+
+def test_a_link_to_a_heading_is_no_name() -> None:
+    assert Names(Analysis("* a\nSee [[a]] and [[http://x/]].\n", "org")).elements == []
+
+
 def test_renaming_to_the_same_name_does_nothing() -> None:
     names = Names(Analysis(HTTP, "http"))
     one = names.at(where(HTTP, ":ho|st = x"))

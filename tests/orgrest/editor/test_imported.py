@@ -159,6 +159,37 @@ def test_what_another_file_names_is_renamed_there(folder: Path) -> None:
         names.rename(occurrence(names, "base}}"), "root")
 
 
+@pytest.mark.parametrize(
+    ("lib", "word", "reason"),
+    [
+        ("### a\nGET http://x/{{down}}\n", "down", "line 2 of lib.http also uses down"),
+        ("### a\nGET {{down.length}}\n", "down", "line 2 of lib.http also uses down"),
+        ("### a\nGET {{call.response.body.id}}\n", "call", "line 2 of lib.http also uses call"),
+        ("### a\n# @ref call\nGET x\n", "call", "line 2 of lib.http also uses call: change it"),
+        ("import sub/more.http\n", "down", "line 1 of sub/more.http also uses down"),
+        ("GET x\n\n> {%\nf(down)\n%}\n", "down", "the JavaScript on line 4 of lib.http also uses"),
+        ("POST x\n\n<@ ./body.txt\n", "down", "line 1 of ./body.txt also uses down"),
+        ("GET x\nAuthorization: oauth2\n", "oauth2_scope", "header on line 2 of lib.http uses"),
+        ("@down = 2\n# @name call\nGET x/{{down}}/{{call.a}}\n", "down", ""),
+        ("@down = 2\n# @name call\nGET x/{{down}}/{{call.a}}\n", "call", ""),
+        ("GET x/down/call\n", "call", ""),
+    ],
+)
+def test_what_an_imported_file_uses_is_not_renamed(
+    folder: Path, lib: str, word: str, reason: str
+) -> None:
+    (folder / "lib.http").write_text(lib)
+    (folder / "body.txt").write_text("{{down}}")
+    (folder / "sub" / "more.http").write_text("GET {{down}}\n")
+    text = "# @import lib.http\n@down = 1\n@oauth2_scope = s\n###\n# @name call\nGET http://x/{{down}}\n"
+    names = Names(analysed(folder, text))
+    if reason:
+        with pytest.raises(RenameError, match=reason):
+            names.rename(occurrence(names, word), "new")
+    else:
+        assert names.rename(occurrence(names, word), "new")
+
+
 def test_a_changed_file_is_read_again_and_only_then(folder: Path) -> None:
     opened: dict[Path, str] = {}
     files = RequestFiles(opened.get)

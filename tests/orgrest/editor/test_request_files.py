@@ -259,7 +259,7 @@ def test_renaming_also_renames_in_assertions_file_names_and_directives(
     one = names.at(text.index(name))
     assert one is not None
     assert len(names.same(one)) == text.count(name)
-    assert apply(text, names.rename(one, "new")) == text.replace(name, "new")
+    assert apply(text, names.rename(one, "fresh")) == text.replace(name, "fresh")
 
 
 def test_renaming_leaves_text_behind_a_colon_that_is_no_placeholder(folder: Path) -> None:
@@ -285,6 +285,68 @@ def test_renaming_never_breaks_an_assertion_in_javascript(folder: Path) -> None:
         reason = f"the JavaScript on line {line} also uses {name}: change it there first"
         with pytest.raises(RenameError, match=reason):
             names.rename(place, "new")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [
+        (
+            "@my_scope = c\nGET http://x/{{my_scope}}\nAuthorization: oauth2 client my\n",
+            "my_scope",
+            "line 3 uses my_scope because of its prefix: rename the variables with this prefix by",
+        ),
+        (
+            "@oauth2_scope = c\nGET http://x/\nAuthorization: openid password my\n",
+            "oauth2_scope",
+            "the Authorization header on line 3 uses oauth2_scope because of its prefix",
+        ),
+        (
+            "@v = 1\nPOST http://x/\n\n<@ ./body.txt\n",
+            "v",
+            "line 2 of ./body.txt also uses v: chan",
+        ),
+        (
+            "@v = 1\n# @injectVariables\nPOST http://x/\n\n< ./body.txt\n",
+            "v",
+            "line 2 of ./body.txt also uses v",
+        ),
+        (
+            "# @name one\nGET http://x/\n###\nPOST http://x/\n\n<@ ./body.txt\n",
+            "one",
+            "line 3 of ./body.txt also uses one",
+        ),
+        ("@v = 1\nGET http://x/\n\n> ./handler.js\n", "v", "line 1 of ./handler.js also uses v"),
+        (
+            "@v = a\nGET http://x/{{v.length}}\n",
+            "v",
+            "class is a word of JavaScript, which an expression in this document cannot use as a",
+        ),
+    ],
+)
+def test_a_name_that_is_used_where_it_cannot_be_renamed_is_refused(
+    folder: Path, text: str, name: str, reason: str
+) -> None:
+    (folder / "body.txt").write_text("{{other}}\n{{v}}\n{{one.id}}\n")
+    (folder / "handler.js").write_text("client.log(v)\n")
+    names = Names(analysed(folder, text))
+    one = names.at(text.index(name))
+    assert one is not None
+    with pytest.raises(RenameError, match=re.escape(reason)):
+        names.rename(one, "class")
+
+
+def test_what_does_not_use_a_name_does_not_keep_it_from_being_renamed(folder: Path) -> None:
+    (folder / "body.txt").write_text("{{v}}")
+    text = (
+        "@v = 1\n@my_secret = 2\nPOST http://x/{{v}}/{{my_secret}}\n"
+        "Authorization: oauth2 client_credentials my\n\n< ./body.txt\n< ./none.txt\n"
+    )
+    for name in ("v", "my_secret"):
+        names = Names(analysed(folder, text))
+        one = names.at(text.index(name))
+        assert one is not None
+        after = text.replace(f"@{name}", "@class").replace(f"{{{{{name}}}}}", "{{class}}")
+        assert apply(text, names.rename(one, "class")) == after
 
 
 def test_scripts_that_do_not_use_a_name_do_not_keep_it_from_being_renamed(folder: Path) -> None:

@@ -122,8 +122,9 @@ async def _rename(
         raise JsonRpcException(
             "no name to rename at this position", types.LSPErrorCodes.RequestFailed
         )
+    others = await server.files_with(document)
     try:
-        edits = await asyncio.to_thread(names.rename, name, params.new_name)
+        edits = await asyncio.to_thread(names.rename, name, params.new_name, others)
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
     return to_workspace_edit(document.uri, version, text, edits, versioned=server.versioned_edits)

@@ -66,6 +66,29 @@ def test_a_name_is_changed_everywhere_or_not_at_all(editor: Editor, folder: Path
     assert buffer.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, nothing) is None
 
 
+def test_what_another_open_document_uses_is_not_renamed(editor: Editor, folder: Path) -> None:
+    lib = "@base = 1\n@own = 2\n# @name login\nGET http://x/{{base}}/{{own}}\n"
+    (folder / "lib.http").write_text(lib)
+    (folder / "second.http").write_text("GET http://x/{{own}}\n")
+    buffer = editor.open(folder / "lib.http", lib, "http")
+    text = "# @import lib.http\n# @import second.http\nGET http://x/{{base}}/{{login.id}}\n"
+    importing = editor.open(folder / "a.http", text, "http")
+
+    def rename(marked: str) -> Any:
+        params = types.RenameParams(buffer.identifier, buffer.at(marked), "new")
+        return buffer.ask(types.TEXT_DOCUMENT_RENAME, params)
+
+    with pytest.raises(JsonRpcException, match=r"line 3 of a\.http also uses base: change"):
+        rename("@ba|se")
+    with pytest.raises(JsonRpcException, match=r"line 3 of a\.http also uses login: change"):
+        rename("login|")
+    with pytest.raises(JsonRpcException, match=r"line 1 of second\.http also uses own: change it"):
+        rename("@ow|n")
+    importing.replace("{{base}}", "{{new}}")
+    editor.make(rename("@ba|se"))
+    assert buffer.text == lib.replace("base", "new")
+
+
 def test_the_outline_is_shown(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "a.org", ORG, "org")
     (symbol,) = buffer.ask(
