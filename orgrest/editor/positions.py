@@ -213,25 +213,36 @@ class Text:
         if to_line < len(self.lines) and part[-1] == "":
             part.pop()
         lines = [*self.lines[:from_line], *part, *self.lines[to_line:]]
-        return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
+        return Text(lines, self.encoding), _changed(self._raw_starts[first], before, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
         """Return `new` as a Text, and the change that turns `raw` into it."""
         after = Text(new, self.encoding)
-        return after, _changed(0, self.raw, after.raw)
+        return after, _changed(0, "", self.raw, after.raw)
 
     def with_line_ends(self, new: str) -> str:
         """Return `new` with each LF replaced by the document's line ending."""
         return new if self.newline == "\n" else new.replace("\n", self.newline)
 
 
-def _changed(start: int, old: str, new: str) -> Change:
-    """Return the change that turns `old` into `new`, without their common prefix and suffix."""
+def _changed(start: int, before: str, old: str, new: str) -> Change:
+    """Return the change that turns `old` into `new`, without their common prefix and suffix.
+
+    `before` is the text before `old` in its first line, and `start` is the start of this line. If
+    lines were inserted or deleted, the change begins at the start of a line, even if the lines
+    begin like the line below them.
+    """
     most = min(len(old), len(new))
     same = _common(most, lambda size: old.startswith(new[:size]))
     most -= same
     ends = _common(most, lambda size: old.endswith(new[len(new) - size :]))
-    return Change(start + same, start + len(old) - ends, len(new) - same - ends)
+    changed = old[same : len(old) - ends], new[same : len(new) - ends]
+    kept = before + old[:same]
+    begun = kept[max(kept.rfind("\n"), kept.rfind("\r")) + 1 :]
+    at = start + len(kept)
+    if "" in changed and "".join(changed).endswith((f"\n{begun}", f"\r{begun}")):
+        at -= len(begun)
+    return Change(at, at + len(changed[0]), len(changed[1]))
 
 
 def _common(most: int, fits: Callable[[int], bool]) -> int:

@@ -70,11 +70,9 @@ def test_a_change_gives_the_text_that_the_client_has(
     assert text.lines == Text(expected, encoding).lines
     assert expected == raw[: change.start] + expected[change.start :]
     assert len(expected) == len(raw) + change.length - (change.end - change.start)
-    for offset in range(len(raw)):
-        moved = change.move(offset)
-        assert moved is None or expected[moved] == raw[offset]
-        if offset < start or offset >= end:
-            assert moved is not None
+    kept = [offset for offset in range(len(raw)) if change.move(offset) is not None]
+    assert len(kept) == len(raw) - (change.end - change.start) >= start + len(raw) - end
+    assert [raw[offset] for offset in kept] == [expected[change.move(o) or 0] for o in kept]
 
 
 @given(TEXT, TEXT)
@@ -125,6 +123,19 @@ def test_lines_are_numbered_as_in_the_text_that_is_evaluated() -> None:
     text = Text("a\r\nb\rc\r\nd", "utf-16")
     assert text.text == "a\r\nb\rc\r\nd".replace(line_end("a\r\nb\rc\r\nd"), "\n")
     assert text.line_number(text.offset(Place(3, 0))) == 3
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("minimal", [False, True])
+def test_a_line_moves_even_if_the_lines_above_it_begin_alike(line_end: str, minimal: bool) -> None:
+    less = "#+a\n\n#+begin\n".replace("\n", line_end)
+    more = "#+a\n\n#+RESULTS:\nx\n\n#+begin\n".replace("\n", line_end)
+    rest = "RESULTS:\nx\n\n#+".replace("\n", line_end)
+    here = Place(2, 2)
+    for old, new, end, inserted in ((less, more, here, rest), (more, less, Place(5, 2), "")):
+        text = Text(old)
+        _, change = text.change(here, end, inserted) if minimal else text.replace(new)
+        assert change.move(old.index("#+begin")) == new.index("#+begin")
 
 
 def test_what_was_replaced_is_nowhere() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -307,6 +308,47 @@ def test_all_above_are_sent_in_order_with_what_they_capture(
     assert "X-Token: t-1" in buffer.text
     assert buffer.text.count("#+RESULTS:") == 2
     assert len(buffer.command("orgrest.sendAllAbove", 99)["results"]) == 3
+    assert buffer.text.count("#+RESULTS:") == 3
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_every_block_gets_its_result_however_the_client_sends_its_changes(
+    editor: Editor,
+    server: RawServer,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    whole: bool,
+) -> None:
+    block = f"#+begin_src http\nGET {server.url}/json\n#+end_src\n"
+    buffer = editor.open(folder / "notes.org", f"{block}\n{block}\n{block}", "org")
+
+    def in_common(one: str, other: str) -> int:
+        return sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+        )
+
+    def change(buffer: Buffer, edits: list[tuple[int, int, str]]) -> None:
+        old = buffer.text
+        for start, end, new in edits:
+            buffer.text = buffer.text[:start] + new + buffer.text[end:]
+        at = in_common(old, buffer.text)
+        rest = in_common(old[at:][::-1], buffer.text[at:][::-1])
+        buffer.version += 1
+        new = buffer.text[at : len(buffer.text) - rest]
+        before = Buffer(editor, buffer.path, old)
+        changes: list[types.TextDocumentContentChangeEvent] = [
+            types.TextDocumentContentChangeWholeDocument(buffer.text)
+            if whole
+            else types.TextDocumentContentChangePartial(before.range(at, len(old) - rest), new)
+        ]
+        identifier = types.VersionedTextDocumentIdentifier(buffer.version, buffer.uri)
+        editor.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(identifier, changes)
+        )
+
+    monkeypatch.setattr(editor, "_change", change)
+    found = buffer.command("orgrest.sendAllAbove", 99)
+    assert [result["outcome"] for result in found["results"]] == ["passed"] * 3
     assert buffer.text.count("#+RESULTS:") == 3
 
 
