@@ -102,10 +102,11 @@ def _reply(
     if block.kind in ("inline", "inline call"):
         # Org inserts raw text unchanged, and raw is its default for these languages.
         others = tuple(word for word in words if word != "raw")
-        text = inline_text(classes.evolve(arguments, results=others), shown, language)
+        values = [rendered.uncut() for rendered in shown]
+        text = inline_text(classes.evolve(arguments, results=others), values, language)
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
-        return Reply("".join(rendered.uncut() for rendered in shown).rstrip("\n"), outcome)
+        return Reply("".join(values).rstrip("\n"), outcome)
     written = result_writer.written(block, arguments, outcome, language)
     outcome = classes.evolve(outcome, files=tuple(written.files))
     if "file" in words:  # Org creates the link, with the path of :file if given

@@ -155,7 +155,10 @@ KNOWN: Mapping[str, Known] = {
     "noweb-ref": Known("The name by which <<name>> refers to this block."),
     "prologue": Known("Lines inserted before those of the block."),
     "epilogue": Known("Lines inserted after those of the block."),
-    "post": Known("The block that processes the result; it gets the result as *this*."),
+    "post": Known(
+        "The block that processes the result; it gets the result as *this*. Only Emacs can process "
+        "links to files."
+    ),
     "colnames": Known("Whether tables have column names.", _YES_NO),
     "exports": Known(
         "What Org exports.",

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from orgrest.model import Verdict
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
-    from orgrest.rendering.results import Rendered
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.documents.file_results import FileResults
     from orgrest.run.documents.references import References
@@ -85,9 +84,9 @@ class ResultWriter:
             return outcome
         if block.kind in ("inline", "inline call"):
             rendered = [exchange.rendered for exchange in outcome.exchanges]
-            text = inline_text(
-                arguments, [response for response in rendered if response], task.language
-            )
+            values = [response.uncut() for response in rendered if response]
+            values = self._post(arguments, Written(values), references)
+            text = inline_text(arguments, values, task.language)
             return self._editor.put(
                 block,
                 outcome,
@@ -95,12 +94,10 @@ class ResultWriter:
                 partial(self._judge_same, task, ()) if same else None,
             )
         written = self.written(block, arguments, outcome, task.language)
+        values = self._post(arguments, written, references)
         if written.links:
             shown = layout.RenderedResult("".join(written.blocks))
         else:
-            values = written.values
-            if "post" in arguments:
-                values = self._post(arguments, values, references)
             shown = layout.show(arguments, values, written.blocks, task.language)
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         files = tuple(written.files)
@@ -154,15 +151,15 @@ class ResultWriter:
             written.texts.append(shown.text)
         return written
 
-    def _post(self, arguments: Arguments, values: list[str], references: References) -> list[str]:
-        """Pass `values` to the block that ``:post`` names, and return the results of the block.
+    def _post(self, arguments: Arguments, written: Written, references: References) -> list[str]:
+        """Pass the values to the block that ``:post`` names, and return the results of the block.
 
-        In the block's arguments, ``*this*`` is replaced by `values`, joined into one string. If
-        ``:post`` is empty, `values` are returned unchanged.
+        In the block's arguments, ``*this*`` is replaced by the values, joined into one string. If
+        ``:post`` is missing or empty, the values are returned unchanged.
         """
         post = arguments.get("post")
         if not post:
-            return values
+            return written.values
         _, reference = value(f"post={post}")
         if not isinstance(reference, ValueReference):
             raise EvaluationError(
@@ -171,11 +168,16 @@ class ResultWriter:
         block = self._editor.document.block_named(reference.name)
         if block is None:
             raise EvaluationError(f":post: no source block named {reference.name}")
+        if written.links:
+            raise EvaluationError(
+                ":post cannot process this result, because it is a link to a file: remove :post, "
+                "or use a result without a file"
+            )
         variables: dict[str, str] = {}
         for part in call_arguments(reference.arguments or ""):
             name, _, text = part.partition("=")
             if text.strip() == "*this*":
-                variables[name.strip()] = "".join(values)
+                variables[name.strip()] = "".join(written.values)
             else:
                 variables.update([references.argument(part)])
         if block.language in ALL_LANGUAGES:
@@ -190,12 +192,12 @@ class ResultWriter:
         return [text if text.endswith("\n") or not text else text + "\n"]
 
 
-def inline_text(arguments: Arguments, rendered: Sequence[Rendered], language: str) -> str:
+def inline_text(arguments: Arguments, values: Sequence[str], language: str) -> str:
     """Return the text that replaces an inline block's result.
 
     Raises EvaluationError if the text has more than one line.
     """
-    text = "".join(response.uncut() for response in rendered).rstrip("\n")
+    text = "".join(values).rstrip("\n")
     shown = layout.inline(arguments, text, language)
     if shown is None:
         lines = text.count("\n") + 1

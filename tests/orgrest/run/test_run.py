@@ -558,6 +558,24 @@ class TestCallsAndInline:
         assert run(post + block("/token", ":results value :post post(s=*this*)")).results() == [
             "<t0ken\n>\n"
         ]
+        post = (
+            post.replace(' ">"', "") + "src_restclient[:post post(s=*this*)]{GET HOST/line?x=2}\n"
+        )
+        assert "{{{results(=</line?x=2=)}}}" in run(post).text
+
+    @pytest.mark.parametrize(
+        ("path", "words"),
+        [("/token", "value file :file a.png"), ("/png", "value"), ("/png", "wrap")],
+    )
+    def test_post_does_not_ignore_a_result_in_a_file(self, run, path: str, words: str) -> None:
+        post = '#+NAME: post\n#+begin_src emacs-lisp :var s=""\n(concat "<" s ">")\n#+end_src\n\n'
+        for name, reason in (
+            ("post", ":post cannot process this result, because it is a link to a file: remove"),
+            ("nope", ":post: no source block named nope"),
+        ):
+            done = run(post + block(path, f":results {words} :post {name}(s=*this*)"))
+            assert done.text == done.before
+            assert reason in done.reasons()[0]
 
     @pytest.mark.parametrize(
         ("post", "reason"),
