@@ -307,7 +307,7 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 def _excusable(problem: Problem, text: str) -> bool:
     """Return whether a problem might disappear when text from other blocks is inserted."""
-    if problem.code == "undefined-variable":
+    if problem.code in ("undefined-variable", "graphql", "bad-length"):
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
     return _NOWEB.search(line) is not None

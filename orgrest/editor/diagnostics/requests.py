@@ -1,4 +1,4 @@
-"""Checks for suspicious parts of a request that is valid and can be sent.
+"""Checks for suspicious parts of a request, and for what cannot be sent over the network.
 
 Syntax errors and undefined values are found by parsing and expansion (`orgrest.http`). Each check
 in the table `CHECKS` is a generator of problems. To add a check, add a function and a row in the
@@ -18,6 +18,7 @@ from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import Checked
 from orgrest.http.values.expressions import without_lisp
 from orgrest.http.values.references import UNKNOWN
+from orgrest.model import TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -118,6 +119,24 @@ def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
     return index + max(len(text) - 1, 0)
 
 
+def _transport(subject: Subject) -> Iterator[Problem]:
+    """Yield the reason for which the client would refuse to send the request."""
+    from orgrest.http.transport.wire import headers_for, parse_url
+
+    request = subject.checked.request
+    if request is None:
+        return
+    at, code = subject.parsed.target.offset(0), "bad-url"
+    try:
+        url = parse_url(request.url)
+        for item in subject.parsed.headers:
+            if isinstance(item, syntax.HeaderLine) and item.name.text.lower() == "content-length":
+                at, code = item.name.offset(0), "bad-length"
+        headers_for(request, url, None)
+    except TransportError as error:
+        yield Problem(*extent(subject.text, at), "error", code, error.reason)
+
+
 Check: TypeAlias = "Callable[[Subject], Iterator[Problem]]"
 
 CHECKS: tuple[Check, ...] = (
@@ -126,4 +145,5 @@ CHECKS: tuple[Check, ...] = (
     _repeated_headers,
     _lisp,
     _json,
+    _transport,
 )

@@ -253,9 +253,13 @@ class Expansion:
             return whole
         if self._parsed.restclient:
             return to_bytes(self._text_of("body", body.template))
-        whole = b"".join(self._pieces(body, to_bytes))
+        return self._converted(b"".join(self._pieces(body, to_bytes)), content_type, body)
+
+    def _converted(self, whole: bytes, content_type: str, body: Body) -> bytes:
+        """Return the body of a request file's request as it is sent, given its expanded text."""
         if not body.files:
             self._check_charset(content_type, whole.decode("utf-8", "surrogateescape"), body)
+        kind = content_type.lower().lstrip()
         if kind.startswith("application/x-www-form-urlencoded") and not body.files:
             text = whole.decode("utf-8", "surrogateescape")
             return to_bytes(shorthand.form(text, placeholders=self._values.context.placeholders))
@@ -381,7 +385,9 @@ def _graphql(
 class Checked:
     """The parts of a request that are known before sending. `UNKNOWN` replaces unknown values.
 
-    `body` contains (piece, index in the body's template) pairs for the text of the body.
+    `body` contains (piece, index in the body's template) pairs for the text of the body. `request`
+    is the request to send, without headers that are unknown, and without its length if the body is
+    unknown. It is None if its URL is unknown, or if a problem or a script may change it.
     `problems` prevent the request from being sent, or its response from being checked and saved.
     `notices` do not.
     """
@@ -391,6 +397,7 @@ class Checked:
     body: tuple[tuple[str, int], ...]
     problems: tuple[OrgrestError, ...]
     notices: tuple[Notice, ...]
+    request: Request | None
 
 
 def check(
@@ -436,16 +443,20 @@ class _Check(Expansion):
         headers = self._headers()
         body: tuple[tuple[str, int], ...] = ()
         where = self._parsed.body
+        content, is_known = None, where is None
         if where is not None:
             kind = next((value for name, value in headers if name.lower() == "content-type"), "")
             plain = where.file is None and not where.files
-            if plain and not kind.lower().startswith("multipart/"):
+            if plain and not kind.lower().lstrip().startswith("multipart/"):
                 body = tuple(self._values.pieces(where.template))
                 text = "".join(piece for piece, _ in body)
-                if UNKNOWN not in text and not self._parsed.restclient:
-                    self._check_charset(kind, text, where)
+                is_known = UNKNOWN not in text and UNKNOWN not in kind
+                content = to_bytes(text)
+                if is_known and not self._parsed.restclient:
+                    content = self._converted(content, kind, where)
             else:
                 self._body(where, headers)
+        request = self._request(url, headers, content, is_known=is_known)
         after = self._values
         if captures := self._parsed.captures:  # they can be used once the response has arrived
             context = after.context
@@ -454,7 +465,34 @@ class _Check(Expansion):
             after = self._values_in(self._parsed, context)
         for template in self._parsed.expanded_after:
             after.text(template)
-        return Checked(url, headers, body, tuple(self._problems), tuple(self._notices))
+        return Checked(url, headers, body, tuple(self._problems), tuple(self._notices), request)
+
+    def _request(
+        self, url: str, headers: Headers, body: bytes | None, *, is_known: bool
+    ) -> Request | None:
+        """Return the known parts of the request to send, or None (see `Checked`).
+
+        `is_known` is whether the body is known.
+        """
+        parsed, method = self._parsed, self._parsed.method
+        changes = any(script.when in ("before", "request") for script in parsed.scripts)
+        if self._problems or UNKNOWN in url or changes:
+            return None
+        known = [
+            (name, value)
+            for name, value in headers
+            if UNKNOWN not in f"{name}{value}" and (is_known or name.lower() != "content-length")
+        ]
+        headers = tuple(known)
+        if not parsed.restclient:
+            try:
+                if is_known:
+                    method, headers, body = _graphql(parsed, method, headers, body)
+            except ExpansionError as error:
+                self._problems.append(error)
+                return None
+            method, headers = shorthand.stream(method, url, headers)
+        return Request(method, url, headers, body)
 
     def _check_url(self, url: str, template: Template) -> None:
         if UNKNOWN in url:

@@ -84,6 +84,15 @@ def block(body: str, arguments: str = "") -> str:
         ("POST http://x/\n{}\n", [("no-empty-line", "{}")]),
         ("GET x.org/\n", [("bad-url", "x.org/")]),
         ("GET ftp://x.org/\n", [("bad-url", "ftp://x.org/")]),
+        ("GET http://[::1\n", [("bad-url", "http://[::1")]),
+        ("GET http://x:99999/\n", [("bad-url", "http://x:99999/")]),
+        (":p = 99999\nGET http://x::p/\n", [("bad-url", "http://x::p/")]),
+        ("GET http://a b/\n", [("bad-url", "http://a b/")]),
+        ("GET http://x/\nContent-Length: 5\n", [("bad-length", "Content-Length: 5")]),
+        ("POST http://x/\nContent-Length: 5\n\nbody\n", [("bad-length", "Content-Length: 5")]),
+        (":n = 5\nPOST http://x/\nContent-Length: :n\n\nabcde\n", []),
+        ("GET http://x/\n-> jq-set-var :a .\n###\nPOST http://x/\nContent-Length: 5\n\n:a\n", []),
+        ("GET http://x/\n-> jq-set-var :a .\n###\nGET http://x:1:a/\n", []),
         ("GET http://x/\n\nbody\n", [("unexpected-body", "body")]),
         ("HEAD http://x/\n\nbody\n", [("unexpected-body", "body")]),
         ("DELETE http://x/\n\nbody\n", []),
@@ -408,6 +417,12 @@ def test_what_other_blocks_put_in_is_not_judged() -> None:
         "no-empty-line",
         "unexpected-body",
     ]
+
+
+def test_the_length_of_a_body_is_not_known_if_other_blocks_are_inserted() -> None:
+    text = block("POST http://x/\n  Content-Length: 5\n\n  <<body>>", " :noweb yes")
+    text += "#+NAME: body\n#+begin_src text\nabcde\n#+end_src\n"
+    assert problems(text, "org") == []
     assert problems(block("GET http://x/{{a}}", ' :prologue ":a = 1"'), "org") == []
 
 

@@ -120,6 +120,39 @@ def test_nothing_is_wrong_with_what_a_loop_or_the_response_gives(folder: Path, t
     assert Report(analysed(folder, text)).diagnostics == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("GRAPHQL http://x/\n", "a GraphQL request requires a query"),
+        ("GRAPHQL http://x/\n\n{{text}}\n", "a GraphQL request requires a query"),
+        ("POST http://x/\nX-Request-Type: GraphQL\n\n{ a }\n\n{x\n", "variables after the GraphQL"),
+        ("GRAPHQL http://x/\n\n{ a }\n", None),
+        ("GRAPHQL http://x/\n\n{{one.response.body.a}}\n", None),
+        ("GRAPHQL http://x/\n\ngql Q < ./q.graphql\n", None),
+        ("POST http://x:99999/\n\n< ./q.graphql\n", "invalid port: 99999"),
+        ("GET ws://x:99999/\n", "invalid port: 99999"),
+        ("GET http://[::1\n", "expected an absolute http or https URL"),
+        ("GET http://x/\nContent-Length: 5\n", "Content-Length is 5, but the body has 0 bytes"),
+        ("POST http://x/\nContent-Length: 5\n\nabc{{text}}\n", "but the body has 7 bytes"),
+        ("POST http://x/\nContent-Length: 7\n\nabc{{text}}\n", None),
+        ("POST http://x/\nContent-Length: 5\n\n{{one.response.body.a}}\n", None),
+        ("POST http://x/\nContent-Length: 5\n\n< ./q.graphql\n", None),
+        ("POST http://x/\nContent-Type: application/x-ndjson\nContent-Length: 4\n\n1\n2\n", None),
+        ("GET http://x/\nContent-Length: 5\n{{@request\nrequest.body = 'abcde'\n}}\n", None),
+        ("GET http://x:{{one.response.body.a}}/\n", None),
+    ],
+)
+def test_what_a_run_would_refuse_to_send_is_told_before(
+    folder: Path, text: str, found: str | None
+) -> None:
+    (folder / "q.graphql").write_text("{ a }")
+    text = f"@text = text\n# @name one\nGET http://x/\n\n###\n{text}"
+    diagnostics = Report(analysed(folder, text)).diagnostics
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    assert [found in error.message for error in errors if found] == [True] * (found is not None)
+    assert found or not errors
+
+
 def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder: Path) -> None:
     before = Report(analysed(folder))
     assert Report(analysed(folder, TEXT, "dev"), before).diagnostics == ()
