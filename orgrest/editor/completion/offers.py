@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 _REQUESTS = re.compile(rf"\n[ \t]*+{grammar.REQUEST.pattern}")
 _MORE_URL = re.compile(r"\n[ \t]*+(?P<target>[?&]\S.*)")
 _QUERY_NAME = re.compile(r"[?&]([^\s?&=#]+)=")
-_HOST = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s]+|:[^\s:/?#]+|\{\{[^{}]+\}\}")
+# A URL may contain blanks between double braces, as in `{{$processEnv %name}}`.
+_TARGET = re.compile(r"(?:\{\{.*?\}\}|(?!\{\{)\S)+")
+_HOST = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*://)(?:\{\{.*?\}\}|[^/?#\s])+|:[^\s:/?#]+|\{\{[^{}]+\}\}"
+)
 _LANGUAGES = re.compile(r"\n[ \t]*+#\+(?i:begin_src)[ \t]+(\S+)")
 _NAMED = re.compile(
     rf"\n[ \t]*+#\+(?i:{'|'.join(sorted(NAME_KEYWORDS))}|results(?:\[.*\])?):"
@@ -76,7 +80,8 @@ def _values(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 def _urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
     yield from openapi.urls(cursor, here)
-    urls = Counter(match["target"].split()[0] for match in cursor.others(_REQUESTS))
+    targets = (_TARGET.match(match["target"]) for match in cursor.others(_REQUESTS))
+    urls = Counter(target[0] for target in targets if target is not None)
     hosts = Counter[str]()
     for url, count in urls.items():
         if host := _HOST.match(url):

@@ -137,6 +137,28 @@ def test_a_line_with_a_method_is_completed_as_the_request_that_it_begins() -> No
 
 
 @pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://h/{{$processEnv %v}}/x", {"http://h", "http://h/{{$processEnv %v}}/x"}),
+        (
+            "http://{{$processEnv H}}/x HTTP/1.1",
+            {f"http://{{{{$processEnv H}}}}{x}" for x in ("", "/x")},
+        ),
+        ("{{$dotenv H}}/x", {"{{$dotenv H}}", "{{$dotenv H}}/x"}),
+        ("{{a}}/{{b}}", {"{{a}}", "{{a}}/{{b}}"}),
+        ("http://h/{{$processEnv", {"http://h", "http://h/"}),
+        ("{{$processEnv", set()),
+    ],
+)
+def test_no_url_is_offered_that_ends_inside_of_braces(url: str, expected: set[str]) -> None:
+    schemes = {"https://", "http://"}
+    for text, document in ((f"GET {url}\n###\nGET @@", "http"), (f"{block(f'GET {url}')}", "org")):
+        marked = text if "@@" in text else text + block("GET @@")
+        found = {label for label in labels(marked, document) if "/" in label or "{" in label}
+        assert found - schemes == expected
+
+
+@pytest.mark.parametrize(
     "marked",
     [
         "# P@@",
