@@ -244,8 +244,7 @@ class Expansion:
         if body.file is not None:
             return self._read(body.file)
         content_type = next((v for n, v in headers if n.lower() == "content-type"), "")
-        kind = content_type.lower().lstrip()
-        if kind.startswith("multipart/"):
+        if content_type.lower().lstrip().startswith("multipart/"):
             whole = b"".join(self._pieces(body, _crlf))
             if self._parsed.restclient:
                 whole += b"\r\n"

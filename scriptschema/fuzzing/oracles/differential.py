@@ -140,15 +140,24 @@ def rewritten_difference(
 
 
 def is_repeated(kind: str, runs: Sequence[Run], again: Sequence[Run], ulps: int = 0) -> bool:
-    """Return whether each run behaved the same when it was repeated.
+    """Return whether a difference of this kind is due to a bug, given the repeated runs `again`.
 
-    Otherwise, a verdict of this kind may be due to output that varies from run to run, such as a
-    duration. `again` are the repeated runs. They are compared only as far as differences of this
-    kind depend on them: for verdicts that are not about a difference, the result is true.
+    Otherwise, it may be due to output that varies from run to run, such as a duration. The runs are
+    divided into those that behave like the first run and the others. All runs of one of the two
+    sides must behave the same when they are repeated. The other side may vary, as it does if a bug
+    prints uninitialised memory. For verdicts that are not about a difference, the result is true.
     """
-    return kind not in _LEVELS or all(
-        _same(run, repeated, _LEVELS[kind], ulps) for run, repeated in zip(runs, again, strict=True)
-    )
+    if kind not in _LEVELS:
+        return True
+
+    def same(left: Run, right: Run) -> bool:
+        return _same(left, right, _LEVELS[kind], ulps)
+
+    sides: dict[bool, bool] = {}
+    for run, repeated in zip(runs, again, strict=True):
+        side = same(runs[0], run)
+        sides[side] = sides.get(side, True) and same(run, repeated)
+    return any(sides.values())
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:
