@@ -367,6 +367,11 @@ class Definitions:
         at = bisect_left(named, offset, key=lambda d: d.span.start)
         return named[at - 1] if at else None
 
+    def at(self, name: str, offset: int | None) -> Definition | None:
+        """Return the definition of `name` that starts at `offset`, or None."""
+        definition = None if offset is None else self.before(name, offset + 1)
+        return definition if definition and definition.span.start == offset else None
+
     def first(self, name: str) -> Definition | None:
         """Return the first definition of `name`, or None."""
         named = self._by_name.get(name)

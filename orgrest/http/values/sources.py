@@ -150,12 +150,12 @@ def _capture_in_block(use: Use) -> Found | None:
 def _definition(use: Use) -> Found | None:
     """Return the document's definition of a name.
 
-    In the value of that definition, the name refers to the previous definition.
+    In the value of a definition of that name, the name refers to the previous definition.
     """
-    definition = use.parsed.definition(use.name)
-    if definition is not None and definition.span.start == use.offset:
-        return use.parsed.known.before(use.name, use.offset)
-    return definition
+    own = use.parsed.known.at(use.name, use.offset)
+    if own is not None:
+        return use.parsed.known.before(use.name, own.span.start)
+    return use.parsed.definition(use.name)
 
 
 def _iteration(use: Use) -> Found | None:

@@ -185,8 +185,7 @@ class Values:
         `view` is the offset of the definition that contains the use. It is None outside of
         definitions, and always None in restclient's language.
         """
-        definition = None if view is None else self.parsed.definition(name)
-        return definition is not None and definition.span.start == view
+        return self.parsed.known.at(name, view) is not None
 
     def is_reference(self, text: str, at: int) -> bool:
         """Return whether the `:` before the index `at` begins a reference to a variable."""

@@ -682,3 +682,10 @@ def test_a_value_before_a_reference_is_computed_once(run) -> None:
     )
     assert done.reasons == []
     assert done.sent == ["/login", "/1/t/login"]
+
+
+def test_a_variable_can_be_extended_repeatedly(run) -> None:
+    done = run(
+        "GET HOST/1\n\n@s = x\n###\n@s = {{s}}b\nGET HOST/{{s}}\n###\n@s = {{s}}c\nGET HOST/{{s}}\n"
+    )
+    assert (done.sent, done.reasons) == (["/1", "/xb", "/xbc"], [])
