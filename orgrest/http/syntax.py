@@ -88,8 +88,11 @@ class Definition:
     """A definition `:name = value` (restclient) or `@name = value` (request files).
 
     `mark` is `:` or `@`, and `operator` is `=` or `:=`. The value after `:name :=` is an
-    expression. The value after `@name :=` is evaluated when it is used, like all values in request
-    files.
+    expression. For `@name = value` and `@name := value`, `operator` is `=`.
+
+    If the value of `@name = value` may have to be computed, `when` says when a run computes it:
+    `before` the request of its section, or `after` the response to it. Otherwise, `when` is empty,
+    and the value is expanded at each use.
     """
 
     name: str
@@ -98,6 +101,7 @@ class Definition:
     span: Span = classes.field(eq=False)
     name_span: Span = classes.field(eq=False)
     mark: str = ":"
+    when: Literal["", "before", "after"] = ""
 
 
 @classes.frozen
@@ -350,6 +354,7 @@ class Definitions:
 
     def __init__(self) -> None:
         self.all: list[Definition] = []
+        self.computed: list[Definition] = []  # those that a run computes (see `Definition.when`)
         self.scripts: list[Script] = []  # the scripts of all requests
         self.set_by_scripts: frozenset[str] | None = None  # computed on first use
         self.lengths: set[int] = set()
@@ -358,6 +363,8 @@ class Definitions:
     def add(self, definition: Definition) -> None:
         """Add a definition. Definitions must be added in document order."""
         self.all.append(definition)
+        if definition.when:
+            self.computed.append(definition)
         self.lengths.add(len(definition.name))
         self._by_name.setdefault(definition.name, []).append(definition)
 
@@ -371,6 +378,14 @@ class Definitions:
         """Return the definition of `name` that starts at `offset`, or None."""
         definition = None if offset is None else self.before(name, offset + 1)
         return definition if definition and definition.span.start == offset else None
+
+    def computed_within(self, span: Span) -> list[Definition]:
+        """Return the definitions in `span` that a run computes, in order."""
+        start, end = (
+            bisect_left(self.computed, offset, key=lambda d: d.span.start)
+            for offset in (span.start, span.end)
+        )
+        return self.computed[start:end]
 
     def first(self, name: str) -> Definition | None:
         """Return the first definition of `name`, or None."""

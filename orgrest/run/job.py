@@ -179,6 +179,7 @@ class Job:
             "": True,
             "captures": parsed.captures,
             "directives": parsed.directives,
+            "definitions": parsed.region and parsed.known.computed_within(parsed.region),
             "scripts": parsed.scripts or parsed.shared_scripts,
             "savings": parsed.savings,
             "elements": not parsed.restclient and parsed.source.holds("$."),

@@ -54,9 +54,9 @@ Only files in or below the document's folder are read, unless the caller allows 
 
 The modules, bottom up: `context` holds the state that a document's requests share; `references`
 finds references to variables in a string; `sources` implements the lists above, and looks up the
-exchanges of other requests; `javascript` and `expressions` evaluate expressions; `values` replaces
-references; `expansion` expands a request, and its function `check` reports the problems that would
-prevent this.
+exchanges of other requests; `kept` keeps the values of definitions that a run computes once;
+`javascript` and `expressions` evaluate expressions; `values` replaces references; `expansion`
+expands a request, and its function `check` reports the problems that would prevent this.
 """
 
 from orgrest.http.values.context import Context, Helpers, Inputs, RequestNames

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.script_value import ScriptValue
     from orgrest.http.scripts import Engine
-    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.syntax import Definition, ParsedRequest
     from orgrest.http.values.dynamic import DynamicContext
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.http.values.secrets import UserSecrets
@@ -172,9 +172,42 @@ class RequestNames:
         del name
         return None
 
+    def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
+        """Return the definition with the value `imported_value(name)`, with its source."""
+        del name
+        return None
+
     def paths(self) -> Iterable[Path]:
         """Return the paths of the document and of the imported files."""
         return ()
+
+
+@classes.define(eq=False)
+class Kept:
+    """The value of a definition that a run computes once.
+
+    `source` is the source of the request for which it was computed. `used` contains the variables
+    that it was computed from, each with its value and where that comes from, and `made` contains
+    the results of expressions (see `Values`). `passed` says whether the run has passed the
+    definition.
+    """
+
+    value: str
+    source: Source
+    used: Mapping[str, tuple[str, Any]]
+    made: Mapping[str, Any]
+    passed: bool = False
+
+
+@classes.define(eq=False)
+class KeptValues:
+    """The values of the definitions that the run has computed so far (see `kept`).
+
+    The keys are the source and the offset of each definition. `size` is the length of all values.
+    """
+
+    entries: dict[tuple[Source, int], Kept | OrgrestError | None] = classes.field(factory=dict)
+    size: int = 0
 
 
 @classes.define(eq=False)
@@ -196,7 +229,8 @@ class Context:
 
     If `placeholders` is set, nothing is sent, and names in angle brackets replace the values that
     come from responses. All blocks of the document share `captures`, `secrets`, `globals`,
-    `environment`, `answers` and `tokens`. `names` resolves the names of the document's requests.
+    `environment`, `answers`, `kept` and `tokens`. `names` resolves the names of the document's
+    requests.
 
     Paths are relative to `directory`, and responses are saved below `saves_below`. `values` are the
     `:var` values of a block that may refer to variables, and `literal` are the `:var` values that
@@ -233,6 +267,7 @@ class Context:
             inputs.editor_settings,
         )
         self.answers = Answers()
+        self.kept = KeptValues()
         self.tokens: dict[tuple[Grant, str | None], tuple[Token, Bound | None] | OrgrestError] = {}
         """The tokens (or the errors) for the current request, by grant and URL."""
         self._computes = computes

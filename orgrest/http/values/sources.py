@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orgrest.http.script_value import ScriptValue
     from orgrest.http.syntax import Definition, ParsedRequest
     from orgrest.http.values.context import Context
+    from orgrest.model import Source
 
     Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript | Scripted"
 
@@ -87,11 +88,13 @@ class Given:
     """A value from outside the request's text, which may refer to variables.
 
     `kind` is the JSON type of a value from an environment: "text", "object" or "other".
+    `definition` is the definition of an imported variable, with its source.
     """
 
     text: str
     origin: str
     kind: str = ""
+    definition: tuple[Source, Definition] | None = None
 
 
 @classes.frozen
@@ -150,12 +153,23 @@ def _capture_in_block(use: Use) -> Found | None:
 def _definition(use: Use) -> Found | None:
     """Return the document's definition of a name.
 
-    In the value of a definition of that name, the name refers to the previous definition.
+    In the value of a definition of that name, the name refers to the previous definition. A
+    definition that the run computes after the response does not apply to the request itself, if
+    there is a definition above the request.
     """
-    own = use.parsed.known.at(use.name, use.offset)
+    parsed = use.parsed
+    own = parsed.known.at(use.name, use.offset)
     if own is not None:
-        return use.parsed.known.before(use.name, own.span.start)
-    return use.parsed.definition(use.name)
+        return parsed.known.before(use.name, own.span.start)
+    definition = parsed.definition(use.name)
+    if (
+        definition is not None
+        and definition.when == "after"
+        and definition.span.start > parsed.span.start
+        and (parsed.source, definition.span.start) not in use.context.kept.entries
+    ):
+        return parsed.known.before(use.name, parsed.span.start) or definition
+    return definition
 
 
 def _iteration(use: Use) -> Found | None:
@@ -321,7 +335,8 @@ def _imported(use: Use) -> Found | None:
     if use.parsed.definition(use.name) is not None:  # the name is used in its definition
         return None
     value = use.context.names.imported_value(use.name)
-    return None if value is None else Given(value, "an imported file")
+    definition = use.context.names.imported_definition(use.name)
+    return None if value is None else Given(value, "an imported file", definition=definition)
 
 
 def _global_variable(use: Use) -> Found | None:
@@ -363,16 +378,16 @@ def _javascript(use: Use) -> Found | None:
     return JavaScript(use.name)
 
 
-Source: TypeAlias = "Callable[[Use], Found | None]"
+ValueSource: TypeAlias = "Callable[[Use], Found | None]"
 
-RESTCLIENT: tuple[Source, ...] = (
+RESTCLIENT: tuple[ValueSource, ...] = (
     _command_line,
     _capture_in_block,
     _definition,
     _header_argument,
     _capture,
 )
-COMMON: tuple[Source, ...] = (
+COMMON: tuple[ValueSource, ...] = (
     _command_line,
     _run_line,
     _prompt,

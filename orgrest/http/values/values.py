@@ -1,6 +1,7 @@
 """Computes the values of a request's variables.
 
-Each value is computed only once, except for expressions and dynamic values.
+Each value is computed only once, except for expressions and dynamic values. The values of some
+definitions are even kept for the rest of the run (see `kept`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.http.syntax import Definition, ParsedRequest, Template
+from orgrest.http.values.context import Kept
 from orgrest.http.values.references import UNKNOWN, defined_at, references
 from orgrest.http.values.sources import (
     AuthToken,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
+    from orgrest.model import Source
 
 MAX_SIZE = 64 * 2**20
 """The maximum total length of the values inserted into a request, in characters."""
@@ -43,6 +46,13 @@ class Origin:
     name: str
     value: str
     origin: str
+
+
+def definition_of(source: Found, parsed: ParsedRequest) -> tuple[Source, Definition] | None:
+    """Return the definition that a request's variable comes from, with its source, or None."""
+    if isinstance(source, Definition):
+        return parsed.source, source
+    return source.definition if isinstance(source, Given) else None
 
 
 class Values:
@@ -227,6 +237,10 @@ class Values:
         if source is None:
             reason = _why_undefined(name, self.parsed, self.context)
             raise self.error(offset, reason, "undefined-variable")
+        kept = self._kept(source, name, offset)
+        if kept is not None:
+            self._used.setdefault(name, (kept.value, source))
+            return kept.value
         # The value of a definition does not depend on where it is used.
         key: object = source.span.start if isinstance(source, Definition) else name
         if isinstance(source, JavaScript):
@@ -254,6 +268,30 @@ class Values:
             self._values[key] = value
         self._used.setdefault(name, (value, source))
         return value
+
+    def _kept(self, source: Found, name: str, offset: int) -> Kept | None:
+        """Return the value of a definition that the run computes, or None for other variables."""
+        place = definition_of(source, self.parsed)
+        if place is None or not place[1].when or self.checks:
+            return None
+        from orgrest.http.values.kept import at_use
+
+        kept = at_use(self, source, place, name, offset)
+        if kept is not None:
+            self._made.update(kept.made)
+            for inner, (value, found) in kept.used.items():
+                if not isinstance(found, Definition) or kept.source is self.parsed.source:
+                    self._used.setdefault(inner, (value, found))
+        return kept
+
+    def compute_apart(self, source: Found, name: str, offset: int) -> Kept | None:
+        """Return the value of a source, computed without the values that are known so far.
+
+        Returns None if another request provides a part of the value later.
+        """
+        apart = Values(self.parsed, self.context)
+        value = apart._compute(source, name, offset, None)
+        return None if apart.blanks else Kept(value, self.parsed.source, apart._used, apart._made)
 
     def blank(self, name: str) -> str:
         """Return the placeholder for a value that another request provides later."""

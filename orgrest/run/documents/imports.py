@@ -255,6 +255,11 @@ class Imports(RequestNames):
         definition = self._variables.get(name)
         return None if definition is None else definition[1].value.text
 
+    def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
+        """Return the definition with the value `imported_value(name)`, with its source."""
+        found = self._variables.get(name)
+        return None if found is None else (found[0].document.source, found[1])
+
     def paths(self) -> Iterable[Path]:
         """Return the paths of the document and of the imported files."""
         return self._files

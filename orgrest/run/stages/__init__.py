@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 BEFORE: Final[tuple[tuple[str, str], ...]] = (
     ("directives", ".stages.allow.check"),
+    ("definitions", ".stages.define.before_scripts"),
     ("scripts", ".stages.scripts.before"),
+    ("definitions", ".stages.define.before_request"),
     ("directives", ".directives.act"),
 )
 """The stages for a request as written, before its placeholders are replaced.
@@ -42,7 +44,9 @@ COMPLETED: Final[tuple[tuple[str, str], ...]] = (
 SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.send.send"),
     ("captures", ".stages.capture.capture"),
+    ("definitions", ".stages.define.after_response"),
     ("scripts", ".stages.scripts.after"),
+    ("definitions", ".stages.define.after_scripts"),
     ("savings", ".stages.save.save"),
     ("judged", ".stages.judge.judge"),
     ("", ".stages.render.render"),

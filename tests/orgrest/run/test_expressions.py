@@ -265,6 +265,14 @@ def test_what_may_be_a_number_is_computed_both_ways(
         assert url(one) == expected
 
 
+def test_a_value_that_is_computed_once_for_a_run_keeps_its_secrets(tmp_path: Path) -> None:
+    inputs = Inputs(directory=tmp_path, environ={"KEY": "hunter2"})
+    text = "@sig = {{$processEnv KEY}}-{{$randomInt 5 6}}\n" + "GET http://h/{{sig}}\n###\n" * 2
+    for outcome in outcomes(tmp_path, text, inputs):
+        assert url(outcome) == "hunter2-5"
+        assert [secret.text for _, secret in outcome.exchanges[0].request.held] == ["hunter2"]
+
+
 @needs_engine
 def test_what_is_computed_from_a_secret_is_one(tmp_path: Path) -> None:
     (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "sesame-open"}}')

@@ -684,8 +684,131 @@ def test_a_value_before_a_reference_is_computed_once(run) -> None:
     assert done.sent == ["/login", "/1/t/login"]
 
 
+# ------------------------------------------------------------- definitions that are computed once
+
+
+@needs_engine
+def test_what_is_taken_from_the_last_response_stays_the_value_of_that_response(run) -> None:
+    done = run(
+        "GET HOST/a\n\n"
+        "@kept = {{response.parsedBody.token}}\n@size = {{response.parsedBody.list[0]}}\n"
+        "###\nGET HOST/b\n\n?? js response.parsedBody.token != {{kept}}\n"
+        "###\nGET HOST/c?{{kept}}&{{size + 1}}\n"
+    )
+    assert done.sent == ["/a", "/b", "/c?t/a&2"]
+    assert done.outcomes[1].tests[0].held
+
+
+def test_a_random_value_of_a_definition_is_the_same_for_all_requests(run) -> None:
+    text = (
+        "@id = {{$random.uuid}}\n@lazy := {{$random.uuid}}\n@long = x-{{id}}\n"
+        + "GET HOST/{{id}}/{{lazy}}/{{id}}/{{long}}\n###\n" * 2
+    )
+    one, other = (path[1:].split("/") for path in run(text).sent)
+    assert one[0] == one[2] == other[0] == other[2]
+    assert one[3] == other[3] == f"x-{one[0]}"
+    assert one[1] != other[1]
+    alone = run(text, lines=(7,)).sent[-1].split("/")
+    assert alone[1] == alone[3] != one[0]
+
+
+@needs_engine
+def test_a_definition_below_a_request_applies_after_it(run) -> None:
+    done = run(
+        '@s = a\nGET HOST/{{s}}\n\n@s = {{s + "b"}}\n###\nGET HOST/{{s}}\n\n@s = {{s + "c"}}\n'
+        "?? js s == abc\n###\nGET HOST/{{s}}\n"
+    )
+    assert done.sent == ["/a", "/ab", "/abc"]
+    assert done.outcomes[1].tests[0].held
+
+
 def test_a_variable_can_be_extended_repeatedly(run) -> None:
     done = run(
         "GET HOST/1\n\n@s = x\n###\n@s = {{s}}b\nGET HOST/{{s}}\n###\n@s = {{s}}c\nGET HOST/{{s}}\n"
     )
     assert (done.sent, done.reasons) == (["/1", "/xb", "/xbc"], [])
+
+
+@needs_engine
+def test_functions_that_scripts_export_are_called_once_for_a_definition(run) -> None:
+    script = "{{\nlet n = 0;\nexports.next = () => ++n;\n}}\n"
+    done = run(script + "@n = {{next()}}\n" + "GET HOST/{{n}}\n###\n" * 3)
+    assert done.sent == ["/1", "/1", "/1"]
+
+
+@needs_engine
+def test_a_value_that_its_request_did_not_provide_is_an_error_not_that_of_another_response(
+    run,
+) -> None:
+    below = "@kept = {{response.parsedBody.token}}\n"
+    gone = f"GET http://127.0.0.1:1/\n\n{below}"
+    off = f"# @disabled\nGET HOST/off\n\n{below}"
+    null = "GET HOST/null\n\n@kept = {{response.parsedBody.nothing.token}}\n"
+    for text in (gone, off, null):
+        done = run(f"{text}###\nGET HOST/b\n###\nGET HOST/{{{{kept}}}}\n")
+        assert done.sent[-1] == "/b"
+        assert done.states[-1] == "failed"
+        expected = "nothing" if text is null else "has not received that response"
+        assert expected in done.reasons[-1]
+    assert run(below + "GET HOST/1\n###\nGET HOST/{{kept}}\n").sent[-1] == "/t/1"  # as before
+
+
+def test_passing_a_definition_sends_and_asks_nothing(run) -> None:
+    asked: list[str] = []
+    done = run(
+        "@a = {{login.response.body.token}}{{$uuid}}\n@b = {{$password Key?}}{{$uuid}}\n"
+        "@c = {{unknown}}{{$uuid}}\nGET HOST/1\n###\n# @name login\nGET HOST/login\n",
+        ask=asked.append,
+    )
+    assert (done.sent, done.reasons, asked) == (["/1", "/login"], [], [])
+
+
+@needs_engine
+def test_a_loop_computes_definitions_below_its_directive_for_each_iteration(run) -> None:
+    done = run(
+        "@once = {{$uuid}}\n# @loop for i of [0, 1]\n@each = {{$uuid}}\n@index = {{i + 'x'}}\n"
+        "GET HOST/{{once}}/{{each}}/{{index}}\n\n@last = {{response.parsedBody.path.slice(-2)}}\n"
+        "###\nGET HOST/{{once}}/{{last}}\n"
+    )
+    one, two, other = (path[1:].split("/") for path in done.sent)
+    assert one[0] == two[0] == other[0]
+    assert one[1] != two[1]
+    assert (one[2], two[2], other[1]) == ("0x", "1x", "1x")
+
+
+def test_a_request_that_is_sent_again_computes_its_definitions_again(run) -> None:
+    done = run(
+        "@top = {{$uuid}}\nGET HOST/{{top}}\n###\n# @name sent\n@own = {{$uuid}}\n"
+        "GET HOST/{{top}}/{{own}}\n###\n# @force-ref sent\nGET HOST/{{top}}/{{own}}\n"
+    )
+    first, *owns = (path[1:].split("/") for path in done.sent)
+    assert {own[0] for own in owns} == {first[0]}
+    assert owns[0][1] != owns[1][1] == owns[2][1]
+
+
+@needs_engine
+def test_imported_definitions_are_computed_once_except_from_values_of_a_run_line(
+    run, tmp_path: Path
+) -> None:
+    (tmp_path / "b.http").write_text(
+        "@id = {{$uuid}}\n@user = ann\n@big = {{user.toUpperCase()}}\n###\n# @name b\n"
+        "GET {{at}}/{{id}}/{{own}}/{{big}}\n"
+    )
+    done = run(
+        "@at = HOST\n@own = {{$uuid}}\nimport b.http\nGET HOST/{{id}}/{{own}}/{{big}}\n###\n"
+        "run #b (@user=bob)\nrun #b (@user=eve)\n"
+    )
+    one, bob, eve = (path[1:].split("/") for path in done.sent)
+    assert one[:2] == bob[:2] == eve[:2]
+    assert (one[2], bob[2], eve[2]) == ("ANN", "BOB", "EVE")
+
+
+def test_a_dry_run_shows_one_value_for_a_definition(run) -> None:
+    done = run(
+        "@id = {{$uuid}}\n@last = {{response.parsedBody.id}}\n"
+        + "GET HOST/{{id}}?{{last}}\n###\n" * 2,
+        dry_run=True,
+    )
+    one, other = (outcome.exchanges[0].request.url for outcome in done.outcomes)
+    assert one == other
+    assert one.endswith("?<response.parsedBody.id>")

@@ -54,6 +54,11 @@ DIRECTIVE = compiled(
 DEFINITION = compiled(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"
 )
+# In the value of a definition: a dynamic value or an expression, but not a constant or a response.
+COMPUTED = compiled(
+    r"\{\{[ \t]*+(?:\$(?!processEnv|env\.|dotenv|secret|projectRoot|auth|input|prompt|password|\.)|"
+    r"(?!\$|[\w-]+\.(?:request|response)\.)[^{}]*[^\w{} \t$-])"
+)
 VERSION = compiled(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
 HEADER = compiled(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]*)(?P<value>.*)")
 HEADER_VARIABLE = compiled(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")

@@ -6,13 +6,14 @@ Each step gets the reader, a line and its stripped text, and returns whether it 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from orgrest.http.parsing.directives import rule_of, suggestion_for
 from orgrest.http.parsing.grammar import DEFINITION as COLON_DEFINITION
 from orgrest.http.parsing.lines import mismarked, one_line
 from orgrest.http.parsing.request_file.grammar import (
     ASSERTION_COMMENT,
+    COMPUTED,
     DEFINITION,
     DIRECTIVE,
     IMPORT,
@@ -148,6 +149,9 @@ def definition(reader: Reader, line: Line, text: str) -> bool:
         )
         reader.problem(start, reason, "bad-definition")
     name_end = start + match.end("name")
+    when: Literal["", "before", "after"] = ""
+    if mark == "@" and match["operator"] == "=" and COMPUTED.search(match["value"]):
+        when = "after" if reader.region.begun else "before"
     definition = Definition(
         name=match["name"],
         operator=match["operator"] if mark == ":" else "=",
@@ -155,6 +159,7 @@ def definition(reader: Reader, line: Line, text: str) -> bool:
         span=Span(line.offset, line.span.end),
         name_span=Span(start, name_end),
         mark=mark,
+        when=when,
     )
     reader.known.add(definition)
     reader.items.append(definition)
