@@ -384,6 +384,17 @@ def test_errors_are_values_errors_and_can_cross_processes() -> None:
         assert (str(twin), vars(twin)) == (str(error), vars(error))
 
 
+def test_hypothesis_sees_one_failure_for_one_kind_of_error() -> None:
+    # Hypothesis tells failures apart by where an error and its context were raised.
+    for read in (wire.decode, wire.scan):
+        with pytest.raises(wire.DecodeError) as caught:
+            read(ModuleSet, b"\x12\x05")
+        assert caught.value.__context__ is None
+    with pytest.raises(wire.EncodeError) as refused:
+        wire.encode(nested(51))
+    assert refused.value.__context__ is None
+
+
 @settings(max_examples=300)
 @given(st.binary(max_size=200), st.sampled_from(list(MESSAGES.values())))
 def test_any_bytes_end_in_a_message_or_a_decode_error(data: bytes, cls: type[Message]) -> None:
