@@ -11,6 +11,7 @@ from scriptschema.luau.parsing.expressions import as_expr, read_expression
 from scriptschema.luau.parsing.reader import Reader, Reading
 
 COMPOUNDS: Final = {text: op for op, text in COMPOUND.items()} | {"//=": None}  # not in the schema
+_SIMPLE: Final = ("local", "number", "string", "bool")  # keys that can be evaluated twice
 _LVALUE: Final = {field.type: name for name, field in m.LValue.FIELDS.items()}
 
 
@@ -29,8 +30,11 @@ def as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
     return as_lvalue(node)
 
 
-def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
-    """Read an operator like `+=` and the value after it. Return the statement."""
+def read_compound_assignment(r: Reader, target: m.LValue, start: int) -> Reading:
+    """Read an operator like `+=` and the value after it. Return the statement.
+
+    `start` is the index of the target's first token.
+    """
     sign = r.index
     op = COMPOUNDS[r.take()]
     value = yield read_expression(r)
@@ -40,25 +44,28 @@ def read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
         op = m.StatCompoundAssign.Op.Div
         stat = m.StatCompoundAssign(op=op, var=target, value=value, floor=True)
         return m.Stat(compound_assign=stat)
-    return _floor_division(r, target, value, sign)
+    return _floor_division(r, target, value, start, sign)
 
 
-def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
+def _floor_division(r: Reader, target: m.LValue, value: m.Expr, start: int, sign: int) -> m.Stat:
     """Return a statement equivalent to `target //= value`, since the schema lacks that operator."""
     how = "`x = x // y`"
     before: list[m.Stat] = []
     node: Any = target.alternative
     if target.which in ("index_name", "index_expr"):
         # The expression before the last field, and the key, must be evaluated only once.
-        node = target.alternative
         prefix = node.expr
-        if prefix.which not in ("local", "global_"):
+        simple_key = target.which == "index_name" or node.index.which in _SIMPLE
+        # Luau reads a global and an upvalue before the key, but any other local after it.
+        is_read_late = prefix.which == "local" and not r.is_upvalue(r.texts[start])
+        is_variable = prefix.which in ("local", "global_")
+        if not (is_read_late or (is_variable and simple_key)):
             prefix = m.ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
         if target.which == "index_name":
             node = m.ExprIndexName(expr=prefix, index=node.index)
         else:
             key = node.index
-            if key.which not in ("local", "number", "string", "bool"):
+            if not simple_key:
                 key = m.Expr(local=_hold(r, before, "key", key))
             node = m.ExprIndexExpr(expr=prefix, index=key)
     again = as_expr(copy.deepcopy(node))

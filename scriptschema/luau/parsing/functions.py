@@ -74,10 +74,12 @@ def read_function_body(
             if not r.extended:
                 r.lose(index, "return type `()`", "dropped")
             rettail = TypePack(list=TypeList())
+    r.depth += 1
     r.open(*(["self"] if method else []))
     args = [r.declare(name) for name in names]
     body = yield r.block(r)
     r.shut()
+    r.depth -= 1
     shut_generics(r, generic)
     r.close("end", opening)
     function = ExprFunction(

@@ -122,7 +122,9 @@ class Reader:
         recorded as a loss."""
         self.index = 0
         self.kind = self.kinds[0]
-        self.in_scope: dict[str, int] = {}  # the number of locals in scope, by name
+        self.depth = 0  # the number of functions around the current token
+        self.in_scope: dict[str, list[int]] = {}
+        """Maps each name to the locals in scope with this name: the `depth` of each declaration."""
         self.scopes: list[tuple[list[str], set[str], int]] = []
         self.generics_in_scope: dict[str, int] = {}
         self.undecided: dict[str, list[tuple[int, Type]]] = {}
@@ -242,7 +244,7 @@ class Reader:
         """End the innermost scope."""
         names, types, start = self.scopes.pop()
         for name in names:
-            self.in_scope[name] -= 1
+            self.in_scope[name].pop()
         for name in types:
             undecided = self.undecided.get(name, [])
             while undecided and undecided[-1][0] >= start:
@@ -252,7 +254,7 @@ class Reader:
     def declare(self, name: str) -> Local:
         """Return a new local that is in scope from here on."""
         self.scopes[-1][0].append(name)
-        self.in_scope[name] = self.in_scope.get(name, 0) + 1
+        self.in_scope.setdefault(name, []).append(self.depth)
         return Local(name=self.names.local(name))
 
     def declare_type(self, name: str) -> None:
@@ -267,6 +269,10 @@ class Reader:
         if self.in_scope.get(name):
             return ExprLocal(var=Local(name=self.names.local(name)))
         return ExprGlobal(name=self.names.global_(name))
+
+    def is_upvalue(self, name: str) -> bool:
+        """Return whether a local is declared outside of the current function."""
+        return self.in_scope[name][-1] < self.depth
 
     # The driver
 

@@ -371,7 +371,7 @@ def _read_other_statement(r: Reader) -> Reading:
         r.fail("a call's arguments or an assignment")
     target = as_assignable(r, node, start)
     if r.kind in COMPOUNDS:
-        return (yield read_compound_assignment(r, target))
+        return (yield read_compound_assignment(r, target, start))
     targets = [target]
     while r.skip(","):
         start = r.index

@@ -360,9 +360,30 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "1:9: `//=`: `x = x // y` with `x` held in local variables",
         ]),
         (
-            "object[key()] //= key_",
-            "do local key__ = key() object[key__] = object[key__] // key_ end",
-            ["1:15: `//=`: `x = x // y` with `x` held in local variables"],
+            "local object object[key()] //= key_",
+            "local object do local key__ = key() object[key__] = object[key__] // key_ end",
+            ["1:28: `//=`: `x = x // y` with `x` held in local variables"],
+        ),
+        (  # `f` may assign to `t`, which Luau reads first
+            "t[f()] //= 3",
+            "do local object = t local key = f() object[key] = object[key] // 3 end",
+            ["1:8: `//=`: `x = x // y` with `x` held in local variables"],
+        ),
+        (
+            "local t function g() t[f()] //= 3 end",
+            (
+                "local t function g() do local object = t local key = f() "
+                "object[key] = object[key] // 3 end end"
+            ),
+            ["1:29: `//=`: `x = x // y` with `x` held in local variables"],
+        ),
+        (
+            "local t function g(t) t[f()] //= 3 t.a //= 3 end",
+            "local t function g(t) do local key = f() t[key] = t[key] // 3 end t.a = t.a // 3 end",
+            [
+                "1:30: `//=`: `x = x // y` with `x` held in local variables",
+                "1:40: `//=`: `x = x // y`",
+            ],
         ),
         ("x = f() :: any", "x = (f())", ["1:9: cast: dropped"]),
         ("x = {... :: any, a :: any}", "x = {(...), a}", [
