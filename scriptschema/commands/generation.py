@@ -164,10 +164,10 @@ def generate(
     an interruption, run the same command again. If the output is standard output, or a FILE that
     ends in .pbstream, a stream is written: each tree is preceded by its length as a varint.
 
-    Without -n, a single tree or source is written to standard output or FILE, without a length.
-    When sources are written, a program with a module becomes a folder with program.luau and
-    module0.luau. On standard output, and in a FILE.luau, the module becomes a function in the
-    program.
+    Without -n, a single tree or source is written to standard output or FILE, without a length
+    unless FILE ends in .pbstream. When sources are written, a program with a module becomes a
+    folder with program.luau and module0.luau. On standard output, and in a FILE.luau, the module
+    becomes a function in the program.
 
     \b
     scriptschema generate --programs --format luau
@@ -180,6 +180,7 @@ def generate(
     from scriptschema.generation.bulk import Recipe
     from scriptschema.generation.grammar import grammar_of
     from scriptschema.generation.weights import WeightsError, read_weights
+    from scriptschema.luau import sources
 
     cls = message_class(message_name, luau)
     kinds: dict[Kind, bool] = {"program": programs, "repaired": repaired, "broken": broken}
@@ -211,7 +212,11 @@ def generate(
         raise click.BadParameter(reason, param_hint="--weights") from None
     path = Path(output)
     streams = path == files.STANDARD or path.suffix == files.STREAM_ENDING
-    endings: dict[str, Any] = {**files.ENDINGS, ".luau": "luau"}
+    endings: dict[str, Any] = {
+        **files.ENDINGS,
+        **dict.fromkeys(sources.ENDINGS, "luau"),
+        files.STREAM_ENDING: "binary",
+    }
     form = to_format or endings.get(path.suffix, "luau" if broken else "binary")
     if kind != "tree" and cls.__name__ != "ModuleSet":
         option = "--programs" if programs else f"--{kind}"
@@ -222,6 +227,12 @@ def generate(
         raise click.UsageError("invalid sources have no tree: omit --format, or use --format luau")
     if form == "luau" and streams and (path != files.STANDARD or count not in (None, 1)):
         raise click.UsageError("several sources can only be written to a folder: use -o FOLDER")
+    is_file = streams or not (count is not None or path.is_dir() or output.endswith("/"))
+    if is_file and endings.get(path.suffix, form) != form:
+        raise click.UsageError(
+            f"{output}: the suffix {path.suffix} means {endings[path.suffix]}, not {form}: choose "
+            "another name, or another --format"
+        )
     if style is not None and form != "luau":
         raise click.UsageError("--style requires --format luau")
     recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style, luau)
@@ -231,9 +242,9 @@ def generate(
     try:
         if path != files.STANDARD:
             files.require_parent(path)
-        if streams and count is not None and form != "luau":
+        if streams and form != "luau" and (count is not None or path != files.STANDARD):
             write_stream(recipe, seeds, jobs, path)
-        elif streams or not (count is not None or path.is_dir() or output.endswith("/")):
+        elif is_file:
             write_one(recipe, seed, path)
         elif path.exists() and not path.is_dir():
             raise click.UsageError(

@@ -51,6 +51,9 @@ def test_without_n_one_tree_goes_to_the_file_in_the_format_of_its_ending(tmp_pat
     for name, form in (("a.pb", "binary"), ("a.textproto", "text"), ("a.json", "json")):
         ok("generate", "--size", 30, "-o", tmp_path / name)
         assert files.read(ModuleSet, tmp_path / name) == wanted, form
+    for name in ("a.luau", "a.lua"):
+        ok("generate", "--programs", "--size", 30, "-o", tmp_path / name)
+        parse((tmp_path / name).read_text())
     ok("generate", "--size", 30, "--format", "text", "-o", tmp_path / "a")
     assert interop.from_text(ModuleSet, (tmp_path / "a").read_bytes()) == wanted
     ok("generate", "--seed", 3, "-o", f"{tmp_path}/new/")
@@ -77,6 +80,32 @@ def test_a_stream_is_what_protobuf_itself_reads(tmp_path: Path) -> None:
         read = google.parse_length_prefixed(spec.runtime_classes()["Expr"], source)
         assert read.SerializeToString() == wire.encode(generate(Expr, seed=seed))
     assert source.read() == b""
+
+
+def test_a_stream_can_hold_a_single_tree(tmp_path: Path) -> None:
+    ok("generate", "--size", 40, "-o", tmp_path / "a.pbstream")
+    data = (tmp_path / "a.pbstream").read_bytes()
+    assert stream(data) == [wire.encode(generate(seed=0, size=40))]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-n", 3, "--format", "json", "-o", "a.pbstream"),
+        ("--format", "text", "-o", "a.pbstream"),
+        ("--format", "json", "-o", "a.pb"),
+        ("--programs", "--format", "luau", "-o", "a.pb"),
+        ("--programs", "--format", "binary", "-o", "a.lua"),
+    ],
+)
+def test_no_file_has_the_suffix_of_another_format(
+    arguments: tuple[str | int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("generate", *arguments)
+    assert done.returncode == 2
+    assert f"{arguments[-1]}: the suffix ".encode() in done.stderr
+    assert content(tmp_path) == {}
 
 
 def test_message_size_swarm_and_weights_are_those_of_the_library(tmp_path: Path) -> None:
