@@ -440,6 +440,12 @@ for _name in ("__PROTOBUF_FIELDS_BY_NUMBER__", "__PROTOBUF_FIELDS_BY_NAME__"):
     setattr(Message, _name, Descriptors(_name))
 
 
+def require_message(tree: object) -> None:
+    """Raise TypeError if `tree` is not a message, for example if it is a source."""
+    if not isinstance(tree, Message):
+        raise TypeError(f"not a message: {type(tree).__name__}")
+
+
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
     """Yield each message of `tree` with its path: parents before children, children in tag order.
 

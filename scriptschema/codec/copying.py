@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from scriptschema import copying
-from scriptschema.base import Message
+from scriptschema.base import Message, require_message
 from scriptschema.codec.compiling import compile_each
 from scriptschema.messages import schema
 from scriptschema.versions import TODAY
@@ -20,6 +20,7 @@ def copy(tree: MessageT) -> MessageT:
 
     Time and memory are linear in the number of messages, at any depth.
     """
+    require_message(tree)
     try:
         copied: MessageT = _copiers()[tree.__class__](tree)
     except (RecursionError, AttributeError):  # a deep tree, or a list with invalid items

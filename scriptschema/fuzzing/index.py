@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
-from scriptschema.base import Message, Path
+from scriptschema.base import Message, Path, require_message
 from scriptschema.codec.compiling import compile_each, indented
 from scriptschema.luau.repair import is_valid
 from scriptschema.messages import ExprFunction, schema
@@ -31,6 +31,7 @@ class Index(Generic[MessageT]):
     """
 
     def __init__(self, tree: MessageT) -> None:
+        require_message(tree)
         self.tree = tree
         self.nodes: list[Message] = []
         """The messages in the order of their numbers."""

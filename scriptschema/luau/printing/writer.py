@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from scriptschema.base import Message
+from scriptschema.base import Message, require_message
 from scriptschema.luau.names import Names
 from scriptschema.messages import StatBlock
 
@@ -58,6 +58,7 @@ class Writer:
 
     def text(self, tree: Message) -> str:
         """Return the source of a tree."""
+        require_message(tree)
         whole = self.out
         self.write[tree.__class__](self, tree)
         if isinstance(tree, StatBlock) and whole:

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from scriptschema import messages as m
-from scriptschema.base import Message, Path
+from scriptschema.base import Message, Path, require_message
 from scriptschema.luau.names import Names
 from scriptschema.luau.scope import Scope
 from scriptschema.versions import TODAY
@@ -162,6 +162,7 @@ class Traversal:
     def __init__(
         self, tree: Message, names: Names, *, partial: bool = False, strict: bool = False
     ) -> None:
+        require_message(tree)
         self.tree: Any = tree
         self.names = names
         self.partial = partial

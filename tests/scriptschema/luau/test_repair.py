@@ -13,12 +13,23 @@ from hypothesis import strategies as st
 
 from scriptschema import strategies
 from scriptschema.base import Message, walk
+from scriptschema.choices import RandomChoices
+from scriptschema.fuzzing.mutate import mutate
 from scriptschema.generation.trees import generate
 from scriptschema.interop import from_text
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
-from scriptschema.luau.repair import DEEPEST, MAX_DEPTH, RULES, Problem, check, is_valid, repair
+from scriptschema.luau.repair import (
+    DEEPEST,
+    MAX_DEPTH,
+    RULES,
+    Problem,
+    check,
+    is_valid,
+    repair,
+    repair_in_place,
+)
 from scriptschema.luau.validation import attributes, constants
 from scriptschema.messages import (
     MESSAGES,
@@ -43,6 +54,14 @@ X1 = "global { name { custom: 1 } }"
 LOCAL_V1 = "body { local { vars { name: 1 } } }"
 BREAK_IF = "body { if { cond { nil { } } then { body { %s { } } } } }"
 FUNCTION = "function { vararg: false %s body { %s } }"
+
+
+@pytest.mark.parametrize("tree", ["local x = = 1", None, ModuleSet], ids=str)
+def test_what_is_no_tree_is_never_valid(tree: object) -> None:
+    functions = (is_valid, check, repair, repair_in_place, render)
+    for function in (*functions, lambda each: mutate(each, RandomChoices(1))):
+        with pytest.raises(TypeError, match="not a message: "):
+            function(tree)
 
 
 def unfolded(tree: Message, **options: object) -> str:
