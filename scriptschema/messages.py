@@ -34,7 +34,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 from pure_protobuf.annotations import Field
@@ -1229,7 +1229,18 @@ class Schema:
     def lacks(self, cls: type) -> str:
         """Return the error text for a message class that the schema lacks."""
         what = "the original schema" if self.since is None else f"the schema of Luau {self.since}"
-        return f"{cls.__qualname__} is not a message of {what}"
+        since = next((each for each in _VERSIONS if cls in _schema(each).fields), None)
+        hint = f": it requires luau='{since}' or newer" if since else ""
+        return f"{cls.__qualname__} is not a message of {what}{hint}"
+
+    def require(self, cls: Any) -> None:
+        """Raise TypeError unless `cls` is a message class that the schema has."""
+        if cls not in self.fields:
+            raise TypeError(
+                self.lacks(cls)
+                if cls in _ALL_MESSAGES.values()
+                else f"not a message class: {getattr(cls, '__qualname__', cls)}"
+            )
 
 
 @cache

@@ -33,7 +33,7 @@ from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
 from scriptschema.generation.trees import MAX_DEPTH
 from scriptschema.generation.weights import Weights
-from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type
+from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
 
 if TYPE_CHECKING:
     from scriptschema.generation.programs.annotations import Types
@@ -115,10 +115,12 @@ def messages(
 
     `size`, from 1 to `MAX_SIZE`, is the maximum number of nodes. A tree has more nodes only if
     they are required. The other options are those of `generation.trees.generate`. Failing examples
-    shrink towards the smallest tree. Raises ValueError for options that do not allow any tree.
+    shrink towards the smallest tree. Raises ValueError for options that do not allow any tree,
+    and TypeError if `cls` is not a message class of the version `luau`.
     """
     _check_size(size)
     grammar = grammar_of(weights, luau)
+    schema(luau).require(cls)
     if max_depth < grammar.heights[cls]:
         raise ValueError(f"a {cls.__name__} has a depth of at least {grammar.heights[cls]}")
     return _trees(cls, grammar, size, max_depth, swarm)

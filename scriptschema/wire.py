@@ -36,7 +36,7 @@ from scriptschema.codec.compiling import Unusual
 from scriptschema.codec.errors import DecodeError, EncodeError, WireError
 from scriptschema.codec.scanning import Scan, scan_canonical
 from scriptschema.messages import SEED, schema
-from scriptschema.versions import TODAY, Version
+from scriptschema.versions import Version
 
 __all__ = [
     "MAX_DEPTH",
@@ -118,15 +118,11 @@ def decode(
     if unknown not in ("drop", "error"):
         raise ValueError(f"`unknown` must be 'drop' or 'error', found {unknown!r}")
     allowed = schema(luau) if luau else SEED
-    read = decoders(allowed).get(cls)
-    if read is None:
-        if cls in schema(TODAY).fields:
-            raise TypeError(allowed.lacks(cls))
-        raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
+    allowed.require(cls)
     if data.__class__ is not bytes:
         data = bytes(memoryview(data))  # `bytes` alone would also accept a number or a list
     try:
-        message: MessageT = read(data, 0, len(data), max_depth)
+        message: MessageT = decoders(allowed)[cls](data, 0, len(data), max_depth)
         return message
     except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
         pass  # TypeError: an assignment to `__class__` can fail near the recursion limit.

@@ -26,7 +26,7 @@ from scriptschema.choices import Choices, RandomChoices
 from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of
 from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights
-from scriptschema.messages import ModuleSet
+from scriptschema.messages import ModuleSet, schema
 from scriptschema.versions import Version
 
 DEFAULT_SIZE: Final = 200
@@ -96,7 +96,8 @@ def generate(
     version.
 
     Raises WeightsError for invalid weights. Raises ValueError for an unknown version, and for a
-    size or depth that is too small for a tree. Raises TypeError if `cls` is not a message class.
+    size or depth that is too small for a tree. Raises TypeError if `cls` is not a message class
+    of that version.
     """
     if seed is not None and choices is not None:
         raise ValueError("seed and choices cannot be combined")
@@ -104,8 +105,7 @@ def generate(
         raise ValueError(f"size must be at least 1, found {size}")
     max_depth = min(max_depth, DEEPEST)
     grammar = grammar_of(weights, luau)
-    if cls not in grammar.costs:
-        raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
+    schema(luau).require(cls)
     # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     if swarm:

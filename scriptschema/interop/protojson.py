@@ -85,8 +85,11 @@ def from_json(
     Raises FormatError unless `text` describes a complete message that is nested at most 100 levels
     deep. The error gives the line and column if the text is not JSON, the byte if it is not
     UTF-8, and otherwise the path. For a bare `NaN` or `Infinity`, and for JSON that is nested too
-    deeply for the `json` module, the error does not include a location.
+    deeply for the `json` module, the error does not include a location. Raises TypeError if `cls`
+    is not a message class of the version `luau`.
     """
+    version_schema = schema(luau)
+    version_schema.require(cls)
     too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep")
     try:
         data = json.loads(
@@ -95,7 +98,7 @@ def from_json(
             parse_constant=_no_number,
             parse_int=_integer,
         )
-        reader = _Reader(schema(luau), drop=unknown == "drop")
+        reader = _Reader(version_schema, drop=unknown == "drop")
         message = reader.message(cls, data, Path(), 0)
     except _Refused as error:
         raise FormatError(clipped(str(error))) from None

@@ -67,9 +67,11 @@ def from_text(
     error, or are dropped with `unknown="drop"`. `luau` is as in `wire.decode`.
 
     Raises FormatError. The error gives the line if the C++ parser would reject the text, and the
-    path if the message is incomplete or nested more than 100 levels deep.
+    path if the message is incomplete or nested more than 100 levels deep. Raises TypeError if `cls`
+    is not a message class of the version `luau`.
     """
     version_schema = schema(luau)
+    version_schema.require(cls)
     runtime = _runtime_classes(version_schema)[cls]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")

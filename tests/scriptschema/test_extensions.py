@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import spec
@@ -12,12 +14,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scriptschema import messages as m
-from scriptschema import wire
+from scriptschema import strategies, wire
 from scriptschema.base import Message, walk
 from scriptschema.codec.careful import decode_carefully, encode_carefully
 from scriptschema.codec.copying import copy as fast_copy
 from scriptschema.codec.scanning import parts
 from scriptschema.generation.trees import generate
+from scriptschema.interop import from_json, from_text
 from scriptschema.versions import TODAY, Version
 
 TODAYS = m.schema("today")
@@ -182,10 +185,26 @@ def test_values_of_the_new_scalars_are_checked() -> None:
         m.ExprConstantNumber(val=0, double=1)
 
 
+MAKERS: list[Callable[[Any], object]] = [
+    lambda cls: wire.decode(cls, b""),
+    lambda cls: wire.scan(cls, b""),
+    lambda cls: from_json(cls, "{}"),
+    lambda cls: from_text(cls, ""),
+    lambda cls: generate(cls, seed=1),
+    strategies.messages,
+    strategies.encoded,
+]
+
+
 def test_a_message_that_the_schema_lacks_is_refused() -> None:
     with pytest.raises(wire.EncodeError, match="ExprCast is not a message of the original schema"):
         wire.encode(m.ExprCast(expr=m.Expr(), type=m.Type()))
-    with pytest.raises(TypeError, match="ExprCast is not a message of the original schema"):
-        wire.decode(m.ExprCast, b"")
+    for make in MAKERS:
+        with pytest.raises(
+            TypeError, match=r"ExprCast is not a message of .*: it requires luau='0.677' or"
+        ):
+            make(m.ExprCast)
+        with pytest.raises(TypeError, match="not a message class: int"):
+            make(int)
     with pytest.raises(TypeError, match="StatClass is not a message of the schema of Luau"):
         wire.decode(m.StatClass, b"", luau="0.714")
