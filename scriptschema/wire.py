@@ -115,8 +115,7 @@ def decode(
     Traceback (most recent call last):
     scriptschema.wire.DecodeError: byte 1, name: the value is truncated
     """
-    if unknown not in ("drop", "error"):
-        raise ValueError(f"`unknown` must be 'drop' or 'error', found {unknown!r}")
+    refuse_unknown = refuses(unknown)
     allowed = schema(luau) if luau else SEED
     allowed.require(cls)
     if data.__class__ is not bytes:
@@ -126,7 +125,7 @@ def decode(
         return message
     except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
         pass  # TypeError: an assignment to `__class__` can fail near the recursion limit.
-    return decode_carefully(cls, data, max_depth, allowed, refuse_unknown=unknown == "error")
+    return decode_carefully(cls, data, max_depth, allowed, refuse_unknown=refuse_unknown)
 
 
 def scan(
@@ -158,6 +157,7 @@ def canonical(
     `canonical` accepts the same input as `scan`. It takes no longer than `scan` if `data` is
     canonical.
     """
+    refuses(unknown)
     allowed = schema(luau) if luau else SEED
     try:
         return data, scan_canonical(cls, data, max_depth, allowed)
@@ -167,6 +167,16 @@ def canonical(
     data = encode(message, max_depth=max_depth, luau=luau)
     # + 2: `scan_canonical` gives up a little before the limit.
     return data, scan_canonical(cls, data, max_depth + 2, allowed)
+
+
+def refuses(unknown: str) -> bool:
+    """Return whether `unknown`, the option of `decode`, is `error`.
+
+    Raises ValueError unless it is `error` or `drop`.
+    """
+    if unknown not in ("drop", "error"):
+        raise ValueError(f"`unknown` must be 'drop' or 'error', found {unknown!r}")
+    return unknown == "error"
 
 
 for _error in (WireError, EncodeError, DecodeError):

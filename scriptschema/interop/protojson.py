@@ -88,6 +88,7 @@ def from_json(
     deeply for the `json` module, the error does not include a location. Raises TypeError if `cls`
     is not a message class of the version `luau`.
     """
+    drop = not wire.refuses(unknown)
     version_schema = schema(luau)
     version_schema.require(cls)
     too_deep = FormatError(f"messages are nested more than {wire.MAX_DEPTH} levels deep")
@@ -98,7 +99,7 @@ def from_json(
             parse_constant=_no_number,
             parse_int=_integer,
         )
-        reader = _Reader(version_schema, drop=unknown == "drop")
+        reader = _Reader(version_schema, drop=drop)
         message = reader.message(cls, data, Path(), 0)
     except _Refused as error:
         raise FormatError(clipped(str(error))) from None

@@ -85,9 +85,10 @@ def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
     """
     from google.protobuf import text_format
 
+    drop = not wire.refuses(unknown)
     plain = _LITERAL.sub(_plain_literal, text).decode("ascii", "backslashreplace")
     try:
-        return text_format.Parse(plain, runtime(), allow_unknown_field=unknown == "drop")
+        return text_format.Parse(plain, runtime(), allow_unknown_field=drop)
     except text_format.ParseError as error:
         reason = re.sub(r"^\d+:\d+ : ", "", str(error))
         where = f"line {error.GetLine()}: " if error.GetLine() else ""

@@ -17,6 +17,7 @@ from pure_protobuf.message import BaseMessage
 
 from scriptschema import Message, messages, strategies, wire
 from scriptschema.generation.trees import generate
+from scriptschema.interop import from_json, from_text
 from scriptschema.messages import (
     MESSAGES,
     Expr,
@@ -279,8 +280,15 @@ def test_only_the_schemas_messages_are_decoded(cls: type) -> None:
 
 
 def test_what_to_do_with_unknown_fields_is_checked() -> None:
-    with pytest.raises(ValueError, match="`unknown` must be 'drop' or 'error', found 'keep'"):
-        wire.decode(Local, b"\x08\x05", unknown="keep")
+    data = b"\x08\x05"
+    for read, local in (
+        (wire.decode, data),
+        (wire.scan, data),
+        (from_json, '{"name": 5}'),
+        (from_text, "name: 5"),
+    ):
+        with pytest.raises(ValueError, match="`unknown` must be 'drop' or 'error', found 'keep'"):
+            read(Local, local, unknown="keep")
 
 
 def test_the_depth_limit_is_that_of_protobufs_runtimes() -> None:
