@@ -227,7 +227,9 @@ def mutated(
     luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
     """Return a strategy for mutants of `tree`. The options are those of `fuzzing.mutate.mutate`."""
-    from scriptschema.fuzzing.mutate import mutate
+    from scriptschema.fuzzing.mutate import check_options, mutate
+
+    check_options(size, max_depth, luau)
 
     @st.composite
     def mutants(draw: DrawFn) -> MessageT:
@@ -260,8 +262,8 @@ class Damaged:
 
 
 @st.composite
-def _damaged(draw: DrawFn, cls: type[Message], options: TreeOptions) -> Damaged:
-    original = data = draw(encoded(cls, **options))
+def _damaged(draw: DrawFn, encodings: SearchStrategy[bytes]) -> Damaged:
+    original = data = draw(encodings)
     faults = []
     for _ in range(draw(st.integers(1, 4))):
         data, fault = draw(st.sampled_from(FAULTS))(draw, data)
@@ -276,7 +278,7 @@ def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
     or moved pieces, unknown fields of every wire type, groups, and varints that are longer than
     necessary. Some of the damaged encodings may still be valid.
     """
-    return _damaged(cls, options)
+    return _damaged(encoded(cls, **options))
 
 
 # Like `hypothesis_plugin`, for a checkout that is not installed and thus has no entry point.

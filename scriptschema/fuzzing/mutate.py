@@ -94,7 +94,8 @@ def mutate(
     """Return a tree that differs from `tree` in one place, without changing `tree`.
 
     `donors` are trees whose parts may be used. `size` is the number of messages that mutants tend
-    to have, by default the number in `tree`. No message is more than `max_depth` levels deep.
+    to have, by default the number in `tree`. No mutant is deeper than `max_depth` levels or, if
+    `tree` itself is deeper, than `tree`.
 
     If `programs` is true, `check` finds no problem in the mutant. Most inserted parts then have the
     kind that their place requires and use only variables in scope, so that a program that ran to
@@ -103,9 +104,20 @@ def mutate(
 
     Generated parts are for the Luau version `luau`, as explained in `program`. If no operator can
     change a tree, which is very rare, it is returned unchanged or, if `programs` is true, repaired.
+
+    Raises ValueError if `size` or `max_depth` is less than 1, and for an unknown version.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
+
+
+def check_options(size: int | None, max_depth: int, luau: str | Version | None) -> None:
+    """Raise ValueError for options that `mutate` does not allow."""
+    for name, value in (("size", size), ("max_depth", max_depth)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, found {value}")
+    if luau is not None:
+        Version.parse(luau)
 
 
 class Mutator:
@@ -126,6 +138,7 @@ class Mutator:
         programs: bool | None = None,
         luau: str | Version | None = None,
     ) -> None:
+        check_options(size, max_depth, luau)
         self.luau = luau
         self.donors = [d if isinstance(d, Index) else Index(d) for d in donors]
         self.size = size

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from collections import Counter
 from enum import IntEnum
+from typing import Any
 
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, messages, strategies, walk, wire
-from scriptschema.choices import BytesChoices
+from scriptschema.choices import BytesChoices, RandomChoices
+from scriptschema.fuzzing.mutate import mutate
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     MESSAGES,
@@ -90,6 +92,27 @@ def test_sizes_that_do_not_fit_are_refused_with_what_to_use() -> None:
         strategies.module_sets(max_depth=0)
     with pytest.raises(ValueError, match="unknown alternative 'nul' of Expr"):
         strategies.exprs(weights={"Expr": {"nul": 1}})
+    with pytest.raises(ValueError, match="size must be from 1 to"):
+        strategies.damaged(ModuleSet, size=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"size": 0}, "size must be at least 1, found 0"),
+        ({"max_depth": 0}, "max_depth must be at least 1, found 0"),
+        ({"luau": "bad"}, "unknown version of Luau 'bad'"),
+    ],
+    ids=str,
+)
+def test_options_of_mutants_are_refused_before_the_first_draw(
+    options: dict[str, Any], reason: str
+) -> None:
+    tree = ModuleSet(program=StatBlock())
+    with pytest.raises(ValueError, match=reason):
+        strategies.mutated(tree, **options)
+    with pytest.raises(ValueError, match=reason):
+        mutate(tree, RandomChoices(1), **options)
 
 
 def holds(cls: type[Message], condition=lambda node: True):

@@ -223,6 +223,18 @@ def test_an_index_of_the_parent_and_of_donors_gives_the_same_mutants_as_the_tree
         assert one.mutate(trees[0], RandomChoices(seed)) == two.mutate(index, RandomChoices(seed))
 
 
+@given(SEEDS, st.booleans())
+def test_no_mutant_is_deeper_than_its_parent_if_that_is_deeper_than_allowed(
+    seed: int, programs: bool
+) -> None:
+    def depth(tree: ModuleSet) -> int:
+        index = Index(tree)
+        return max(map(index.depth, range(len(index))))
+
+    tree = parse("local t = {1, {2, {3}}} print(t[1] * 2) if t then print(#t) end").tree
+    assert depth(mutate(tree, RandomChoices(seed), max_depth=3, programs=programs)) <= depth(tree)
+
+
 def test_the_smallest_trees_have_mutants() -> None:
     tree = ModuleSet(program=StatBlock())
     for seed in range(20):
