@@ -146,6 +146,12 @@ def counted(number: int, name: str) -> str:
     return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
+def lost_text(number: int) -> str:
+    """Return a sentence that says how many parts of sources trees do not represent as written."""
+    were = "was" if number == 1 else "were"
+    return f"{counted(number, 'construct')} that the schema lacks {were} dropped or rewritten"
+
+
 def report(error: Exception) -> None:
     """Print an error to standard error."""
     click.secho(f"scriptschema: {error}", err=True, fg="red", color=SETTINGS["color"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands import program
-from scriptschema.commands.console import INPUT, luau_option, report
+from scriptschema.commands.console import INPUT, lost_text, luau_option, report
 from scriptschema.commands.finds import reduce_find
 from scriptschema.commands.luau import load_names, names_option
 from scriptschema.commands.trust import trust_option
@@ -112,7 +112,7 @@ def reduce_command(
     target = files.STANDARD if output is None else Path(output)
     _check_target(target)
     try:
-        tree, names = _read(path, from_format, load_names(names_path), luau)
+        tree, names, lacks_syntax = _read(path, from_format, load_names(names_path), luau)
         test = CommandTest(command, names=names, max_time=timeout)
         if not _is_source(target):
             _serialized(target, tree)  # fails now rather than after the first tests
@@ -159,7 +159,14 @@ def reduce_command(
             f"stopped: the smallest program so far, {reducer.size} nodes, is {where}", err=True
         )
         sys.exit(130)
-    except (CommandError, NotInterestingError, files.FileError, ValueError) as error:
+    except NotInterestingError as error:
+        test.stop()
+        hint = ""
+        if lacks_syntax:
+            hint = ", perhaps because it lacks some of the source's syntax: use --luau today"
+        report(ValueError(f"{error}{hint}"))
+        sys.exit(1)
+    except (CommandError, files.FileError, ValueError) as error:
         test.stop()
         report(error)
         sys.exit(1)
@@ -191,16 +198,21 @@ def _check_target(path: Path) -> None:
         raise click.BadParameter(f"{path}: unknown suffix (known: {known})", param_hint="-o")
 
 
-def _read(path: Path, form: Any, names: Names, luau: Version | None) -> tuple[ModuleSet, Names]:
-    """Return the tree in a file, and the tables for its names. Raises FileError."""
+def _read(
+    path: Path, form: Any, names: Names, luau: Version | None
+) -> tuple[ModuleSet, Names, bool]:
+    """Return the tree in a file, and the tables for its names. Raises FileError.
+
+    The last result is true if the file has syntax that the tree would have for a Luau version.
+    """
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.names import NameReader
-    from scriptschema.luau.parse import ParseError, parse
+    from scriptschema.luau.parse import COMMENTS, ParseError, parse
     from scriptschema.messages import ModuleSet
 
     if form != "luau" and (form or path.suffix not in sources.ENDINGS):
-        return files.read(ModuleSet, path, form, luau=luau), names
+        return files.read(ModuleSet, path, form, luau=luau), names, False
     reader = NameReader(names, luau)
     source, module = sources.read_sources(path)
     try:
@@ -208,12 +220,13 @@ def _read(path: Path, form: Any, names: Names, luau: Version | None) -> tuple[Mo
     except ParseError as error:
         raise files.FileError(f"{files.name_of(path)}:{error}") from None
     if result.losses:
+        options = "--losses" if luau is None else f"--losses --luau {luau}"
         click.echo(
-            f"{len(result.losses)} constructs that the schema lacks were dropped or "
-            "rewritten: to list them, run `scriptschema parse --losses`",
+            f"{lost_text(len(result.losses))}: to list them, run `scriptschema parse {options}`",
             err=True,
         )
-    return result.tree, reader.names
+    lacks_syntax = luau is None and any(loss.what not in COMMENTS for loss in result.losses)
+    return result.tree, reader.names, lacks_syntax
 
 
 def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None) -> None:

@@ -23,7 +23,14 @@ from scriptschema.commands.batch import (
     write_tree,
     written_form,
 )
-from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, luau_option, report
+from scriptschema.commands.console import (
+    FORMATS,
+    INPUT,
+    from_option,
+    lost_text,
+    luau_option,
+    report,
+)
 
 if TYPE_CHECKING:
     from scriptschema.files import Format, Input
@@ -306,12 +313,7 @@ def parse_command(
     require_not_replaced(names_files, kept)
     status = run_all(items, output, form, "parsing", run, [*kept, *names_files])
     if lost and not losses:
-        were = "was" if lost == 1 else "were"
-        click.echo(
-            f"{counted(lost, 'construct')} that the schema lacks {were} dropped or rewritten: "
-            "use --losses to list them",
-            err=True,
-        )
+        click.echo(f"{lost_text(lost)}: use --losses to list them", err=True)
     if save_names is not None:
         import json
 

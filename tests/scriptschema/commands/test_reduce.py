@@ -107,6 +107,28 @@ def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
     assert not Path("small.luau").exists()
 
 
+def test_a_test_that_fails_for_want_of_newer_syntax_leads_to_the_option_that_keeps_it() -> None:
+    Path("newer.luau").write_text("--!strict\nlocal total = 0\ntotal //= 2\n")
+    test = ("--test", "grep -q // {}", "-o", "small.luau")
+    done = run_here("reduce", "newer.luau", "--test", "grep -q //= {}", "-o", "small.luau")
+    assert done.returncode == 1
+    told = done.stderr.decode().splitlines()
+    assert told[0].startswith("2 constructs that the schema lacks were dropped or rewritten: ")
+    assert told[1].endswith(
+        "does not pass the test, perhaps because it lacks some of the source's "
+        "syntax: use --luau today"
+    )
+    done = run_here("reduce", "newer.luau", "--luau", "today", *test)
+    assert done.returncode == 0
+    assert done.stderr.decode().splitlines()[0] == (
+        "1 construct that the schema lacks was dropped or rewritten: to list them, run "
+        "`scriptschema parse --losses --luau 0.735`"
+    )
+    Path("comment.luau").write_text("-- mine\n")
+    done = run_here("reduce", "comment.luau", "--test", "grep -q mine {}")
+    assert done.stderr.endswith(b"the original tree does not pass the test\n")
+
+
 def test_a_tree_too_deep_for_the_output_is_refused_before_any_test() -> None:
     Path("deep.luau").write_text(f"local x = 1\nprint({'1 + ' * 300}x)\n")
     test = ("--test", "sh -c 'touch ran'")
