@@ -99,7 +99,10 @@ def reduce_command(
     from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 
     if path.is_dir():
-        if command is not None or output is not None:
+        from scriptschema.fuzzing.campaign import finds
+
+        is_find = (path / finds.FILE).is_file()  # if not, `reduce_find` says so
+        if is_find and (command is not None or output is not None):
             raise click.UsageError(
                 "--test and -o cannot be used with a find: it is reduced in place, by its own test"
             )

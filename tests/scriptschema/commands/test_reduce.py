@@ -152,6 +152,7 @@ def test_a_test_that_is_too_slow_is_not_said_to_fail() -> None:
     ("arguments", "words"),
     [
         (("program.luau", "--test", "no-such-command {}"), b"no-such-command: No such file"),
+        (("folder", "--test", "true"), b"folder is not a find: it contains no find.json"),
         (("absent.luau", "--test", "true"), b"absent.luau: No such file"),
         (("broken.luau", "--test", "true"), b"broken.luau:1:"),
         (("program.luau", "--test", ""), b"the command is empty"),
@@ -162,6 +163,7 @@ def test_a_test_that_is_too_slow_is_not_said_to_fail() -> None:
 )
 def test_what_cannot_be_done_is_reported(arguments: tuple[str, ...], words: bytes) -> None:
     Path("broken.luau").write_text("local = 3")
+    Path("folder").mkdir()
     done = run_here("reduce", *arguments)
     assert done.returncode in (1, 2)
     assert words in done.stderr
