@@ -78,7 +78,7 @@ def encode(
     '08ac02'
     """
     parts: list[bytes] = []
-    allowed = schema(luau) if luau else SEED
+    allowed = SEED if luau is None else schema(luau)
     is_usual = True
     try:
         encoders(allowed)[message.__class__](message, parts.append, max_depth, NO_PREFIX)
@@ -116,7 +116,7 @@ def decode(
     scriptschema.wire.DecodeError: byte 1, name: the value is truncated
     """
     refuse_unknown = refuses(unknown)
-    allowed = schema(luau) if luau else SEED
+    allowed = SEED if luau is None else schema(luau)
     allowed.require(cls)
     if data.__class__ is not bytes:
         data = bytes(memoryview(data))  # `bytes` alone would also accept a number or a list
@@ -158,7 +158,7 @@ def canonical(
     canonical.
     """
     refuses(unknown)
-    allowed = schema(luau) if luau else SEED
+    allowed = SEED if luau is None else schema(luau)
     try:
         return data, scan_canonical(cls, data, max_depth, allowed)
     except (Unusual, RecursionError, IndexError, KeyError, struct.error):

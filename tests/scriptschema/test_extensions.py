@@ -66,8 +66,15 @@ def test_a_version_has_what_came_until_then() -> None:
     assert fields["0.711"] - fields["0.710"] == {"StatLocal.is_const", "StatLocalFunction.is_const"}
     assert fields["0.735"] == fields["today"]
     assert m.schema(Version(711)) is m.schema("0.714")
-    with pytest.raises(ValueError, match="unknown version of Luau"):
-        m.schema("0.5")
+    for use in (
+        lambda luau: m.schema(luau),
+        lambda luau: wire.encode(m.Local(name=1), luau=luau),
+        lambda luau: wire.decode(m.Local, b"\x08\x05", luau=luau),
+        lambda luau: wire.scan(m.Local, b"\x08\x05", luau=luau),
+    ):
+        for luau in ("0.5", ""):
+            with pytest.raises(ValueError, match="unknown version of Luau"):
+                use(luau)
 
 
 @given(extended_trees())

@@ -275,7 +275,7 @@ def grammar_of(
     `without` lists what programs must not use: libraries, members such as `math.pi`, globals, and
     syntax as in `templates.uses`.
     """
-    typed, luau = types == "sound", luau and Version.parse(luau)
+    typed, luau = types == "sound", None if luau is None else Version.parse(luau)
     if wrong is None:
         wrong = 0.0 if typed else WRONG if runs else WRONG_IF_COMPILED
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
