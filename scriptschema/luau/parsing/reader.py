@@ -203,10 +203,13 @@ class Reader:
             found = "the end of the source"
         elif len(text) == 1 and not text.isprintable():
             found = f"U+{ord(text):04X}"  # the character itself would be invisible
-            if text == "\ufeff":
+            if "\udc80" <= text <= "\udcff":
+                found = f"the byte 0x{ord(text) - 0xDC00:02x}, which is not UTF-8"
+            elif text == "\ufeff":
                 found += ", a byte order mark, which Luau rejects: save the source without it"
         else:
             shown = text if len(text) <= 40 else text[:37] + "..."
+            shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             found = f"`{shown.splitlines()[0]}`"
         if kind == "error" and self.problem:
             found += f" ({self.problem})"

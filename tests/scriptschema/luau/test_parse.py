@@ -727,6 +727,12 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
         ("x = 1 '" + "a" * 50 + "'", "1:7: expected a statement, found `'" + "a" * 36 + "...`"),
         ("x = 1 [[a\nb]]", "1:7: expected a statement, found `[[a`"),
         ("x = \0", "1:5: expected an expression, found U+0000"),
+        (b"x = 1 '\xe5'", r"1:7: expected a statement, found `'\xe5'`"),
+        (b"x = \xe5", "1:5: expected an expression, found the byte 0xe5, which is not UTF-8"),
+        (
+            "x = 1".encode("utf-16"),
+            "1:1: expected a statement, found the byte 0xff, which is not UTF-8",
+        ),
         ("x = \xa0 1", "1:5: expected an expression, found U+00A0"),
         ("\ufeffx = 1", f"1:1: expected a statement, {MARKED}"),
         ("local x: ", "1:10: expected a type, found END"),
@@ -778,7 +784,9 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
         ("x = '\ud800'", "1:6: expected a character that UTF-8 can encode, found '\\ud800'"),
     ],
 )
-def test_an_error_says_where_it_is_and_what_was_expected_there(source: str, error: str) -> None:
+def test_an_error_says_where_it_is_and_what_was_expected_there(
+    source: str | bytes, error: str
+) -> None:
     assert error_of(source).replace("the end of the source", "END") == error
 
 
