@@ -52,7 +52,7 @@ def place(
         return _new(document, block, text, digest)
     start, end = result.start, result.end
     if start <= block.start < end or _holds_request(document, result):
-        end = start
+        end, prose = start, False
     head = "" if document.lines[result.keyword + 1 :] else "\n"
     new = indent(text, result.column)
     if digest is not None and result.hash != digest:
@@ -175,29 +175,41 @@ def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = 
         stripped = document.lines[line].lstrip(" \t")
         if not stripped or stripped.startswith("#+") or syntax.DRAWER.match(stripped):
             break
-        if not mixed and syntax.SEPARATE.match(stripped):
+        if not mixed and not _is_prose(stripped):
             break
         line += 1
     return line
+
+
+def _is_prose(line: str) -> bool:
+    """Return whether a line, given without leading blanks, may be part of a paragraph of prose."""
+    return not syntax.SEPARATE.match(line) and not syntax.LINK_LINE.match(line)
 
 
 def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
     """Return the offset at which an old result without delimiters ends.
 
     The old result includes at least the element or the plain text directly below the keyword. It
-    also includes the paragraphs that follow, as long as the new result contains them, and then as
-    many blank lines as the new result has at its end.
+    also includes the lines and paragraphs that follow, as long as the new result contains them, and
+    then as many blank lines as the new result has at its end.
     """
-    line = document.line_of(result.end) if result.kind else result.keyword + 1
-    if not result.kind:
-        kinds = {kind for text in new.split("\n") if (kind := syntax.SEPARATE.match(text.lstrip()))}
-        line = _prose_lines(document, line, result.limit, mixed=bool({k[0] for k in kinds} - {""}))
-        if line == result.keyword + 1:
-            return result.end
     framed = _EXAMPLE.fullmatch(new)  # the old prose may have become an example
     bare = unescape(framed[1]) if framed else new
+    first = result.keyword + 1
+    if result.kind:
+        line = document.line_of(result.end)
+    else:
+        line = _prose_lines(document, first, result.limit, mixed=False)
+        lines = Counter(bare.split("\n"))
+        lines.subtract(document.lines[first:line])
+        end = _prose_lines(document, line, result.limit)
+        while line < end and lines[document.lines[line]] > 0:
+            lines[document.lines[line]] -= 1
+            line += 1
+        if line == first:
+            return result.end
     known = Counter(chunk.strip("\n") for chunk in bare.split("\n\n") if chunk.strip())
-    known.subtract(["\n".join(document.lines[result.keyword + 1 : line])])
+    known.subtract(["\n".join(document.lines[first:line])])
     while True:
         after = line
         while after < result.limit and not document.lines[after].strip(" \t"):

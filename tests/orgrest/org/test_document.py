@@ -349,6 +349,34 @@ class TestProse:
     def test_the_users_text_behind_a_blank_line_stays(self) -> None:
         assert self.again("a\n", "b\n", "\nmine\n").endswith("\nmine\n")
 
+    @pytest.mark.parametrize(
+        "mine",
+        [
+            *("| my | table |\n", ": mine\n", "1. my list\n", "[[file:mine.png]]\n", "-----\n"),
+            *("# my comment\n", ":MY:\nd\n:END:\n", "\\begin{a}\nmine\n\\end{a}\n", BLOCK),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "new", ["b\n", "- a\n- b\n", "#+begin_example\n- a\n- b\n#+end_example\n"]
+    )
+    def test_the_users_element_directly_below_stays_whatever_the_response_looks_like(
+        self, new: str, mine: str
+    ) -> None:
+        text = f"{BLOCK}\n#+RESULTS:\na\n{mine}"
+        once = placed(text, new, prose=True)
+        assert once.startswith(f"{BLOCK}\n#+RESULTS:\n{new}")
+        assert once.endswith(f"\n{mine}")
+
+    def test_lines_that_stayed_the_same_are_known_again(self) -> None:
+        text = f"{BLOCK}\n#+RESULTS:\nhead 1\n- a\n- b\n| my | table |\n"
+        new = "#+begin_example\nhead 2\n- a\n- b\n#+end_example\n"
+        assert placed(text, new, prose=True) == f"{BLOCK}\n#+RESULTS:\n{new}| my | table |\n"
+
+    @pytest.mark.parametrize("mine", [BLOCK, "- mine\n  #+begin_src http\n  GET x\n  #+end_src\n"])
+    def test_a_request_below_the_keyword_is_not_deleted(self, mine: str) -> None:
+        text = f"{BLOCK}\n#+RESULTS:\n{mine}"
+        assert placed(text, "R\n", prose=True) == f"{BLOCK}\n#+RESULTS:\nR\n{mine}"
+
 
 class TestInlineResult:
     def test_it_follows_after_a_blank_and_is_replaced(self) -> None:
