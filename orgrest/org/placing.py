@@ -48,31 +48,59 @@ def place(
     count as the old result. A request block below the keyword belongs to the user and is kept.
     """
     result = result_of(document, block)
+    if result is not None and mode != "replace" and digest in (None, result.hash):
+        at = result.end if mode == "append" else result.start
+        return Edit(at, at, _line_end(document, result) + indent(text, result.column))
+    room = room_for(document, block, text, digest=digest, prose=prose)
     if result is None:
-        return _new(document, block, text, digest)
-    start, end = result.start, result.end
-    if start <= block.start < end or _holds_request(document, result):
-        end, prose = start, False
-    head = "" if document.lines[result.keyword + 1 :] else "\n"
+        return _new(document, block, text, digest, room)
+    if digest not in (None, result.hash):
+        return _renew(document, block, result, text, digest, room)
     new = indent(text, result.column)
-    if digest is not None and result.hash != digest:
-        if result.hash is None:  # not cached before: only an element that Org would remove counts
-            end = _old_end(document, result, new, end, prose=prose)
-        elif end == result.end:
-            end = _element_end(document, result)
-        return _renew(document, block, result, text, digest, end)
-    if mode == "append":
-        return Edit(result.end, result.end, head + new)
-    if mode == "prepend":
-        return Edit(start, start, head + new)
+    return Edit(room.start, room.end, _line_end(document, result) + new + room.text)
+
+
+def _line_end(document: OrgDocument, result: Result) -> str:
+    """Return the line break that a results keyword at the very end of the document lacks."""
+    return "" if document.lines[result.keyword + 1 :] else "\n"
+
+
+def room_for(
+    document: OrgDocument,
+    block: Block,
+    text: str,
+    *,
+    digest: str | None = None,
+    prose: bool = False,
+) -> Edit:
+    """Return the edit that makes room for `text`, the result of a block or call.
+
+    It removes the old result if the block has one, and inserts the blank lines that keep the text
+    below from becoming part of the new result. The parameters are as in `place`, whose mode is
+    ``replace``.
+    """
+    result = result_of(document, block)
+    if result is None:
+        line = document.line_of(block.end) + 1
+        at = document.offset(line)
+        return Edit(at, at, _gap(document, text, block.indent, line, prose=False))
+    end = result.end
+    kept = result.start <= block.start < end or _holds_request(document, result)
+    if kept:
+        end, prose = result.start, False
+    new = indent(text, result.column)
     end = _old_end(document, result, new, end, prose=prose)
-    gap = _gap(document, text, result.column, document.line_of(end))
-    if not new and start < end and document.text[end : end + 1].strip():
+    if digest not in (None, result.hash) and result.hash is not None and not kept:
+        end = max(end, element_end(document, result))
+    changed = document.text[result.start : end] != new
+    below = document.line_of(end) if document.text[end:] else len(document.lines)
+    gap = _gap(document, text, result.column, below, prose=prose and changed)
+    if not new and result.start < end and _is_text(document, below):
         gap = "\n"  # keeps the text below from becoming the result
-    return Edit(start, end, head + new + gap)
+    return Edit(result.start, end, gap)
 
 
-def _element_end(document: OrgDocument, result: Result) -> int:
+def element_end(document: OrgDocument, result: Result) -> int:
     """Return the offset at which the element below a results keyword ends.
 
     If the keyword has a hash, an element of any type counts as a result.
@@ -111,58 +139,70 @@ def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
     return result.start
 
 
-def _gap(document: OrgDocument, text: str, width: int, line: int) -> str:
-    """Return the blank lines to put between an inserted list and a list below `line`.
+def _gap(document: OrgDocument, text: str, width: int, line: int, *, prose: bool) -> str:
+    """Return the blank lines to put between an inserted result and the text below `line`.
 
-    Two blank lines end a list. With fewer blank lines, the list below would become part of the
-    result.
+    Without them, that text would become part of the result, and be removed with it. Two blank lines
+    end a list, and one line ends a table, fixed-width text or, if `prose` is set, a paragraph.
     """
-    if not syntax.ITEM.match(text):
-        return ""
     below = line
     while below < len(document.lines) and not document.lines[below].strip(" \t"):
         below += 1
-    if below == len(document.lines) or below - line >= 2:
+    if below == len(document.lines):
         return ""
     first_line = document.lines[below]
-    here = column(first_line)
-    item = syntax.ITEM.match(first_line, len(first_line) - len(first_line.lstrip(" \t")))
-    joins = here > width or (here == width and item)
-    return "\n" * (2 - (below - line)) if joins else ""
+    bare = first_line.lstrip(" \t")
+    if syntax.ITEM.match(text):
+        here = column(first_line)
+        item = syntax.ITEM.match(first_line, len(first_line) - len(bare))
+        joins = here > width or (here == width and item)
+        return "\n" * (2 - (below - line)) if joins else ""
+    if below > line:
+        return ""
+    last = text.rstrip("\n").rpartition("\n")[2].lstrip(" \t")
+    if syntax.FIXED.match(last):
+        joins = syntax.FIXED.match(bare)
+    elif last.startswith("|"):
+        joins = bare.startswith("|") or bare.lower().startswith("#+tblfm:")
+    else:
+        joins = prose and _is_prose(last) and _is_prose(bare)
+    return "\n" if joins else ""
 
 
-def _new(document: OrgDocument, block: Block, text: str, digest: str | None) -> Edit:
+def _is_text(document: OrgDocument, line: int) -> bool:
+    """Return whether `line` exists and is not blank."""
+    return line < len(document.lines) and bool(document.lines[line].strip(" \t"))
+
+
+def _new(document: OrgDocument, block: Block, text: str, digest: str | None, room: Edit) -> Edit:
     line = document.line_of(block.end) + 1
-    at = document.offset(line)
     keyword = "#+RESULTS" + (f"[{digest}]" if digest else "") + ":"
     if block.name is not None:
         keyword += " " + block.name
-    below = document.lines[line] if line < len(document.lines) else None
-    before = "\n" if below is None else ""
+    text_below = _is_text(document, line)
+    before = "" if line < len(document.lines) else "\n"
     # A blank line added below a heading's request would become a part of its body.
-    if block.kind != "heading" or (below is not None and not below.strip(" \t")):
+    if block.kind != "heading" or (line < len(document.lines) and not text_below):
         before += "\n"
-    gap = _gap(document, text, block.indent, line)
-    if not gap and below is not None and below.strip(" \t"):
-        gap = "\n"
-    return Edit(at, at, before + indent(f"{keyword}\n{text}", block.indent) + gap)
+    gap = room.text or ("\n" if text_below else "")
+    return Edit(room.start, room.end, before + indent(f"{keyword}\n{text}", block.indent) + gap)
 
 
 def _renew(
-    document: OrgDocument, block: Block, result: Result, text: str, digest: str, end: int
+    document: OrgDocument, block: Block, result: Result, text: str, digest: str, room: Edit
 ) -> Edit:
-    """Return the edit that replaces the keyword and the old result, up to the offset `end`."""
+    """Return the edit that replaces the keyword and the old result, in `room`."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
-    if end > result.start:
+    if room.end > result.start:
         line = result.keyword + 1
-        while syntax.is_affiliated(document.lines[line]) and document.offset(line + 1) < end:
+        while syntax.is_affiliated(document.lines[line]) and document.offset(line + 1) < room.end:
             above += document.lines[line] + "\n"
             line += 1
     new = above + indent(f"{keyword}\n{text}", result.column)
-    if end < len(document.text) and document.lines[document.line_of(end)].strip(" \t"):
-        new += "\n"
-    return Edit(document.offset(result.keyword), end, new)
+    below = document.line_of(room.end) if document.text[room.end :] else len(document.lines)
+    gap = room.text or ("\n" if _is_text(document, below) else "")
+    return Edit(document.offset(result.keyword), room.end, new + gap)
 
 
 def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:

@@ -367,6 +367,28 @@ class TestProse:
         assert once.startswith(f"{BLOCK}\n#+RESULTS:\n{new}")
         assert once.endswith(f"\n{mine}")
 
+    @pytest.mark.parametrize("gap", ["", "\n"])
+    @pytest.mark.parametrize(
+        ("old", "new", "mine"),
+        [
+            ("- a\n", ": R\n", ": mine\n"),
+            ("- a\n", "| R |\n", "| my | table |\n"),
+            ("- a\n", "| R |\n", "#+TBLFM: $1=2\n"),
+            (": a\n", "R\n", "mine\n"),
+            (": a\n", "- R\n", "- mine\n"),
+            ("a\n", ": R\n", ": mine\n"),
+        ],
+    )
+    def test_the_users_text_does_not_become_part_of_a_result_of_another_kind(
+        self, old: str, new: str, mine: str, gap: str
+    ) -> None:
+        for before in ("", "  "):
+            text = f"{BLOCK}\n{before}#+RESULTS:\n{before}{old}{gap}{before}{mine}"
+            once = placed(text, new, prose=True)
+            assert placed(once, new, prose=True) == once
+            twice = placed(once, old, prose=True)
+            assert twice.rstrip("\n").endswith(f"\n{before}{mine}".rstrip("\n"))
+
     def test_lines_that_stayed_the_same_are_known_again(self) -> None:
         text = f"{BLOCK}\n#+RESULTS:\nhead 1\n- a\n- b\n| my | table |\n"
         new = "#+begin_example\nhead 2\n- a\n- b\n#+end_example\n"
@@ -572,6 +594,11 @@ def test_results_do_not_pile_up_below_a_block_that_ends_outside_of_its_item() ->
 
 
 class TestCached:
+    def test_paragraphs_do_not_pile_up_when_the_hash_changes(self) -> None:
+        once = rerun(f"{BLOCK}\nmine\n", "one\n\ntwo", digest="abc1", prose=True)
+        twice = rerun(once, "three\n\ntwo", digest="abc2", prose=True)
+        assert twice == once.replace("abc1", "abc2").replace("one", "three")
+
     def test_a_paragraph_below_a_keyword_without_a_hash_is_kept(self) -> None:
         text = f"{BLOCK}\n#+RESULTS:\nMine.\nToo.\n"
         once = rerun(text, ": r", digest="abc1")
