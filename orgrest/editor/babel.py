@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.org.placing import place
+from orgrest.org.placing import element_end, place, room_for
 from orgrest.org.results import result_of
+from orgrest.org.text import Edit
 from orgrest.rendering import layout
 from orgrest.rendering.masking import mask_message
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
 from orgrest.run.documents.selection import id_of
-from orgrest.run.outcomes import EvaluationError, Outcome, located
+from orgrest.run.outcomes import EvaluationError, Outcome, check_open, located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,15 +28,17 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Reply:
-    """The result of a block for Babel: the value that the Babel function returns, and the outcome.
+    """The result of a block for Babel, and the outcome.
 
-    If Org itself would not remove the previous result, `old` is the range (start, end) of that
-    result. Otherwise, `old` is None.
+    `value` is the value that the Babel function returns. If `text` is not None, Org inserts this
+    text instead, unchanged. `room` is the edit that makes room for the result (see
+    `placing.room_for`), or None if Org itself removes the right text.
     """
 
     value: layout.Returned
     outcome: Outcome
-    old: tuple[int, int] | None = None
+    text: str | None = None
+    room: Edit | None = None
 
 
 @classes.frozen
@@ -96,30 +99,56 @@ def _reply(
     outcome = classes.evolve(outcome, files=())  # saved responses have already been written
     arguments, language = task.arguments, task.language
     words = arguments.results
-    shown = [exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None]
+    responses = [
+        exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None
+    ]
     if {"silent", "none"} & set(words):  # another block uses the value
-        return Reply(layout.shaped(arguments, shown[-1].uncut()) if shown else None, outcome)
+        value = layout.shaped(arguments, responses[-1].uncut()) if responses else None
+        return Reply(value, outcome)
     if block.kind in ("inline", "inline call"):
         # Org inserts raw text unchanged, and raw is its default for these languages.
         others = tuple(word for word in words if word != "raw")
-        values = [rendered.uncut() for rendered in shown]
+        values = [rendered.uncut() for rendered in responses]
         text = inline_text(classes.evolve(arguments, results=others), values, language)
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
         return Reply("".join(values).rstrip("\n"), outcome)
     written = result_writer.written(block, arguments, outcome, language)
     outcome = classes.evolve(outcome, files=tuple(written.files))
+    if written.links:
+        shown = layout.RenderedResult("".join(written.blocks))
+    else:
+        shown = layout.show(arguments, written.values, written.blocks, language)
+    room = _room(document, block, arguments, shown)
+    if not arguments.get("post"):
+        outcome = classes.evolve(outcome, notes=outcome.notes + shown.notes)
+        return Reply(None, outcome, shown.text, room)
     if "file" in words:  # Org creates the link, with the path of :file if given
         link = linked(written.values[0])
-        return Reply(None if arguments.get("file") else link, outcome)
+        return Reply(None if arguments.get("file") else link, outcome, room=room)
     if written.links:
-        return Reply("".join(written.blocks), outcome)
-    value, notes, prose = layout.returned(
+        return Reply(shown.text, outcome, room=room)
+    value, notes = layout.returned(
         arguments, written.values, written.blocks, written.texts, language
     )
-    old = None
+    return Reply(value, classes.evolve(outcome, notes=outcome.notes + notes), room=room)
+
+
+def _room(
+    document: OrgFile, block: Block, arguments: Arguments, shown: layout.RenderedResult
+) -> Edit | None:
+    """Return the edit that makes room for a result, or None if Org itself removes the right text.
+
+    Raises EvaluationError if the result would close an element that is open above it.
+    """
     org = document.editor.document
-    result = result_of(org, block) if prose else None
-    if result is not None and not {"append", "prepend"} & set(words):
-        old = (result.start, place(org, block, str(value), prose=True).end)
-    return Reply(value, classes.evolve(outcome, notes=outcome.notes + notes), old)
+    check_open(org, place(org, block, shown.text, prose=shown.prose), block)
+    result = result_of(org, block)
+    digest = "" if arguments.get("cache") == "yes" else None  # differs from any old hash
+    if result is not None and digest is None and {"append", "prepend"} & set(arguments.results):
+        return None
+    room = room_for(org, block, shown.text, digest=digest, prose=shown.prose)
+    if result is not None and digest is not None:
+        # Where the hash has changed, Org keeps captions, but removes an element of any type.
+        return None if room == Edit(result.start, element_end(org, result), "") else room
+    return room

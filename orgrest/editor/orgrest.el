@@ -56,6 +56,7 @@
 (declare-function url-unhex-string "url-util" (str &optional allow-newlines))
 (defvar eglot-server-programs)
 (defvar lsp-language-id-configuration)
+(defvar org-babel-result-regexp)
 (defvar org-src-lang-modes)
 (defvar url-unreserved-chars)
 
@@ -425,14 +426,23 @@ If it has, send the new text to the server, which then tries again."
 
 (defvar orgrest--evaluating nil
   "The position of the block that `orgrest--evaluate' is preparing.
-While that inserts the result, a list with the result instead.")
+While that inserts the result, a list of arguments for `orgrest--value'
+instead.")
+
+(defvar orgrest--answer nil
+  "How to insert the result of the block that is evaluated: (TEXT . ROOM).
+TEXT is the text to insert unchanged, or nil if Org lays out the result.
+ROOM is (START END OLD GAP): OLD is the old result between these markers,
+and GAP consists of blank lines to insert below the new result.  If ROOM
+is nil, Org finds the old result.")
 
 (defun orgrest--babel (body params)
   "Evaluate the block at point, which has BODY and header arguments PARAMS."
   (cond
    ((consp orgrest--evaluating)
-    (prog1 (car orgrest--evaluating)
-      (setq orgrest--evaluating nil)))  ; blocks that :post refers to are evaluated as usual
+    (let ((arguments orgrest--evaluating))
+      (setq orgrest--evaluating nil)    ; blocks that :post refers to are evaluated as usual
+      (apply #'orgrest--value arguments)))
    ((and orgrest--evaluating (equal orgrest--evaluating (org-babel-where-is-src-block-head)))
     (throw 'orgrest--prepared (list body params)))
    (t (let ((text (orgrest--text)))
@@ -461,26 +471,97 @@ While that inserts the result, a list with the result instead.")
 
 (defun orgrest--value (answer params text moved)
   "Return the value for Babel in ANSWER; PARAMS are the header arguments.
-Also remove an old result that Org would not remove.  ANSWER has its
-range in TEXT, and the block has MOVED by this number of characters."
+Also set `orgrest--answer'.  ANSWER has a range in TEXT, and the block
+has MOVED by this number of characters."
   (seq-do (lambda (note) (message "orgrest: %s" note)) (plist-get answer :notes))
-  (pcase (append (plist-get answer :old) nil)
-    (`(,start ,end)
+  (let ((inserted (plist-get answer :text))
+        (result (plist-get answer :result))
+        (words (cdr (assq :result-params params))))
+    (setq orgrest--answer
+          (cons inserted
+                (pcase (append (plist-get answer :room) nil)
+                  (`(,start ,end ,gap)
+                   (list (copy-marker (+ 1 start moved)) (copy-marker (+ 1 end moved))
+                         (substring text start end) gap)))))
+    (cond
+     (inserted (unless (cdr (assq :file params)) ; otherwise, Org would write it to that file
+                 inserted))
+     ((not (vectorp result)) result)
+     (t (mapcar (lambda (row)
+                  (cond (row (if (vectorp row) (append row nil) row))
+                        ((or (member "table" words) (member "vector" words)) 'hline)))
+                result)))))
+
+(defun orgrest--execute (execute &rest arguments)
+  "Call EXECUTE with ARGUMENTS, to evaluate a block."
+  (let (orgrest--answer)
+    (apply execute arguments)))
+
+(defun orgrest--insert-result (insert result &optional words info hash &rest others)
+  "Call INSERT with RESULT, or with the text of `orgrest--answer'.
+WORDS are those of :results, INFO describes the block, and HASH is the
+hash of a cached block.  INSERT also gets these and OTHERS."
+  (pcase-let ((`(,text . ,room) orgrest--answer))
+    (when text
+      (setq result text
+            words (cons "raw" (seq-filter (lambda (word)
+                                            (member word '("replace" "append" "prepend")))
+                                          words))
+            info (copy-sequence info))
+      (setf (nth 2 info) (seq-remove (lambda (pair) (eq (car pair) :wrap)) (nth 2 info))))
+    (when (and (orgrest--room-p room) (orgrest--make-room room hash))
+      (push "replace" words))           ; also if it appends results otherwise
+    (apply insert result words info hash others)))
+
+(defun orgrest--room-p (room)
+  "Return non-nil if the old result of ROOM is still in the buffer."
+  (pcase room
+    (`(,start ,end ,old ,_)
      (save-restriction
        (widen)
-       (let ((from (+ 1 start moved))
-             (to (+ 1 end moved)))
-         (when (and (<= (point-min) from to (point-max))
-                    (equal (substring text start end) (buffer-substring-no-properties from to)))
-           (delete-region from to))))))
-  (let ((result (plist-get answer :result))
-        (words (cdr (assq :result-params params))))
-    (if (not (vectorp result))
-        result
-      (mapcar (lambda (row)
-                (cond (row (if (vectorp row) (append row nil) row))
-                      ((or (member "table" words) (member "vector" words)) 'hline)))
-              result))))
+       (equal old (buffer-substring-no-properties start end))))))
+
+(defun orgrest--make-room (room hash)
+  "Prepare inserting a result into ROOM, whose keyword gets HASH, unless nil.
+Return non-nil if it had another hash.  Otherwise Org would find that,
+and remove the next element, of any type."
+  (pcase-let ((`(,start ,end ,_ ,gap) room)
+              (case-fold-search t))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (goto-char start)
+        (unless (bolp)                  ; a keyword at the very end
+          (insert "\n"))
+        (forward-line -1)
+        (cond
+         ((not (looking-at org-babel-result-regexp)) ; Org adds a keyword, and one blank line
+          (goto-char start)
+          (insert gap)
+          nil)
+         ((and hash
+               (not (equal (match-string 1) hash))
+               (looking-at "[ \t]*#\\+[a-z]+\\(\\(?:\\[.*?\\]\\)?\\):"))
+          (replace-match (format "[%s]" hash) t t nil 1)
+          (goto-char end)
+          (when (and (equal gap "") (not (looking-at-p "[ \t]*$")))
+            (setf (nth 3 room) "\n"))
+          t))))))
+
+(defun orgrest--result-end ()
+  "Return the end of the old result at point if the language server found it.
+Also insert the blank lines below it."
+  (pcase (cdr orgrest--answer)
+    ((and `(,start ,end ,_ ,gap) room)
+     (when (and (= (point) start) (orgrest--room-p room))
+       (save-excursion
+         (goto-char end)
+         (insert gap))
+       (marker-position end)))))
+
+(advice-add 'org-babel-execute-src-block :around #'orgrest--execute)
+(advice-add 'org-babel-insert-result :around #'orgrest--insert-result)
+(advice-add 'org-babel-result-end :before-until #'orgrest--result-end)
 
 (defun orgrest--evaluate ()
   "Evaluate the source block at point, and insert its result when it arrives.
@@ -538,8 +619,7 @@ the buffer was TEXT, and the block was at HEAD."
             (widen)
             (goto-char start)
             (setf (nth 5 info) (point))
-            (let ((orgrest--evaluating
-                   (list (orgrest--value answer (nth 2 info) text (- start head)))))
+            (let ((orgrest--evaluating (list answer (nth 2 info) text (- start head))))
               (org-babel-execute-src-block arg info))
             (orgrest--show-images start)))))
     (set-marker start nil)

@@ -186,10 +186,10 @@ def returned(
     blocks: Sequence[str],
     texts: Sequence[str],
     language: str,
-) -> tuple[Returned, tuple[str, ...], bool]:
-    """Return the value that a Babel function must return for Org to insert the same text as `show`.
+) -> tuple[Returned, tuple[str, ...]]:
+    """Return the value that a Babel function must return, and the notes about it.
 
-    Also returns the notes, and whether the result is prose, as in `RenderedResult`. `texts` are the
+    Org inserts this value, or what ``:post`` makes of it, by its own rules. `texts` are the
     responses with their heads as comments. The other parameters are as in `show`.
 
     Raises ArgumentError if Org would find structure or markup in the text, or if the text is not
@@ -199,16 +199,16 @@ def returned(
     bare = pure(arguments)
     shown = show(arguments, values, blocks, language)
     if len(values) > 1 and not _delimited(arguments):
-        return shown.text, shown.notes, False
+        return shown.text, shown.notes
     if "code" in words and not bare and "wrap" not in arguments:
-        return "".join(texts), (), False  # Org writes the source block
+        return "".join(texts), ()  # Org writes the source block
     text = "".join(values if bare else blocks)
     for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE, NO_CODE):
         if note in shown.notes:
             raise ArgumentError(f"{note}: use a different value for :results or :wrap")
     if _shaped(arguments):
-        return _inert_shaped(arguments, text), (), False
-    return _example(text) if shown.notes else text, shown.notes, shown.prose
+        return _inert_shaped(arguments, text), ()
+    return _example(text) if shown.notes else text, shown.notes
 
 
 def shaped(arguments: Arguments, text: str) -> Returned:

@@ -157,14 +157,22 @@ class Placing:
                 "the request was changed in the meantime: its result is shown, but not inserted"
             )
         edit = self._make(document, block)
-        opened = closes(document, edit, block)
-        if opened is not None:
-            raise EvaluationError(
-                "the last line of this result would close the block or drawer that starts on line "
-                f"{opened}: use another form of result (:wrap, :results) or, if that block or "
-                "drawer is never closed, add its end line"
-            )
+        check_open(document, edit, block)
         return edit
+
+
+def check_open(document: OrgDocument, edit: Edit, block: Block) -> None:
+    """Raise EvaluationError if a result would close an element that is open above it.
+
+    `edit` inserts the result of `block`.
+    """
+    opened = closes(document, edit, block)
+    if opened is not None:
+        raise EvaluationError(
+            "the last line of this result would close the block or drawer that starts on line "
+            f"{opened}: use another form of result (:wrap, :results) or, if that block or "
+            "drawer is never closed, add its end line"
+        )
 
 
 def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:

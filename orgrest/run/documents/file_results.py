@@ -86,7 +86,7 @@ class FileResults:
             writable_files.check(target, name, document, self._allow_write, linked=is_linked)
         shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
         description = None
-        if "file-desc" in arguments:
+        if "file-desc" in arguments and arguments.get("file-desc") != "[]":  # as in Org
             description = arguments.get("file-desc") or shown
         files: list[tuple[Path, bytes]] = []
         if writes:

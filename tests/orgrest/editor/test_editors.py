@@ -188,7 +188,11 @@ HEADER_ARGUMENTS = [
     ":results value org",
     ":results value pp",
     ":results value code",
+    ":results code",
+    ":results value html",
+    ":results latex",
     ":wrap foo",
+    ":wrap export html",
     ":wrap src text",
     ":results value :wrap example",
     ":results value append",
@@ -197,10 +201,20 @@ HEADER_ARGUMENTS = [
     ":results value file :file out.txt",
     ":results value file :file-ext txt",
     ":results value file :file out.txt :file-desc said",
+    ":results value file :wrap quote",
+    ":results value code file",
     ":cache yes",
     ':var a=1 b="x" :prologue "# hi"',
     ":requests all",
     ":eval no",
+]
+IMAGE_ARGUMENTS = [
+    "",
+    ":results value",
+    ":results drawer",
+    ":wrap quote",
+    ":results value list",
+    ":results table",
 ]
 PATHS = [
     "json",
@@ -224,7 +238,7 @@ def test_emacs_writes_the_documents_that_the_command_writes(
 ) -> None:
     path = PATHS[number]
     step = 1 if long_mode else 9
-    lines = HEADER_ARGUMENTS[number % step :: step] if path != "image" else ["", ":results value"]
+    lines = IMAGE_ARGUMENTS if path == "image" else HEADER_ARGUMENTS[number % step :: step]
     text = "".join(
         f"* Now {line}\n#+begin_src restclient {line}\nGET {api}/{path}\n#+end_src\n\nafter\n"
         for line in lines
@@ -232,12 +246,69 @@ def test_emacs_writes_the_documents_that_the_command_writes(
     ours, theirs, _ = both(tmp_path, text)
     assert theirs == ours
     made = [
-        {file.name: file.read_bytes() for file in (tmp_path / folder).iterdir() if file.is_file()}
+        {
+            str(file.relative_to(tmp_path / folder)): file.read_bytes()
+            for file in (tmp_path / folder).rglob("*.*")
+            if file.is_file()
+        }
         for folder in ("ours", "theirs")
     ]
     for file in made[0]:
         if file != "notes.org":
             assert made[1][file] == made[0][file]
+
+
+MINE = [
+    "| mine | table |\n",
+    "#+begin_src sh\nmine\n#+end_src\n",
+    ": mine\n",
+    "1. mine\n2. too\n",
+    "\n- mine\n",
+    ":MINE:\nd\n:END:\n",
+    "\\begin{a}\nmine\n\\end{a}\n",
+    "[[file:mine.png]]\n",
+    "#+begin_src restclient :eval no\nGET http://mine/\n#+end_src\n",
+]
+OLD_RESULTS = {
+    "hello\n": "text",
+    "one\n\nthree\n": "lines",
+    ":results:\nold\n:end:\n": "csv",
+    "#+begin_src html\nold\n#+end_src\n": "text",
+    ": old\n": "org",
+    "- old\n": "nothing",
+}
+ONE_ELEMENT = [": old\n: mine", "- old\n1. mine", "- old\n\n- mine"]
+
+
+KINDS = [
+    *(":results value", ":results value drawer", ":results value pp", ":results value list"),
+    *(":results table", ":results value verbatim", ":results value wrap", ":results html"),
+    *(":cache yes :results value", ":cache yes :results drawer", ":results value append"),
+    ":results value :post same(x=*this*)",
+]
+
+
+@needs_emacs
+@pytest.mark.parametrize("shift", range(3))
+def test_emacs_keeps_what_is_directly_below_a_result_as_the_command_does(
+    shift: int, tmp_path: Path, api: str
+) -> None:
+    below = [
+        (path, f"#+CAPTION: c\n#+RESULTS:\n{old}{mine}")
+        for mine in MINE
+        for old, path in OLD_RESULTS.items()
+        if not (old + mine).startswith(tuple(ONE_ELEMENT))
+    ]
+    below += [("text", f"#+RESULTS:\n{MINE[-1]}")] * 3
+    text = "".join(
+        f"* A\n#+begin_src restclient {KINDS[(4 * shift + number) % len(KINDS)]}\n"
+        f"GET {api}/{path}\n#+end_src\n\n{rest}"
+        for number, (path, rest) in enumerate(below)
+    )
+    text += "* B\n#+NAME: same\n#+begin_src emacs-lisp :results silent :var x=1\nx\n#+end_src\n"
+    ours, theirs, _ = both(tmp_path, text, times=2)
+    assert theirs == ours
+    assert theirs.count("mine") == text.count("mine")
 
 
 @needs_emacs

@@ -233,6 +233,7 @@ class TestFiles:
             (":file notes-a[b\\.txt", "[[file:notes-a\\[b\\.txt]]"),
             (":file notes-a.txt :file-desc x]]y]", "[[file:notes-a.txt][x]\u200b]y]\u200b]]"),
             (':file notes-a.txt :file-desc "x\\ny"', "[[file:notes-a.txt][x y]]"),
+            (":file notes-a.txt :file-desc []", "[[file:notes-a.txt]]"),
             (":file-ext .tar.gz", "[[file:notes-1.tar.gz]]"),
         ],
     )

@@ -13,10 +13,15 @@ The request has:
 - `literal`: the variables with literal values, such as the results of other blocks, as (name,
   value) pairs.
 
-The answer contains the `result` for the Babel function to return: a string, a list of items, a list
-of rows (in which null is a horizontal rule), or null. It also contains `notes` and `old`. If there
-is an old result that Org itself would not remove, `old` is its range, in characters counted from 0.
-Otherwise, `old` is null.
+The answer contains:
+
+- `text`: the text that Org must insert unchanged as the result of the block, or null if Org inserts
+  `result` by its own rules;
+- `result`: the value that the Babel function returns: a string, a list of items, a list of rows (in
+  which null is a horizontal rule), or null;
+- `room`: the old result that the new result replaces, as its start and end in characters counted
+  from 0, and the blank lines to insert at its end; or null if Org itself removes the right text;
+- `notes`.
 """
 
 from __future__ import annotations
@@ -96,7 +101,8 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
         server.runs.discard(run)
     (reply,) = replies
     notes = [visible(mask(note, reply.outcome.secrets)) for note in reply.outcome.notes]
-    return {"result": reply.value, "notes": notes, "old": reply.old}
+    room = reply.room and (reply.room.start, reply.room.end, reply.room.text)
+    return {"result": reply.value, "text": reply.text, "room": room, "notes": notes}
 
 
 def _call(params: Any) -> BabelBlock:

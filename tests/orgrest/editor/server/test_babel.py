@@ -12,6 +12,7 @@ from editors import Editor, plain
 from pygls.exceptions import JsonRpcException
 from servers import RawServer, by_path, response
 
+POST = [["post", "f(x=*this*)"]]
 ROWS = b'[{"a": 1, "b": "x"}, {"a": 22}]'
 
 
@@ -80,8 +81,8 @@ def test_nonsense_from_an_editor_is_refused_with_the_reason(
             "notes.org:3: :timeout must be a number of seconds,",
         ),
         ({"arguments": [["jq", "."]], "body": ":a = <<"}, "never closed"),
-        ({"results": ["list", "value", "raw"]}, "looks like Org markup"),
-        ({"results": ["verbatim", "value", "html"]}, "when exported, it could run scripts"),
+        ({"results": ["list", "value", "raw"], "arguments": POST}, "looks like Org markup"),
+        ({"results": ["value", "html"], "arguments": POST}, "when exported, it could run scripts"),
         ({"results": ["file"], "arguments": [["file", "../x"]]}, "inside the document's folder"),
     ],
 )
@@ -96,31 +97,54 @@ def test_a_block_that_cannot_be_evaluated_is_reported_with_its_place(
     assert str(tmp_path) not in raised.value.message.partition(" ")[0]
 
 
-def test_org_gets_what_it_makes_the_document_of(editor: Editor, tmp_path: Path, api: str) -> None:
+def test_org_gets_the_text_of_the_result(editor: Editor, tmp_path: Path, api: str) -> None:
+    def text(body: str = f"GET {api}/json", **changes: Any) -> Any:
+        return ask(editor, tmp_path, body, **changes)["text"]
+
+    json_body = '{\n  "a": [\n    1,\n    2\n  ],\n  "n": "x"\n}\n'
+    block = f"#+BEGIN_SRC js\n{json_body}// GET {api}/json\n// HTTP/1.1 200 OK\n"
+    assert text().startswith(block)
+    assert text(results=["code"]).startswith(block)
+    assert text(f"GET {api}/lines", results=["list", "value", "raw"]) == "- one\n- two\n- three\n"
+    assert text(f"GET {api}/text", results=["html", "value"]) == (
+        "#+begin_src html\none line\n\n#+end_src\n"
+    )
+    two = f"GET {api}/text\n###\nGET {api}/text"
+    block = "#+BEGIN_SRC text\none line\n\n#+END_SRC\n"
+    shown = text(two, arguments=[["requests", "all"], ["noheaders", None]])
+    assert shown == f":results:\n{block}{block}:end:\n"
+
+
+def test_org_gets_values_where_it_goes_on_with_them(
+    editor: Editor, tmp_path: Path, api: str
+) -> None:
     def result(body: str = f"GET {api}/json", **changes: Any) -> Any:
         return ask(editor, tmp_path, body, **changes)["result"]
 
     json_body = '{\n  "a": [\n    1,\n    2\n  ],\n  "n": "x"\n}\n'
-    assert result().startswith(
-        f"#+BEGIN_SRC js\n{json_body}// GET {api}/json\n// HTTP/1.1 200 OK\n"
-    )
-    assert result(results=["code"]).startswith(f"{json_body}// GET")
     assert result(results=["raw", "silent"]) == json_body.removesuffix("\n")
-    assert result(f"GET {api}/rows", results=["raw", "table", "value"]) == [
+    assert result(results=["code"], arguments=POST).startswith(f"{json_body}// GET")
+    assert result(f"GET {api}/rows", results=["raw", "table", "value"], arguments=POST) == [
         ["a", "b"],
         None,
         ["1", "x"],
         ["22", ""],
     ]
-    assert result(f"GET {api}/lines", results=["list", "value"]) == ["one", "two", "three"]
-    two = f"GET {api}/text\n###\nGET {api}/text"
-    block = "#+BEGIN_SRC text\none line\n\n#+END_SRC\n"
-    shown = result(two, arguments=[["requests", "all"], ["noheaders", None]])
-    assert shown == f":results:\n{block}{block}:end:\n"
+    assert result(f"GET {api}/lines", results=["list", "value"], arguments=POST) == [
+        *("one", "two", "three"),
+    ]
     inline = f"* A\nsrc_restclient{{GET {api}/text}}\n"
     there: dict[str, Any] = {"document": inline, "line": 2, "body": f"GET {api}/text"}
     assert result(**there) == "{{{results(=one line=)}}}"
     assert result(**there, results=["drawer"]) == "one line"
+
+
+def test_a_result_that_would_end_the_drawer_around_the_block_is_refused(
+    editor: Editor, tmp_path: Path, api: str
+) -> None:
+    document = f":D:\n#+begin_src restclient\nGET {api}/text\n#+end_src\n:END:\n"
+    with pytest.raises(JsonRpcException, match=r"would close the block or drawer .* line 1"):
+        ask(editor, tmp_path, f"GET {api}/text", document=document, results=["value", "drawer"])
 
 
 def test_what_is_secret_stays_so_in_what_emacs_gets(tmp_path: Path) -> None:
