@@ -460,6 +460,7 @@ is nil, Org finds the old result.")
                     (push variable values)
                   (push variable literal))))
         ((or :results :result-params :result-type :colname-names :rowname-names))
+        ((and :output-dir (guard (assq :file params)))) ; Org has put it in front of :file
         (_ (push (vector (substring (symbol-name (car pair)) 1) (orgrest--argument (cdr pair)))
                  arguments))))
     `( :line ,(line-number-at-pos nil t)

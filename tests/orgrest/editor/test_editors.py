@@ -201,6 +201,7 @@ HEADER_ARGUMENTS = [
     ":results value file :file out.txt",
     ":results value file :file-ext txt",
     ":results value file :file out.txt :file-desc said",
+    ":results value file :output-dir made :file out.txt",
     ":results value file :wrap quote",
     ":results value code file",
     ":cache yes",
@@ -215,6 +216,8 @@ IMAGE_ARGUMENTS = [
     ":wrap quote",
     ":results value list",
     ":results table",
+    ":results value html :output-dir made :file out.png",
+    ":results value file :output-dir made/too :file out.png",
 ]
 PATHS = [
     "json",
