@@ -21,7 +21,7 @@ from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
-from orgrest.run.stages.send import options
+from orgrest.run.stages.send import keeps_cookies, options
 
 _SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "no-cookie-jar", "timeout",
                           "inject-variables", "no-gql-parsing", "force-region-delimiter",
@@ -41,6 +41,7 @@ class _Item:
     origins: tuple[Origin, ...]
     options: Mapping[str, Any]
     reason: str
+    keeps_cookies: bool
 
 
 @classes.frozen
@@ -105,8 +106,9 @@ class _Document:
                 parsed,
                 None if exchange is None else exchange.request,
                 tuple(_known(parsed, task.context)) if exchange is None else exchange.variables,
-                options(task.arguments, parsed, self.settings),
+                options(task, parsed, self.settings),
                 "" if exchange is not None else reason,
+                keeps_cookies(task, parsed),
             )
 
 
@@ -150,7 +152,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
                     (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                     tuple(notes),
                     _added(item.parsed, merged.request),
-                    item.parsed.directive("no-cookie-jar") is None,
+                    item.keeps_cookies,
                 )
             )
         except Exception as error:

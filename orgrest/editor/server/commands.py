@@ -84,7 +84,7 @@ async def _send_all_above(
 
 async def _copy_as_curl(server: Server, document: OpenDocument, line: int, _token: Token) -> str:
     from orgrest.convert.curl import sending, to_command
-    from orgrest.run.stages.send import options
+    from orgrest.run.stages.send import keeps_cookies, options
 
     commands = []
     for request, task in await _completed(server, document, line):
@@ -92,9 +92,9 @@ async def _copy_as_curl(server: Server, document: OpenDocument, line: int, _toke
         for parsed in task.parsed:
             place = parsed.source.position(parsed.span.start)
             if (place.line, place.column) == (request.line, request.column):
-                follows = options(task.arguments, parsed, _settings(server, document))["follow"]
-                keeps_cookies = parsed.directive("no-cookie-jar") is None
-                words = sending(follows=follows, jar="" if keeps_cookies else None)
+                follows = options(task, parsed, _settings(server, document))["follow"]
+                jar = "" if keeps_cookies(task, parsed) else None
+                words = sending(follows=follows, jar=jar)
         commands.append(to_command(request, options=words))
     return "\n".join(commands)
 

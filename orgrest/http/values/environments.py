@@ -22,6 +22,8 @@ References to variables in values are resolved by the rules for documents.
 A broken file only affects variables that it might define. Files are never executed. Files larger
 than `LARGEST` bytes are rejected. Subfolders are not searched. httpyac's JavaScript configuration
 files are not read.
+
+httpyac's files also contain settings for sending requests (`Environments.sending`).
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ from typing import Any, Final, Literal
 
 from orgrest import classes
 from orgrest.http.auth.providers import is_provided
+from orgrest.http.transport.limits import MAX_TIMEOUT
 from orgrest.http.values.global_variables import text_of
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, short
 from orgrest.regular import compiled
 from orgrest.structured import without_comments
 
@@ -67,9 +70,18 @@ _CERTIFICATES = (
     (_VSCODE, "rest-client.certificates"),
     *((name, "clientCertificates") for name in _HTTPYAC),
 )
+SETTINGS: Final = ("defaultHeaders", "cookieJarEnabled", "followRedirect", '"timeout"')
+"""Words, one of which is in each file with settings that affect how requests are sent."""
 _HEADERS = (
     (_VSCODE, "rest-client.defaultHeaders"),
     *((name, "defaultHeaders") for name in _HTTPYAC),
+)
+_REQUEST_SETTINGS = ("timeout", "followRedirect")  # those that are read of httpyac's `request`
+_UNREAD = (
+    "proxy",
+    "proxyExcludeList",
+    "requestBodyInjectVariablesExtensions",
+    "useRegionScopedVariables",
 )
 _Stamp = tuple[int, int, int, int]
 _DOTENV = compiled(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
@@ -111,10 +123,11 @@ class Environments:
     `by_name` also has the key `SHARED`, for the variables of every environment. `project` is the
     folder where the search ended. `certificates` are the settings for client certificates by host,
     nearest folder first. Each is paired with the folder to which its paths are relative. `headers`
-    are the default headers for requests that lack them. `broken` are files that might have defined
-    variables, and `unread` are files that might have had settings for certificates. `certain` are
-    the files that take precedence over every broken file. `notices` are other warnings about the
-    files.
+    are the default headers for requests that lack them. `sending` contains httpyac's settings
+    for sending requests: whether to use `cookies`, whether to `follow` redirects, and the `timeout`
+    in seconds. `broken` are files that might have defined variables, and `unread` are files that
+    might have had other settings. `certain` are the files that take precedence over every broken
+    file. `notices` are other warnings about the files.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
@@ -125,6 +138,7 @@ class Environments:
     certain: frozenset[Path] = frozenset()
     headers: Mapping[str, str] = classes.field(factory=dict)
     notices: Sequence[str] = ()
+    sending: Mapping[str, Any] = classes.field(factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -250,9 +264,55 @@ def _read_all(folders: Sequence[Path]) -> Environments:
     headers: dict[str, str] = {}
     for defaults, _ in reversed(_of_key(folders, _HEADERS)[0]):
         headers.update((name, value) for name, value in defaults.items() if isinstance(value, str))
+    sending = _sending(folders, notices)
     return Environments(
-        by_name, folders[-1], certificates, broken, unread, frozenset(certain), headers, notices
+        by_name,
+        folders[-1],
+        certificates,
+        broken,
+        unread,
+        frozenset(certain),
+        headers,
+        notices,
+        sending,
     )
+
+
+def _sending(folders: Sequence[Path], notices: list[str]) -> dict[str, Any]:
+    """Return httpyac's settings for sending requests. The nearest file takes precedence.
+
+    A warning about settings that are invalid or not supported is added to `notices`.
+    """
+    sending: dict[str, Any] = {}
+    for file in (folder / name for folder in reversed(folders) for name in _HTTPYAC):
+        try:
+            settings = json_of(file)
+        except OrgrestError:
+            continue  # reported as `unread`
+        request = settings.get("request")
+        request = request if isinstance(request, dict) else {}
+        unread = [name for name in _UNREAD if settings.get(name)]
+        unread += ["envDirName"] if settings.get("envDirName", "env") != "env" else []
+        unread += [f"request.{name}" for name in request if name not in _REQUEST_SETTINGS]
+        if unread:
+            notices.append(
+                f"{file}: these settings of httpyac are not supported, so they are ignored: "
+                f"{', '.join(unread)}"
+            )
+        if "cookieJarEnabled" in settings:  # true, false, or an object with options
+            sending["cookies"] = settings["cookieJarEnabled"] is not False
+        if "followRedirect" in request:
+            sending["follow"] = request["followRedirect"] is not False
+        timeout: Any = request.get("timeout")
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if is_number and 0 < timeout / 1000 <= MAX_TIMEOUT:
+            sending["timeout"] = timeout / 1000
+        elif timeout is not None:
+            notices.append(
+                f"{file}: request.timeout must be a number of milliseconds, more than 0 and at "
+                f"most {MAX_TIMEOUT * 1000:.0f}, so it is ignored: {short(text_of(timeout))}"
+            )
+    return sending
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:

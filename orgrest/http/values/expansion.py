@@ -174,12 +174,12 @@ class Expansion:
 
     def _default_headers(self, names: set[str]) -> Iterable[tuple[str, str]]:
         """Yield the default headers from the settings, leaving out those in `names`."""
-        from orgrest.http.values.environments import mentions
+        from orgrest.http.values.environments import SETTINGS, mentions
 
         environments, span = self._values.context.environment.every, self._parsed.method_span
         for file in environments.unread:
-            if mentions(file.file, "defaultHeaders"):
-                reason = f"could not read the default headers in the settings: {file.error}"
+            if any(mentions(file.file, setting) for setting in SETTINGS):
+                reason = f"could not read the settings for requests: {file.error}"
                 raise self._error(span.start, reason, "bad-environment")
         for name, value in self._values.context.environment.headers().items():
             if name.lower() not in names:

@@ -23,7 +23,7 @@ def preview(job: Job) -> None:
     if job.parsed.directives or job.task.arguments.get("timeout"):
         from orgrest.run.stages.send import options
 
-        options(job.task.arguments, job.parsed, job.work.settings)  # raises for invalid values
+        options(job.task, job.parsed, job.work.settings)  # raises for invalid values
     job.exchanges.append(Exchange(request, variables=tuple(job.values.origins())))
     for capture in job.parsed.captures if job.context.placeholders else ():
         job.context.capture(job.parsed, capture.name, f"<{capture.name}>")
@@ -32,9 +32,10 @@ def preview(job: Job) -> None:
 def _with_cookies(job: Job, request: Request) -> Request:
     """Return a request with the cookies from earlier runs that would be sent with it."""
     from orgrest.http.transport.wire import parse_url
+    from orgrest.run.stages.send import keeps_cookies
 
     cookies, url = job.work.cookies, parse_url(request.url)
-    if cookies is None or job.parsed.directive("no-cookie-jar") is not None:
+    if cookies is None or not keeps_cookies(job.task, job.parsed):
         return request
     cookie = cookies.header(url)
     if cookie is None or request.header("Cookie") is not None:

@@ -14,13 +14,13 @@ from orgrest.run.settings import may_pass
 from orgrest.run.stages.allow import proxy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from orgrest.http.syntax import Assertion, Directive, ParsedRequest
     from orgrest.http.transport.client import Hop
     from orgrest.model import Request, Response
-    from orgrest.org.arguments import Arguments
     from orgrest.run.job import Job
+    from orgrest.run.outcomes import Task
     from orgrest.run.results import Needing
     from orgrest.run.settings import Settings
     from orgrest.run.token_requests import TokenRequests
@@ -114,7 +114,7 @@ def _once(job: Job, request: Request) -> Exchange:
     hops: list[Hop] = []
     response, failure = None, None
     cookies = work.cookies
-    if parsed.directive("no-cookie-jar") is not None:
+    if not keeps_cookies(job.task, parsed):
         from orgrest.http.transport.cookies import NoCookies
 
         cookies = NoCookies()
@@ -125,7 +125,7 @@ def _once(job: Job, request: Request) -> Exchange:
             cookies=cookies,
             hops=hops,
             numbers=work.numbers,
-            **options(job.task.arguments, parsed, work.settings),
+            **options(job.task, parsed, work.settings),
         )
     except TransportError as error:
         if isinstance(error, BrokenOffError) and not hops:
@@ -150,16 +150,29 @@ def _shown(
     return lambda text: notify(visible(mask(text, secrets)))
 
 
-def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
-    """Return the client's options for a request.
+def keeps_cookies(task: Task, parsed: ParsedRequest) -> bool:
+    """Return whether a request of a task sends and stores cookies."""
+    has_jar: bool = _sending(task, parsed).get("cookies", True)
+    return has_jar and parsed.directive("no-cookie-jar") is None
 
-    The options come from the request's header arguments, its directives and the settings of the
-    run. Raises EvaluationError if a value is invalid.
+
+def _sending(task: Task, parsed: ParsedRequest) -> Mapping[str, Any]:
+    """Return httpyac's settings in files near the document. They do not apply to restclient."""
+    return {} if parsed.restclient else task.context.environment.every.sending
+
+
+def options(task: Task, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
+    """Return the client's options for a request of a task.
+
+    The options come from the task's header arguments, the request's directives, the settings of the
+    run and, failing that, httpyac's settings in files. Raises EvaluationError if a value is
+    invalid.
     """
-    follow = "follow" not in arguments or arguments.flag("follow")
+    arguments, sending = task.arguments, _sending(task, parsed)
+    follow = arguments.flag("follow") if "follow" in arguments else sending.get("follow", True)
     options: dict[str, Any] = {
         "follow": follow and parsed.directive("no-redirect") is None,
-        "timeout": settings.timeout,
+        "timeout": sending.get("timeout") if settings.timeout is None else settings.timeout,
     }
     if duration := arguments.get("timeout"):
         try:

@@ -151,6 +151,40 @@ def test_directives_say_how_a_request_is_sent(run) -> None:
     assert done.outcomes[3].exchanges[0].response.status == 302
 
 
+def test_httpyacs_settings_say_how_requests_are_sent(run, tmp_path: Path) -> None:
+    settings = {"cookieJarEnabled": False, "request": {"followRedirect": False, "timeout": 50}}
+    (tmp_path / ".httpyac.json").write_text(json.dumps(settings))
+    done = run("GET HOST/a\n###\nGET HOST/b\n###\nGET HOST/redirect\n")
+    assert done.sent == ["/a", "/b", "/redirect"]
+    assert all(b"cookie:" not in request.lower() for request in done.raw)
+
+    def late(connection: socket.socket, _: bytes) -> None:
+        time.sleep(0.2)
+        with contextlib.suppress(OSError):  # the client has closed the connection
+            connection.sendall(response(b"{}"))
+
+    with RawServer(late) as server:
+        for text in ("GET HOST/", "# @timeout 5 s\nGET HOST/"):
+            states = Evaluated(server, tmp_path, text).states
+            assert states == ["done" if "@timeout" in text else "failed"]
+        assert Evaluated(server, tmp_path, "GET HOST/", timeout=5.0).states == ["done"]
+
+
+def test_httpyacs_settings_that_are_not_supported_are_named(run, tmp_path: Path) -> None:
+    settings = {
+        "proxy": "http://p",
+        "envDirName": "env",
+        "log": {"level": 1},
+        "request": {"http2": True, "timeout": "5 s"},
+    }
+    (tmp_path / ".httpyac.json").write_text(json.dumps(settings))
+    first, second = run("GET HOST/a\n").notices
+    assert first.endswith("so they are ignored: proxy, request.http2")
+    assert second.endswith("and at most 86400000, so it is ignored: 5 s")
+    (tmp_path / ".httpyac.json").write_text('{"cookieJarEnabled": true, "request": {}}')
+    assert run("GET HOST/a\n").notices == ()
+
+
 def test_a_disabled_request_is_not_sent(run) -> None:
     done = run("# @disabled\nGET HOST/a\n###\n# @disabled x > 1\nGET HOST/b\n###\nGET HOST/c\n")
     assert done.states == ["skipped", "failed", "done"]

@@ -53,7 +53,10 @@ def test_a_default_header_that_has_no_value_keeps_a_request_from_being_sent(
 
 def test_settings_that_cannot_be_read_and_may_have_headers_are_an_error(tmp_path: Path) -> None:
     write(tmp_path / ".httpyac.json", '{"defaultHeaders": {')
-    with pytest.raises(ExpansionError, match="could not read the default headers in the settings:"):
+    with pytest.raises(ExpansionError, match="could not read the settings for requests:"):
+        completed(tmp_path, "GET http://x/\n")
+    write(tmp_path / ".httpyac.json", '{"cookieJarEnabled": false, {')
+    with pytest.raises(ExpansionError, match="could not read the settings for requests:"):
         completed(tmp_path, "GET http://x/\n")
     write(tmp_path / ".httpyac.json", '{"other": {')
     assert completed(tmp_path, "GET http://x/\n").headers == ()

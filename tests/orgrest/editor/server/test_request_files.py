@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -206,6 +207,10 @@ def test_a_request_is_given_as_a_curl_command(editor: Editor, folder: Path) -> N
     command = shlex.split(buffer.command("orgrest.copyAsCurl", 1).replace("\\\n", ""))
     assert command[:4] == ["curl", "--location", "--cookie", ""]
     assert {"http://x/", "A: b", '{"a": 1}'} <= set(command)
+    settings = {"cookieJarEnabled": False, "request": {"followRedirect": False}}
+    (folder / ".httpyac.json").write_text(json.dumps(settings))
+    command = shlex.split(buffer.command("orgrest.copyAsCurl", 1).replace("\\\n", ""))
+    assert not {"--location", "--cookie"} & set(command)
     har = plain(buffer.command("orgrest.requestAsHar", 1))
     assert (har["method"], har["url"], har["postData"]["text"]) == ("POST", "http://x/", '{"a": 1}')
     assert {"name": "A", "value": "b"} in har["headers"]
