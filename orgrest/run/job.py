@@ -180,7 +180,7 @@ class Job:
             "captures": parsed.captures,
             "directives": parsed.directives,
             "definitions": parsed.region and parsed.known.computed_within(parsed.region),
-            "scripts": parsed.scripts or parsed.shared_scripts,
+            "scripts": parsed.scripts or parsed.shared_scripts or self.task.imported,
             "savings": parsed.savings,
             "elements": not parsed.restclient and parsed.source.holds("$."),
             "described": described,

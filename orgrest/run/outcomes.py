@@ -271,8 +271,10 @@ class Task:
     `id` is unique in the run. `parsed` contains the requests of the task. `block` is the task's
     block in the evaluated text, or None for a request in a request file. `file` is the imported
     file with the request, or None for the document itself. `needed` contains requests that must be
-    sent before the task, or errors for those that do not exist. If `turns` is true, the request has
-    a loop or a condition, and the task represents all iterations.
+    sent before the task, or errors for those that do not exist. `imported` contains the scripts of
+    imported files that run first: for each file, a request that only has these scripts and is not
+    sent, and its context. If `turns` is true, the request has a loop or a condition, and the task
+    represents all iterations.
     """
 
     id: StepId
@@ -287,6 +289,7 @@ class Task:
     digest: str | None = None
     notes: tuple[str, ...] = ()
     needed: tuple[RequestNeededError | EvaluationError, ...] = ()
+    imported: tuple[tuple[ParsedRequest, Context], ...] = ()
     turns: bool = False
 
 

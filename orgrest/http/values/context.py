@@ -158,6 +158,11 @@ class _Started:
 class RequestNames:
     """Resolves the names of requests and imported variables. This base class finds nothing."""
 
+    @property
+    def set_by_scripts(self) -> frozenset[str]:
+        """The names of the variables that scripts of imported files set, if they run once."""
+        return frozenset()
+
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
         """Return the keys of the requests that a name in the request `using` may refer to.
 

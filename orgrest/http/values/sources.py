@@ -316,8 +316,14 @@ def _script(use: Use) -> Found | None:
         scripts = (*use.parsed.shared_scripts, *definitions.scripts)
         names_set = (set_by(script.text.text) for script in scripts if script.text is not None)
         definitions.set_by_scripts = frozenset().union(*names_set)
-    if use.name not in definitions.set_by_scripts:
-        return None
+    return _unset(use) if use.name in definitions.set_by_scripts else None
+
+
+def _imported_script(use: Use) -> Found | None:
+    return _unset(use) if use.name in use.context.names.set_by_scripts else None
+
+
+def _unset(use: Use) -> Computed:
     reason = (
         f"the variable {use.name} has no value yet: either the script that sets it has not run, "
         "or it set the variable to a function"
@@ -406,6 +412,7 @@ COMMON: tuple[ValueSource, ...] = (
     _imported,
     _global_variable,
     _environment,
+    _imported_script,
     _javascript,
 )
 

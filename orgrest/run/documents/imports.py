@@ -11,6 +11,9 @@ the run. In these files, the name refers to the last request with that name.
 A variable that a file does not define is looked up in the document and in all imported files,
 regardless of which file imports which. If there are several definitions, the one nearest to the
 document is used.
+
+The scripts of an imported file that run once run before the requests below the import. The files
+are in the order of the imports, each file after its own imports.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from orgrest.files import line_end
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, Import
 from orgrest.http.values import RequestNames
+from orgrest.http.values.sources import set_by
 from orgrest.model import OrgrestError, Source
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import StepId
@@ -123,6 +127,7 @@ class Imports(RequestNames):
             id(imported_file.document.source): imported_file for imported_file in self.files
         }
         self._named: dict[int, dict[str, list[ParsedRequest]]] = {}
+        self._scripted: dict[int, list[tuple[int, File]]] = {}
         self._requests = {
             self.id_of(request): request
             for imported_file in self.files
@@ -153,8 +158,8 @@ class Imports(RequestNames):
             return
         self._files[imported.path] = imported
         for problem in imported.document.problems:
-            if problem.code == "too-many-variables":
-                self._fail(top, item, file, problem)
+            if problem.code in ("too-many-variables", "unclosed-script"):
+                self._fail(top, item, file, EvaluationError(str(problem), code=problem.code))
         for inner in imported.document.items:
             if isinstance(inner, Import):
                 self._follow(top, inner, [*above, imported])
@@ -192,6 +197,32 @@ class Imports(RequestNames):
             return self._files.get(self._locate(path, file))
         except OrgrestError:
             return None
+
+    def scripted(self, request: ParsedRequest) -> Iterator[File]:
+        """Yield the imported files whose scripts run before `request`, in order."""
+        key = id(request.source)
+        if key not in self._scripted:
+            file = self._of_sources.get(key, self.main)
+            self._scripted[key] = list(self._scripts_above(file, {file.path}))
+        end = request.span.end if request.region is None else request.region.end
+        return (file for start, file in self._scripted[key] if start < end)
+
+    def _scripts_above(self, file: File, seen: set[Path]) -> Iterator[tuple[int, File]]:
+        """Yield the files with scripts that `file` imports, with the offset of the import in it.
+
+        Each file comes after the files that it imports. Files in `seen` are left out.
+        """
+        for item in file.document.items:
+            if not isinstance(item, Import) or item.run or item.path is None:
+                continue
+            imported = self.imported(item.path.text, file.document.source)
+            if imported is None or imported.path in seen:
+                continue
+            seen.add(imported.path)
+            inner = (above for _, above in self._scripts_above(imported, seen))
+            for above in (*inner, imported):
+                if any(script.runs == "once" for script in above.document.scripts):
+                    yield item.span.start, above
 
     # ---------------------------------------------------------------------------------- names
 
@@ -259,6 +290,13 @@ class Imports(RequestNames):
         """Return the definition with the value `imported_value(name)`, with its source."""
         found = self._variables.get(name)
         return None if found is None else (found[0].document.source, found[1])
+
+    @cached_property
+    def set_by_scripts(self) -> frozenset[str]:
+        """The names of the variables that scripts of imported files set, if they run once."""
+        scripts = (script for file in self.files[1:] for script in file.document.scripts)
+        codes = (script.text.text for script in scripts if script.text and script.runs == "once")
+        return frozenset().union(*map(set_by, codes))
 
     def paths(self) -> Iterable[Path]:
         """Return the paths of the document and of the imported files."""

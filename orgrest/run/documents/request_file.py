@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from orgrest import classes
 from orgrest.http.parsing.dialects import read
-from orgrest.http.syntax import Import, ParsedRequest
+from orgrest.http.syntax import Definition, Definitions, Import, ParsedRequest, Template
 from orgrest.http.values import Context
 from orgrest.http.values.context import RequestNeededError
-from orgrest.model import Source
+from orgrest.model import Source, Span
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed
@@ -115,6 +115,10 @@ class RequestFile:
             context,
             file=parsed.source.file or self._file,
             needed=tuple(needed),
+            imported=tuple(
+                (_only_scripts(imported.document), context.imported(imported.path.parent, {}))
+                for imported in self.names.scripted(parsed)
+            ),
             turns=not parsed.problems
             and any(directive.name in ("disabled", "loop") for directive in parsed.directives),
         )
@@ -196,6 +200,31 @@ class RequestFile:
         if parsed is None:
             raise EvaluationError(f"no request named {name}")
         return [parsed]
+
+
+def _only_scripts(document: Document) -> ParsedRequest:
+    """Return a request that only has those scripts of a document that run once."""
+    known, begin = Definitions(), Span(0, 0)
+    for item in document.items:
+        if isinstance(item, Definition):
+            known.add(item)
+    return ParsedRequest(
+        method="",
+        target=Template("", ((0, 0),)),
+        version=None,
+        headers=(),
+        captures=(),
+        body=None,
+        name=None,
+        problems=(),
+        notices=(),
+        source=document.source,
+        span=begin,
+        method_span=begin,
+        known=known,
+        scripts=tuple(script for script in document.scripts if script.runs == "once"),
+        region=Span(0, len(document.source.text)),
+    )
 
 
 def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:

@@ -49,9 +49,9 @@ def before(job: Job) -> Needing[None]:
     """
     job.defined = {}
     with _previewed(job):
-        for script in _of(job.parsed, "before"):
+        for own, script in _above(job):
             if script.runs == "once":
-                cancels = yield from _once(job, script)
+                cancels = yield from _once(own, script)
                 job.scripts.cancelled |= cancels
                 for log in job.work.pending:
                     job.scripts.take(log)
@@ -66,12 +66,26 @@ def before(job: Job) -> Needing[None]:
 def prepare(job: Job) -> Needing[None]:
     """Run the document's scripts whose `runs` is `once`, unless they have already run.
 
-    Their log messages and tests are reported with the first request. Raises OrgrestError if one
-    fails.
+    Those of imported files come first. Their log messages and tests are reported with the first
+    request. Raises OrgrestError if one fails.
     """
-    for script in _of(job.parsed, "before"):
+    for own, script in _above(job):
         if script.runs == "once":
-            yield from _once(job, script)
+            yield from _once(own, script)
+
+
+def _above(job: Job) -> Iterator[tuple[Job, Script]]:
+    """Yield the scripts that run before a request, those of imported files first.
+
+    Each is yielded with the job that runs it, which has the variables of the script's file.
+    """
+    for parsed, context in job.task.imported:
+        own = copy(job)
+        own.parsed, own.context, own.defined = parsed, context, {}
+        for script in parsed.scripts:
+            yield own, script
+    for script in _of(job.parsed, "before"):
+        yield job, script
 
 
 def completed(job: Job) -> Needing[None]:

@@ -70,6 +70,13 @@ def test_what_imported_files_define_and_name_is_no_problem(folder: Path) -> None
     assert Report(analysed(folder)).diagnostics == ()
 
 
+def test_what_the_scripts_of_imported_files_set_is_no_problem(folder: Path) -> None:
+    script = "{{\nexports.tenant = 'a';\nexports.sign = (text) => text;\n}}\n"
+    (folder / "scripts.http").write_text(script)
+    text = "# @import scripts.http\n###\nGET http://x/{{tenant}}/{{sign(tenant)}}\n"
+    assert Report(analysed(folder, text)).diagnostics == ()
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -145,6 +145,39 @@ def test_a_loop_goes_over_what_a_script_of_the_file_made(run) -> None:
     assert failing.reasons == ["a.http:2: script: ReferenceError: nothing is not defined"]
 
 
+def test_the_scripts_of_imported_files_run_once_before_those_of_the_document(
+    run, tmp_path: Path
+) -> None:
+    script = "{{{{\nconsole.log('{0}', v);\nexports.{0} = '{0}';\n}}}}\n"
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "b.http").write_text(
+        f"# @import ./sub/c.http\n{script.format('b')}### named\nGET HOST/named\n"
+    )
+    (tmp_path / "sub/name.js").write_text("module.exports = () => 'js';")
+    (tmp_path / "sub/c.http").write_text(
+        "@v = 5\n" + script.format("c") + "{{\nexports.f = require('./name');\n}}\n"
+    )
+    (tmp_path / "d.http").write_text("# @import b.http\n" + script.format("d"))
+    (tmp_path / "late.http").write_text(script.format("late"))
+    text = "# @import b.http\n# @import d.http\n###\n" + script.format("a")
+    text += "###\nGET HOST/{{a}}{{b}}{{c}}{{d}}{{f()}}\n###\nGET HOST/{{b}}\n"
+    text += "###\n# @import late.http\n# @loop for x of [b]\nGET HOST/{{late}}{{x}}\n"
+    done = run(text)
+    assert done.sent == ["GET /abcdjs", "GET /b", "GET /lateb"]
+    assert done.log == ["c 5", "b 5", "d 5", "a 5", "late 5"]
+    assert run(text, dry_run=True).log == done.log
+
+
+def test_when_a_script_of_an_imported_file_fails_no_request_is_sent(run, tmp_path: Path) -> None:
+    (tmp_path / "b.http").write_text("{{\nnothing();\n}}\n")
+    done = run("# @import b.http\n###\nGET HOST/a\n")
+    assert done.sent == []
+    assert done.reasons == ["b.http:2: script: ReferenceError: nothing is not defined"]
+    (tmp_path / "b.http").write_text("{{\nexports.a = 1;\n")
+    (reason,) = run("# @import b.http\n###\nGET HOST/a\n").reasons
+    assert "b.http:1:1: this script is never closed" in reason
+
+
 def test_when_a_script_of_the_file_fails_no_request_is_sent(run) -> None:
     done = run("{{\nnothing();\n}}\n###\nGET HOST/a\n###\nGET HOST/b\n")
     assert (done.sent, done.states) == ([], ["failed", "failed"])
