@@ -173,6 +173,11 @@ class Job:
         self.tested = len(self.scripts.tests)
         self.declined = self.scripts.cancelled = False
         self.held = set()
+        prepared: Job | None = self.task.prepared
+        if prepared is not None:
+            self.parsed = parsed = prepared.parsed
+            self.held, self.defined = prepared.held.copy(), prepared.defined.copy()
+            self.report(prepared)
         arguments = self.task.arguments
         described = self.work.services.descriptions.concern(parsed, arguments)
         features = {
@@ -187,6 +192,13 @@ class Job:
             "judged": parsed.assertions or "expect" in arguments or described,
         }
         self.features = {name for name, has in features.items() if has}
+
+    def report(self, prepared: Job) -> None:
+        """Move what the scripts in `prepared` have logged, tested and sent to this job."""
+        self.scripts.take(prepared.scripts)
+        self.notes += prepared.notes
+        self.asked += prepared.asked
+        prepared.scripts, prepared.notes, prepared.asked = Logged(), [], []
 
     def decline(self, reason: str) -> None:
         """Mark the current iteration as one that will not be sent, and record the `reason`."""

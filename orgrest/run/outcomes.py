@@ -274,7 +274,8 @@ class Task:
     sent before the task, or errors for those that do not exist. `imported` contains the scripts of
     imported files that run first: for each file, a request that only has these scripts and is not
     sent, and its context. If `turns` is true, the request has a loop or a condition, and the task
-    represents all iterations.
+    represents all iterations. In an iteration of a loop, `prepared` is the `Job` that has run the
+    scripts above the request line, if there are any.
     """
 
     id: StepId
@@ -291,6 +292,7 @@ class Task:
     needed: tuple[RequestNeededError | EvaluationError, ...] = ()
     imported: tuple[tuple[ParsedRequest, Context], ...] = ()
     turns: bool = False
+    prepared: Any = None
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:

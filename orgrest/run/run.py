@@ -233,12 +233,13 @@ class Run:
     # ---------------------------------------------------------------------------------- internals
 
     def _tasks(
-        self, step: StepId, find: Callable[[], Iterable[Task | Outcome]]
+        self, step: StepId, find: Callable[[], Iterable[Task | Outcome]], *, again: bool = False
     ) -> Iterator[Task | Outcome]:
         """Yield the tasks of a step, after sending the requests on which they depend.
 
         `find` returns the tasks. If it raises a NeededError, the run obtains the value that is
-        needed, and calls `find` again.
+        needed, and calls `find` again. `again` says whether the tasks are sent even if they were
+        sent before.
         """
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))
@@ -246,7 +247,8 @@ class Run:
             if isinstance(task_or_outcome, Task) and task_or_outcome.turns:
                 from orgrest.run.stages.turns import tasks
 
-                turns = tasks(Job(self._work, classes.evolve(task_or_outcome, turns=False)))
+                job = Job(self._work, classes.evolve(task_or_outcome, turns=False))
+                turns = tasks(job, again=again)
                 while True:
                     try:
                         with self.results.needing(step):
@@ -302,7 +304,8 @@ class Run:
         error is raised.
         """
         failures: list[Exception] = []
-        for task_or_outcome in self._tasks(needed.key, partial(self.document.needed, needed)):
+        find = partial(self.document.needed, needed)
+        for task_or_outcome in self._tasks(needed.key, find, again=needed.again):
             try:
                 outcome = task_or_outcome
                 if isinstance(outcome, Task):

@@ -45,8 +45,11 @@ def before(job: Job) -> Needing[None]:
     """Run the scripts above a request. They may change the request.
 
     Raises OrgrestError if a script fails or makes an invalid change. In a dry run with
-    placeholders, the error becomes a note instead, and the remaining scripts are skipped.
+    placeholders, the error becomes a note instead, and the remaining scripts are skipped. In a
+    loop, they have already run.
     """
+    if job.task.prepared is not None:
+        return
     job.defined = {}
     with _previewed(job):
         for own, script in _above(job):

@@ -20,9 +20,9 @@ from orgrest.http.values.global_variables import text_of
 from orgrest.http.values.references import names_in
 from orgrest.model import OrgrestError, Text, possible, secrets_in, short
 from orgrest.regular import compiled
-from orgrest.run.outcomes import EvaluationError, Outcome, failed
+from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.results import resolved
-from orgrest.run.stages.scripts import prepare
+from orgrest.run.stages.scripts import before, prepare
 
 if TYPE_CHECKING:
     import re
@@ -41,10 +41,13 @@ _TOO_MANY: Final = f"@loop can send a request at most {MOST_TURNS:,} times"
 _ROOT: Final = compiled(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
 
 
-def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
+def tasks(
+    job: Job, *, again: bool = False
+) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
     """Yield the tasks of a loop, or an outcome for a request that is not sent.
 
-    Also yields a NeededError for each token or response that is needed first.
+    Also yields a NeededError for each token or response that is needed first. The scripts above the
+    request line run first, unless the loop's request was sent before and `again` is false.
     """
     task, parsed, context = job.task, job.parsed, job.context
     disabled, loop = parsed.directive("disabled"), parsed.directive("loop")
@@ -59,6 +62,20 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
         if loop is None:
             yield task
             return
+        scripts = (*parsed.shared_scripts, *parsed.scripts)
+        sent = job.work.results.known(classes.evolve(task.id, turn=0)) is not None
+        if (again or not sent) and any(
+            script.when == "before" and script.runs != "once" for script in scripts
+        ):
+            for need in task.needed:
+                error = need if isinstance(need, EvaluationError) else (yield need)
+                if error is not None:
+                    raise error
+            yield from before(job)
+            if job.declined:
+                yield job.outcome()
+                return
+            task = classes.evolve(task, needed=(), prepared=job)
         turn, match = 0, LOOP.fullmatch(loop.value.text)
         condition = match["condition"] if match else None
         iterations, start = [], loop.value.offset(0)
@@ -84,10 +101,10 @@ def tasks(job: Job) -> Generator[Task | Outcome | NeededError, OrgrestError | No
             yield classes.evolve(task, id=step, context=context.iterated(values))
             turn += 1
         if turn == 0:
-            yield _not_sent(task, "its @loop has no iterations")
+            job.decline("its @loop has no iterations")
+            yield job.outcome()
     except Exception as error:
-        outcome = failed(task.line, task.name, error, task.file or "")
-        yield classes.evolve(outcome, file=task.file, title=parsed.title)
+        yield job.failed(error)
 
 
 def _not_sent(task: Task, why: str, code: str = "") -> Outcome:

@@ -145,6 +145,31 @@ def test_a_loop_goes_over_what_a_script_of_the_file_made(run) -> None:
     assert failing.reasons == ["a.http:2: script: ReferenceError: nothing is not defined"]
 
 
+def test_a_loop_goes_over_what_the_script_above_it_made(run) -> None:
+    text = (
+        "{{\nexports.data = [named.path, 'b'];\nconsole.log('once', typeof one);\n"
+        "request.headers['X-Own'] = 'yes';\ntest('t', () => {});\n}}\n"
+        "# @ref named\n# @loop for one of data\nGET HOST/l/{{one}}/{{id}}\nX-Id: {{id}}\n\n"
+        "{{\nconsole.log(one);\n}}\n"
+        "### named\nGET HOST/named\n###\n@id = {{one}}\n"
+    )
+    done = run(text)
+    assert done.sent == ["GET /named", "GET /l//named//named", "GET /l/b/b"]
+    assert done.log == ["once undefined", "/named", "b"]
+    assert done.header("x-own", 1) == done.header("x-own", 2) == ["yes"]
+    assert [len(outcome.tests) for outcome in done.outcomes] == [1, 0, 0]
+    for ref, times in (("ref", 1), ("force-ref", 2)):
+        first = f"# @{ref} loop\nGET HOST/a\n###\n# @{ref} loop\nGET HOST/b\n###\n# @name loop\n"
+        outcomes = run(first + text).outcomes
+        every = [each for outcome in outcomes for each in (*outcome.needed, outcome)]
+        assert sum("log: once undefined" in outcome.notes for outcome in every) == times
+    assert run(text.replace("# @ref named\n", ""), dry_run=True).states == ["done"] * 2
+    assert run(text.replace("data = [named.path, 'b']", "$cancel = true")).states[0] == "skipped"
+    assert run(text.replace("[named.path, 'b']", "[]")).log == ["once undefined"]
+    failing = run(text.replace("exports.data", "nothing(); exports.data"))
+    assert failing.reasons == ["a.http:2: script: ReferenceError: nothing is not defined"]
+
+
 def test_the_scripts_of_imported_files_run_once_before_those_of_the_document(
     run, tmp_path: Path
 ) -> None:
