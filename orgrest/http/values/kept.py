@@ -7,7 +7,7 @@ computed at that moment.
 
 A value is not kept if it also depends on something that changes during a run: the response to a
 named request, a prompt, a secret, the variables of an iteration or of a `run` line, or a variable
-that has no value yet. Such a definition is expanded wherever it is used.
+that has no value yet. Such a definition is expanded at each use.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def pass_by(definition: Definition, values: Variables, *, again: bool) -> None:
     """Compute the value of a definition in the section of a request, and keep it.
 
     `values` looks up the variables of the request. If the run has already passed the definition,
-    the value is computed anew only if `again` is set. If it cannot be computed, there is no error
+    the value is computed again only if `again` is set. If it cannot be computed, there is no error
     until a request uses it.
     """
     source, start, store = values.parsed.source, definition.span.start, values.context.kept

@@ -140,12 +140,13 @@ def rewritten_difference(
 
 
 def is_repeated(kind: str, runs: Sequence[Run], again: Sequence[Run], ulps: int = 0) -> bool:
-    """Return whether a difference of this kind is due to a bug, given the repeated runs `again`.
+    """Return whether the runs of a program differ because of a bug, given the runs `again`.
 
-    Otherwise, it may be due to output that varies from run to run, such as a duration. The runs are
-    divided into those that behave like the first run and the others. All runs of one of the two
-    sides must behave the same when they are repeated. The other side may vary, as it does if a bug
-    prints uninitialised memory. For verdicts that are not about a difference, the result is true.
+    `again` are repetitions of `runs`, in the same order. If the output of a target varies, for
+    example because it prints a duration, the runs differ, too, but this is not a bug. The runs form
+    two groups: those that behave like the first run, and the others. At least one of the groups
+    must behave the same in `again`. The other group may vary, for example if a bug prints
+    uninitialised memory. For verdicts that are not about a difference, the result is true.
     """
     if kind not in _LEVELS:
         return True
