@@ -8,7 +8,6 @@ from urllib.parse import unquote
 
 from orgrest import classes
 from orgrest.http.auth.basic import of_userinfo
-from orgrest.http.auth.certificates import is_certificate
 from orgrest.http.syntax import (
     Body,
     Definition,
@@ -201,9 +200,7 @@ class Expansion:
         name = self._values.text(item.name)
         value = self._values.text(item.value)
         field = name.lower()
-        if not self._parsed.restclient and (
-            field == "authorization" or is_certificate(field, value)
-        ):
+        if not self._parsed.restclient and _is_computed(field, value):
             credentials = self._own_credentials()
             header = credentials.header(field, value, item.value)
             if header is None:
@@ -342,6 +339,18 @@ class Expansion:
 
 def _crlf(text: str) -> bytes:
     return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+def _is_computed(name: str, value: str) -> bool:
+    """Return whether the value of a header is computed from its value in the document.
+
+    `name` is in lower case.
+    """
+    if not name.endswith("clientcert"):
+        return name == "authorization"
+    from orgrest.http.auth.certificates import is_certificate
+
+    return is_certificate(name, value)
 
 
 def _graphql(

@@ -32,12 +32,13 @@ def preview(job: Job) -> None:
 def _with_cookies(job: Job, request: Request) -> Request:
     """Return a request with the cookies from earlier runs that would be sent with it."""
     from orgrest.http.transport.wire import parse_url
+
+    cookies = job.work.cookies
+    cookie = None if cookies is None else cookies.header(parse_url(request.url))
+    if cookie is None or request.header("Cookie") is not None:
+        return request
     from orgrest.run.stages.send import keeps_cookies
 
-    cookies, url = job.work.cookies, parse_url(request.url)
-    if cookies is None or not keeps_cookies(job.task, job.parsed):
-        return request
-    cookie = cookies.header(url)
-    if cookie is None or request.header("Cookie") is not None:
+    if not keeps_cookies(job.task, job.parsed):
         return request
     return classes.evolve(request, headers=(("Cookie", cookie), *request.headers))

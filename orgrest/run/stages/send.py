@@ -152,7 +152,8 @@ def _shown(
 
 def keeps_cookies(task: Task, parsed: ParsedRequest) -> bool:
     """Return whether a request of a task sends and stores cookies."""
-    has_jar: bool = _sending(task, parsed).get("cookies", True)
+    sending = _sending(task, parsed)
+    has_jar: bool = sending.get("cookies", True)
     return has_jar and parsed.directive("no-cookie-jar") is None
 
 

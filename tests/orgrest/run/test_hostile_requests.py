@@ -76,7 +76,7 @@ def test_hundreds_of_thousands_of_variables_are_an_error(tmp_path: Path, mark: s
     ]
     (tmp_path / "b.http").write_text(text)
     (found, *_) = reasons("# @import b.http\nGET http://example.org/{{v0}}\n", tmp_path)
-    assert "a.http:1:11: more than 100,000 variables are defined here:" in found
+    assert "a.http:1:11: b.http:100001:1: more than 100,000 variables are defined here:" in found
 
 
 def test_very_many_variables_that_are_all_used_cost_no_more_than_they_are(tmp_path: Path) -> None:

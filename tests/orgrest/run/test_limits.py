@@ -174,7 +174,7 @@ def test_babel_gets_the_link_and_the_file_of_a_long_body(server: RawServer, tmp_
             services=Services(client=client),
         )
         reply = babel.evaluate(run, call, "notes.org")
-    assert "The whole body: [[file:notes-long.txt]]" in str(reply.value)
+    assert "The whole body: [[file:notes-long.txt]]" in str(reply.text)
     assert reply.outcome.files == ((tmp_path / "notes-long.txt", LINES.encode()),)
 
 
