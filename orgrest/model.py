@@ -39,7 +39,7 @@ def whole(text: str) -> str:
 def short(text: str, most: int = 60) -> str:
     """Return a string for use in a message, shortened to at most `most` characters.
 
-    Where the shortened string ends, `masking.mask_message` finds secrets that were cut off.
+    `masking.mask_message` also masks a secret that is cut off at the end of the shortened string.
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

@@ -82,8 +82,8 @@ class Watched:
 def watch(once: Callable[[Watched], int], named: Iterable[Path]) -> int:
     """Evaluate documents now and after each change until Ctrl-C. Return the last run's status.
 
-    `once` evaluates the documents, adds the files that it reads to the `Watched` files of the run,
-    which begin with those in `named`, and returns the exit status.
+    `once` evaluates the documents and returns the exit status. It adds the files that it reads to
+    its `Watched` argument, which initially contains the files in `named`.
     """
     while True:
         watched = Watched(named)

@@ -80,8 +80,8 @@ class Command:
     def expanded(self, word: str, until: str = "\0") -> str:
         """Return a word in which variables that the script sets are replaced with their values.
 
-        Replacement stops when `until` appears before the first of them that remains, or when the
-        word would become too long.
+        Replacement stops when `until` appears before the next variable to replace, or when the word
+        would become too long.
         """
         done: set[str] = set()
         while True:

@@ -389,9 +389,9 @@ class Names:
             names._check_unnamed(name, f" of {file.name}")
 
     def _check_unnamed(self, name: Occurrence, of_file: str = "") -> None:
-        """Raise RenameError if a script, a header or a body's file may use `name`.
+        """Raise RenameError if a script, a header or a file in a body may use `name`.
 
-        These uses are no occurrences. `of_file` follows line numbers in the message.
+        Such uses are not occurrences. In the message, `of_file` is appended to the line number.
         """
         camel = re.sub("-([a-z])", lambda match: match[1].upper(), name.name)  # as in httpyac
         names = {name.name, camel, *((f"{name.name}Response",) if name.request else ())}
@@ -411,8 +411,8 @@ class Names:
                 if not name.request and name.name in variables_of(value.text, part.names):
                     line = self._line(part, value.offset(0))
                     raise RenameError(
-                        f"the Authorization header on {line}{of_file} uses {name.name} because of "
-                        "its prefix: rename the variables with this prefix by hand"
+                        f"the Authorization header on {line}{of_file} uses {name.name} by its "
+                        "prefix: rename all variables with this prefix by hand"
                     )
             for path, is_script in _files_of(part):
                 text = self._content(part, path)
@@ -449,8 +449,8 @@ class Names:
         moved = after.at(places[0].span.start)
         if moved is None or len(after.same(moved)) != len(places):
             raise RenameError(
-                f"{new} is a word of JavaScript, which an expression in this document cannot use "
-                "as a name: choose another name"
+                f"{new} is a reserved word in JavaScript, so expressions in this document cannot "
+                "use it as a name: choose another name"
                 if RESERVED.fullmatch(new)
                 else f"the new name {new} would change what other text, such as :{new}, refers "
                 "to: choose another name"

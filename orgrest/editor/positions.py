@@ -229,8 +229,8 @@ def _changed(start: int, before: str, old: str, new: str) -> Change:
     """Return the change that turns `old` into `new`, without their common prefix and suffix.
 
     `before` is the text before `old` in its first line, and `start` is the start of this line. If
-    lines were inserted or deleted, the change begins at the start of a line, even if the lines
-    begin like the line below them.
+    lines were inserted or deleted, the change begins at the start of a line, even if the first of
+    these lines and the line below them begin with the same characters.
     """
     most = min(len(old), len(new))
     same = _common(most, lambda size: old.startswith(new[:size]))

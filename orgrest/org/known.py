@@ -157,7 +157,7 @@ KNOWN: Mapping[str, Known] = {
     "epilogue": Known("Lines inserted after those of the block."),
     "post": Known(
         "The block that processes the result; it gets the result as *this*. Only Emacs can process "
-        "links to files."
+        "results that are links to files."
     ),
     "colnames": Known("Whether tables have column names.", _YES_NO),
     "exports": Known(

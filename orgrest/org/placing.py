@@ -191,7 +191,7 @@ def _new(document: OrgDocument, block: Block, text: str, digest: str | None, roo
 def _renew(
     document: OrgDocument, block: Block, result: Result, text: str, digest: str, room: Edit
 ) -> Edit:
-    """Return the edit that replaces the keyword and the old result, in `room`."""
+    """Return the edit that replaces the keyword and, in the range of `room`, the old result."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if room.end > result.start:

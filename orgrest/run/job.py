@@ -194,7 +194,7 @@ class Job:
         self.features = {name for name, has in features.items() if has}
 
     def report(self, prepared: Job) -> None:
-        """Move what the scripts in `prepared` have logged, tested and sent to this job."""
+        """Move the log messages, tests and requests of the scripts in `prepared` to this job."""
         self.scripts.take(prepared.scripts)
         self.notes += prepared.notes
         self.asked += prepared.asked

@@ -147,7 +147,7 @@ def counted(number: int, name: str) -> str:
 
 
 def lost_text(number: int) -> str:
-    """Return a sentence that says how many parts of sources trees do not represent as written."""
+    """Return a sentence that says how many parts of the sources are missing or changed in trees."""
     were = "was" if number == 1 else "were"
     return f"{counted(number, 'construct')} that the schema lacks {were} dropped or rewritten"
 

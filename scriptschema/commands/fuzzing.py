@@ -166,7 +166,7 @@ def reduce_command(
         test.stop()
         hint = ""
         if lacks_syntax:
-            hint = ", perhaps because it lacks some of the source's syntax: use --luau today"
+            hint = ", perhaps because the tree lacks some of the source's syntax: use --luau today"
         report(ValueError(f"{error}{hint}"))
         sys.exit(1)
     except (CommandError, files.FileError, ValueError) as error:
@@ -206,7 +206,7 @@ def _read(
 ) -> tuple[ModuleSet, Names, bool]:
     """Return the tree in a file, and the tables for its names. Raises FileError.
 
-    The last result is true if the file has syntax that the tree would have for a Luau version.
+    The last result is true if the tree lacks some of the file's syntax, and `luau` is None.
     """
     from scriptschema import files
     from scriptschema.luau import sources

@@ -120,7 +120,7 @@ def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
 
 
 def _transport(subject: Subject) -> Iterator[Problem]:
-    """Yield the reason for which the client would refuse to send the request."""
+    """Yield the reason why the client would refuse to send the request, if there is one."""
     from orgrest.http.transport.wire import headers_for, parse_url
 
     request = subject.checked.request

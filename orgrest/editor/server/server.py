@@ -285,9 +285,9 @@ class Server(ServerOfClient):
 
 
 def _imports(analysis: Analysis | None, document: OpenDocument) -> list[File]:
-    """Return the files that are imported, together with `document`, and the one that imports them.
+    """Return the analysed file and the files that it imports, if `document` is one of these.
 
-    Returns [] if `document` is not imported.
+    Otherwise, returns [].
     """
     files = analysis.imports.files if analysis is not None and analysis.imports is not None else []
     return files if any(file.path == document.real_path for file in files[1:]) else []

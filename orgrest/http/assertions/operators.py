@@ -102,7 +102,7 @@ def _equal(value: Any, expected: str, comparison: Comparison) -> bool:
     is_missing = not comparison.matches
     if is_missing and expected == "null":
         name = f"{comparison.subject.name} {comparison.path}"
-        reason = f"{name} is missing, which is not null: for a missing value, use == undefined"
+        reason = f"{name} is missing, not null: to test for a missing value, use == undefined"
         raise OrgrestError(reason)
     return is_missing == (expected == "undefined")
 

@@ -160,7 +160,7 @@ class RequestNames:
 
     @property
     def set_by_scripts(self) -> frozenset[str]:
-        """The names of the variables that scripts of imported files set, if they run once."""
+        """The names of the variables set by those scripts of imported files that run once."""
         return frozenset()
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
@@ -178,7 +178,7 @@ class RequestNames:
         return None
 
     def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
-        """Return the definition with the value `imported_value(name)`, with its source."""
+        """Return the source and the definition that `imported_value` uses for a name, or None."""
         del name
         return None
 

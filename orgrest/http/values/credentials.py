@@ -41,7 +41,7 @@ class Credentials:
         self._context = values.context
 
     def header(self, name: str, value: str, written: Template) -> str | None:
-        """Return the value to send for an `Authorization` or a client certificate's header.
+        """Return the value to send for an `Authorization` or client certificate header.
 
         Returns None if no header is sent, or if its value is only computed when the request is
         sent. `written` is the value as written in the document. Raises `ExpansionError`.

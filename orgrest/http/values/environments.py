@@ -71,12 +71,13 @@ _CERTIFICATES = (
     *((name, "clientCertificates") for name in _HTTPYAC),
 )
 SETTINGS: Final = ("defaultHeaders", "cookieJarEnabled", "followRedirect", '"timeout"')
-"""Words, one of which is in each file with settings that affect how requests are sent."""
+"""Every file with settings that affect how requests are sent contains one of these words."""
 _HEADERS = (
     (_VSCODE, "rest-client.defaultHeaders"),
     *((name, "defaultHeaders") for name in _HTTPYAC),
 )
-_REQUEST_SETTINGS = ("timeout", "followRedirect")  # those that are read of httpyac's `request`
+# The settings in httpyac's `request` that are read.
+_REQUEST_SETTINGS = ("timeout", "followRedirect")
 _UNREAD = (
     "proxy",
     "proxyExcludeList",
@@ -309,8 +310,8 @@ def _sending(folders: Sequence[Path], notices: list[str]) -> dict[str, Any]:
             sending["timeout"] = timeout / 1000
         elif timeout is not None:
             notices.append(
-                f"{file}: request.timeout must be a number of milliseconds, more than 0 and at "
-                f"most {MAX_TIMEOUT * 1000:.0f}, so it is ignored: {short(text_of(timeout))}"
+                f"{file}: request.timeout is ignored, because it must be a number of milliseconds, "
+                f"more than 0 and at most {MAX_TIMEOUT * 1000:.0f}; found {short(text_of(timeout))}"
             )
     return sending
 

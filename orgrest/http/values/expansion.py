@@ -252,7 +252,7 @@ class Expansion:
         return self._converted(b"".join(self._pieces(body, to_bytes)), content_type, body)
 
     def _converted(self, whole: bytes, content_type: str, body: Body) -> bytes:
-        """Return the body of a request file's request as it is sent, given its expanded text."""
+        """Return the body to send for a request in a request file. `whole` is its expanded text."""
         if not body.files:
             self._check_charset(content_type, whole.decode("utf-8", "surrogateescape"), body)
         kind = content_type.lower().lstrip()
@@ -298,8 +298,8 @@ class Expansion:
             return
         if not same:
             reason = (
-                f"the body is sent as UTF-8, but the Content-Type says {match[1]}: change it to "
-                "charset=utf-8, or insert a file that has this charset, with < FILE"
+                f"the body is sent as UTF-8, but the Content-Type says {match[1]}: change that to "
+                f"charset=utf-8, or insert a file in {match[1]} with < FILE"
             )
             self._notice(where.span.start, reason, "charset")
 

@@ -81,8 +81,8 @@ def at_use(
     if place[1].when == "after" and not own and context.answers.last is not None:
         line = place[0].position(start).line
         reason = (
-            f"{name} is computed from the response to the request above its definition in line "
-            f"{line}, but this run has not received that response"
+            f"{name}, defined on line {line}, is computed from the response to the request above "
+            "that line, but this run has not received that response"
         )
         raise values.error(offset, reason, "no-response")
     return None

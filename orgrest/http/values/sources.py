@@ -103,8 +103,8 @@ class Computed:
 
     If `once` is set, it is computed once per request instead of at each use. If `in_run` is set, it
     can be computed only in a run. `compute` returns None for a value that another request provides
-    later. `code` is the JavaScript expression that the same text is in httpyac, if it refers to a
-    response.
+    later. If the text refers to a response, `code` is the same text: in httpyac, it is a JavaScript
+    expression.
     """
 
     compute: Callable[[], str | None] = classes.field(eq=False)

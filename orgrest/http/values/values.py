@@ -358,7 +358,7 @@ class Values:
         try:
             value = computed.compute() if computed.once else self.logged(computed.compute)
         except OrgrestError as error:
-            if computed.code:  # {{items.length}} is no path in the response, but an expression
+            if computed.code:  # {{items.length}} is not a path in the response but an expression
                 expression = JavaScript(computed.code)
                 with suppress(OrgrestError):
                     value = self._evaluated(expression, offset, view)

@@ -12,8 +12,8 @@ A variable that a file does not define is looked up in the document and in all i
 regardless of which file imports which. If there are several definitions, the one nearest to the
 document is used.
 
-The scripts of an imported file that run once run before the requests below the import. The files
-are in the order of the imports, each file after its own imports.
+If an imported file has scripts that run once, they run before the requests below the import. They
+run in the order of the imports, but a file's scripts run after those of the files that it imports.
 """
 
 from __future__ import annotations
@@ -287,13 +287,13 @@ class Imports(RequestNames):
         return None if definition is None else definition[1].value.text
 
     def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
-        """Return the definition with the value `imported_value(name)`, with its source."""
+        """Return the source and the definition that `imported_value` uses for a name, or None."""
         found = self._variables.get(name)
         return None if found is None else (found[0].document.source, found[1])
 
     @cached_property
     def set_by_scripts(self) -> frozenset[str]:
-        """The names of the variables that scripts of imported files set, if they run once."""
+        """The names of the variables set by those scripts of imported files that run once."""
         scripts = (script for file in self.files[1:] for script in file.document.scripts)
         codes = (script.text.text for script in scripts if script.text and script.runs == "once")
         return frozenset().union(*map(set_by, codes))

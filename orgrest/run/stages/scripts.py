@@ -67,10 +67,10 @@ def before(job: Job) -> Needing[None]:
 
 
 def prepare(job: Job) -> Needing[None]:
-    """Run the document's scripts whose `runs` is `once`, unless they have already run.
+    """Run the scripts whose `runs` is `once`, unless they have already run.
 
-    Those of imported files come first. Their log messages and tests are reported with the first
-    request. Raises OrgrestError if one fails.
+    The scripts of imported files run before the document's own. The log messages and tests of all
+    these scripts are reported with the first request. Raises OrgrestError if one fails.
     """
     for own, script in _above(job):
         if script.runs == "once":

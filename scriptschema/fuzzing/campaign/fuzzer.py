@@ -324,8 +324,9 @@ class Fuzzer:
 
         If there are already enough suspects with its signature, the verdict is only counted.
         Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
-        them. If the second run shows another kind of bug, both are reported. If it shows the same
-        kind with another detail, this is probably one bug whose message varies.
+        them. If the second run shows another kind of bug whose outcome is in `BROKEN`, that bug is
+        reported, too. If it shows the same kind with another detail, the second verdict is not
+        reported, because this is probably one bug whose message varies.
         """
         if self._counted_only(verdict.signature, program.tree, batch):
             return

@@ -280,10 +280,10 @@ class Triage:
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
     def _believed(self, signature: Signature) -> Signature:
-        """Return the signature whose finds count a verdict.
+        """Return the signature under which a verdict is counted.
 
         For a bug that could not be reproduced ("seen once"), this is the signature that was seen,
-        if it is clear and a find has it. Then the bug occurs only now and then.
+        if it is clear and already has a find, because the bug then occurs only now and then.
         """
         if signature.kind == outcome.ONCE:
             kind, _, detail = signature.detail.partition(": ")

@@ -253,9 +253,9 @@ def _strict(sources: Sources) -> str:
 def _is_slow(runs: Sequence[Run]) -> bool:
     """Return whether a program is slow rather than hanging.
 
-    This is the case if a run that did not hang took more than 1/`_SLOW` of the time limit. A run
-    for which a process was started may take `_UNSTEADY` seconds, but not more than half of the
-    limit: `starting` is the time of the fastest start.
+    This is the case if a run that did not hang took more than 1/`_SLOW` of the time limit, not
+    counting `starting`, the time of the fastest start. A run for which a process was started may
+    always take `_UNSTEADY` seconds, or half of the limit if that is less.
     """
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     started = max(limit / _SLOW, min(_UNSTEADY, limit / 2))

@@ -24,8 +24,8 @@ class _Language:
 
     An exception may have been raised because of another one, its cause. `cause` matches the line
     that introduces a cause within `stack`, with the cause's class and message as its group. If
-    causes are reported separately, `joint` matches the text between two reports. It has a group if
-    the program says that one exception is the cause of the other.
+    causes are reported separately, `joint` matches the text between two reports. If it has a group,
+    the group matches only if the program says that one exception is the cause of the other.
     """
 
     report: re.Pattern[str]
@@ -157,8 +157,8 @@ def uncaught(errors: str) -> Uncaught | None:
 def _are_joined(language: _Language, one: re.Match[str], other: re.Match[str]) -> bool:
     """Return whether two reports are about an exception and its cause.
 
-    If an exception was raised while another one was handled, and the program does not say that it
-    is the cause, it counts as the cause only if the function that handled it raised the other.
+    If the second exception was raised while the first was handled, and the program does not say
+    that the first is the cause, it counts as the cause only if its handler raised the second.
     """
     if language.joint is None or language.frame is None:
         return False

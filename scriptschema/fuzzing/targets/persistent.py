@@ -290,7 +290,7 @@ class PersistentTarget:
         if not isinstance(frames, list):
             shown = json.dumps(frames)[:200]
             return Outcome(
-                outcome.INTERNAL, "", f"the service's answer has `frames` that are no list: {shown}"
+                outcome.INTERNAL, "", f"`frames` in the service's answer is not a list: {shown}"
             )
         report = _text(answer.get("report")) if kind not in outcome.ORDINARY else ""
         return Outcome(

@@ -151,7 +151,7 @@ def kill_all() -> None:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all others in its session, without waiting for their end."""
+    """Kill a process and the rest of its process group, without waiting for them to end."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 

@@ -326,12 +326,12 @@ def test_renaming_never_breaks_an_assertion_in_javascript(folder: Path) -> None:
         (
             "@my_scope = c\nGET http://x/{{my_scope}}\nAuthorization: oauth2 client my\n",
             "my_scope",
-            "line 3 uses my_scope because of its prefix: rename the variables with this prefix by",
+            "line 3 uses my_scope by its prefix: rename all variables with this prefix by hand",
         ),
         (
             "@oauth2_scope = c\nGET http://x/\nAuthorization: openid password my\n",
             "oauth2_scope",
-            "the Authorization header on line 3 uses oauth2_scope because of its prefix",
+            "the Authorization header on line 3 uses oauth2_scope by its prefix",
         ),
         (
             "@v = 1\nPOST http://x/\n\n<@ ./body.txt\n",
@@ -352,7 +352,7 @@ def test_renaming_never_breaks_an_assertion_in_javascript(folder: Path) -> None:
         (
             "@v = a\nGET http://x/{{v.length}}\n",
             "v",
-            "class is a word of JavaScript, which an expression in this document cannot use as a",
+            "class is a reserved word in JavaScript, so expressions in this document cannot use it",
         ),
     ],
 )

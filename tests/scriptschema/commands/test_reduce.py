@@ -115,7 +115,7 @@ def test_a_test_that_fails_for_want_of_newer_syntax_leads_to_the_option_that_kee
     told = done.stderr.decode().splitlines()
     assert told[0].startswith("2 constructs that the schema lacks were dropped or rewritten: ")
     assert told[1].endswith(
-        "does not pass the test, perhaps because it lacks some of the source's "
+        "does not pass the test, perhaps because the tree lacks some of the source's "
         "syntax: use --luau today"
     )
     done = run_here("reduce", "newer.luau", "--luau", "today", *test)

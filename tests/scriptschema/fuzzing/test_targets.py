@@ -353,7 +353,7 @@ def test_a_service_answers_for_each_variant(service: Target) -> None:
         ("end-badly", "crash", "the service ended with status 5: what is this"),
         ("close-output", "crash", "the service closed its output"),
         ("say-nothing", "internal error", "the service's answer has no valid `kind`"),
-        ("say-frames", "internal error", "the service's answer has `frames` that are no list: 7"),
+        ("say-frames", "internal error", "`frames` in the service's answer is not a list: 7"),
         ("print-much", "flood", ""),
         ("much-memory", "memory", "not enough memory"),
     ],

@@ -54,7 +54,8 @@ DIRECTIVE = compiled(
 DEFINITION = compiled(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"
 )
-# In the value of a definition: a dynamic value or an expression, but not a constant or a response.
+# In the value of a definition: a dynamic value or an expression, but not an environment variable,
+# a secret, a token, a prompt, a folder or a part of the response to a named request.
 COMPUTED = compiled(
     r"\{\{[ \t]*+(?:\$(?!processEnv|env\.|dotenv|secret|projectRoot|auth|input|prompt|password|\.)|"
     r"(?!\$|[\w-]+\.(?:request|response)\.)[^{}]*[^\w{} \t$-])"

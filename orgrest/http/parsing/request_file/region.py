@@ -77,7 +77,7 @@ class RequestRegion:
     notices: list[Notice] = classes.field(factory=list)
     end: int = 0
     in_body: bool = False
-    closed: bool = False  # a pasted response follows: other lines are no part of the request
+    closed: bool = False  # a pasted response follows, whose lines are not part of the request
 
     @property
     def begun(self) -> bool:
