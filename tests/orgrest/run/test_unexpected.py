@@ -261,6 +261,7 @@ test("t", () => 1);
 }}
 
 ###
+@id = {{$uuid}}
 # @name two
 GET HOST/two?{{one.list[0]}}
 
