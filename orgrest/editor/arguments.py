@@ -132,16 +132,21 @@ def assignments(text: str) -> Iterator[Assignment]:
         match = _VAR.match(piece)
         if match is None:
             continue
-        words = argument_syntax.split(piece[match.end() :], " \t", "")
-        word_at = match.end()
-        for index, word in enumerate(words):
-            name, equals, _ = word.partition("=")
-            following = next((w for w in words[index + 1 :] if w), "")
-            if name and (equals or following.startswith("=")):
-                value_at = piece.index("=", word_at) + 1
-                value_at += len(piece[value_at:]) - len(piece[value_at:].lstrip(" \t"))
-                yield Assignment(
-                    name, start + word_at, start + word_at + len(name),
-                    piece[value_at:], start + value_at,
-                )  # fmt: skip
+        words: list[tuple[str, int]] = []
+        word_at = start + match.end()
+        for word in argument_syntax.split(piece[match.end() :], " \t", ""):
+            if word:
+                words.append((word, word_at))
             word_at += len(word) + 1
+        for index, (word, word_at) in enumerate(words):
+            name, equals, value = word.partition("=")
+            end = word_at + len(name)
+            value_at = end + 1
+            following = words[index + 1 : index + 3]
+            if not equals and following and following[0][0].startswith("="):
+                (equals_and_value, value_at), *following = following
+                equals, value, value_at = "=", equals_and_value[1:], value_at + 1
+            if not value and following:
+                value, value_at = following[0]
+            if name and equals:
+                yield Assignment(name, word_at, end, value, value_at)

@@ -532,8 +532,10 @@ def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
     """Yield a mention for each reference to a named Org element in header arguments."""
     for assignment in assignments(text):
         yield from _in_value(assignment.value, start + assignment.value_start)
-    for match in _POST.finditer(text):
-        yield from _in_value(text[match.end() :], start + match.end())
+    posts = [*_POST.finditer(text)]
+    for match, following in itertools.zip_longest(posts, posts[1:]):
+        end = following.start() if following is not None else len(text)
+        yield from _in_value(text[match.end() : end], start + match.end())
 
 
 def _in_value(text: str, start: int, depth: int = 1) -> Iterator[_Mention]:

@@ -46,9 +46,9 @@ class Exchange:
 
     `number` is its position among the requests of the run, and `started` is the Unix time at which
     it was sent. If there is no response, `response` is None, `error` is the reason, and `duration`
-    is the time in seconds until the error. `tests`
-    contains the verdicts of the request's assertions and of the tests in its scripts. In a dry run,
-    `variables` contains the variables that the request uses.
+    is the time in seconds until the error. `tests` contains the verdicts of the request's
+    assertions and of the tests in its scripts. In a dry run, `variables` contains the variables
+    that the request uses.
 
     `earlier` contains, in order, the other exchanges that the request needed, each with its
     `reason`: requests for tokens, requests by scripts, earlier attempts, and the redirects and

@@ -16,6 +16,7 @@ from orgrest import classes
 from orgrest.commands import demo
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
+from orgrest.editor.arguments import assignments
 from orgrest.editor.diagnostics.model import Diagnostic, Fix
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
@@ -1045,3 +1046,14 @@ def test_what_is_around_a_block_that_stays_the_same_counts_for_it(old: str, new:
         after = Report(Analysis(other, "org", before=before.analysis), before)
         assert after.diagnostics == Report(Analysis(other, "org")).diagnostics
         assert after.diagnostics != before.diagnostics
+
+
+def test_the_value_of_a_variable_ends_where_the_next_one_begins() -> None:
+    """Otherwise, finding the names in many arguments takes quadratic time."""
+    text = ':var a=f(x=b, y="c d") g = h i= j k =l :post m(n=o) :var p=q'
+    found = [*assignments(text)]
+    expected = [("a", 'f(x=b, y="c d")'), ("g", "h"), ("i", "j"), ("k", "l"), ("p", "q")]
+    assert [(each.name, each.value) for each in found] == expected
+    for each in found:
+        assert text[each.start : each.end] == each.name
+        assert text[each.value_start :].startswith(each.value)

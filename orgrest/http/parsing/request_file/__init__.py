@@ -21,8 +21,8 @@ the same meaning in all three:
 
 `{{` alone on a line begins an httpyac script (also `{{@response`, `{{+`), and `}}` ends it. The
 line `<> file` names a stored response. A response pasted below its request (`HTTP/1.1 200 OK`) is
-skipped with a warning, but assertions, scripts, variables and `>>` lines in it or below it still
-belong to the request. `import file`, `run file` and `run #name` are JetBrains' syntax, and
+skipped with a warning, but assertions, scripts, directives, variables and `>>` lines in it or below
+it still belong to the request. `import file`, `run file` and `run #name` are JetBrains' syntax, and
 `# @import file` is httpyac's.
 
 Rules: like `restclient.parse`, `parse` never raises and reads each line at most twice. Syntax that

@@ -167,7 +167,7 @@ def pasted_response(reader: Reader, line: Line, text: str) -> bool:
     region.closed = True
     reason = (
         "this looks like a stored response: up to the next ###, only assertions, scripts, "
-        "variables and >> lines are read"
+        "directives, variables and >> lines are read"
     )
     reader.notice(line.start, reason, "response")
     return True
