@@ -149,7 +149,7 @@ class Command:
         reads, keeps_cookies = any(self.read), bool(self.read or self.written)
         if jars and keeps_cookies and not reads:
             self.left_out.append(
-                "without -b FILE does not send the cookies of earlier commands, but orgrest does"
+                "curl sends no cookies of earlier commands without -b FILE, but orgrest does"
             )
         jars.update(self.written)
         for file in filter(None, self.read):

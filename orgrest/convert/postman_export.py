@@ -76,7 +76,7 @@ class _Writer:
         """Return a request as an item of the collection. Raises ConversionError for a WebSocket."""
         request = call.request
         if request.method == "WEBSOCKET":
-            raise ConversionError("Postman collections cannot contain WebSockets")
+            raise ConversionError("Postman collections cannot contain WebSocket requests")
         scripts = _events(call, self.notes)
         prerequest = any(script["listen"] == "prerequest" for script in scripts)
         for script in scripts:

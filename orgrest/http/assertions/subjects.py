@@ -234,8 +234,8 @@ _SUBJECT_TABLE: Final = (
         parts={
             "days": "The number of days until it expires.",
             "expires": "The time when it expires (ISO 8601).",
-            "subject": "Its subject: who it was issued to.",
-            "issuer": "Its issuer: who signed it.",
+            "subject": "Whom the certificate was issued to.",
+            "issuer": "Who signed the certificate.",
         },
     ),
     Subject(

@@ -240,11 +240,11 @@ class TestRedirectsAndCookies:
         [
             (
                 "curl -c a http://x/\ncurl -c b http://x/",
-                "without -b FILE does not send the cookies of",
+                "curl sends no cookies of earlier commands without -b FILE",
             ),
             (
                 "curl -b '' http://x/\ncurl -b '' http://x/",
-                "without -b FILE does not send the cookies of",
+                "curl sends no cookies of earlier commands without -b FILE",
             ),
             (
                 "curl -c a http://x/\ncurl -b a -b c=1 http://x/",
