@@ -4,11 +4,10 @@
 `strategies` make random trees. `interop` converts trees to and from protobuf's other formats.
 `walk` yields the messages of a tree with their paths.
 
-Each name is loaded when it is first used, so `import scriptschema` takes almost no time.
+Each module is imported when it is first used, so `import scriptschema` takes almost no time.
 
-Some modules must be set up as soon as the messages exist, but they belong to higher layers, so
-`messages` cannot import them. This package calls them back at that point: see `when_complete`. For
-example, it loads `wire`, so that `bytes(message)` works without an explicit import of `wire`.
+Modules in layers above `messages` register for `when_complete`, which calls them as soon as all
+messages exist. `wire` is always registered, so that `bytes(message)` works.
 """
 
 from __future__ import annotations

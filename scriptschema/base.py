@@ -1,12 +1,11 @@
-"""The parts that all messages share: fields, validation, oneofs, `==` and the walk over a tree.
+"""The base class of all messages, their fields and paths, and `walk`.
 
 `messages.py` only declares the messages, and `declaration.py` turns each declaration into a class.
+`wire.py` encodes messages.
 
 A message with a oneof has two slots instead of one per alternative: `which` (the name of the
 alternative that is set) and `alternative` (its value). Attributes such as `expr.binary` read these
-slots. So an `Expr` takes 48 bytes instead of 168, and one lookup returns its content.
-
-Encoding is not part of this module: see `wire.py`.
+slots. This shrinks an `Expr` from 168 to 48 bytes.
 """
 
 from __future__ import annotations
@@ -73,8 +72,6 @@ class ValidationError(ValueError):
 
 
 class _Missing:
-    """The type of `MISSING`, the default value of arguments that can be omitted."""
-
     def __repr__(self) -> str:
         return "<missing>"
 
@@ -83,13 +80,8 @@ MISSING: Final = _Missing()
 
 
 class _Short(Repr):
-    """Formats any value for an error message.
-
-    An integer of 1000 bits or more is shown as its bit length, because Python refuses to print very
-    long integers.
-    """
-
     def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to print very long integers.
         bits = x.bit_length()
         return super().repr_int(x, level) if bits < 1000 else f"of {bits} bits"
 
@@ -102,14 +94,13 @@ short.maxstring = short.maxother = 60
 class FieldInfo:
     """A field of a message, as the schema declares it.
 
-    `name` is the attribute's name, and `schema_name` the spelling in the schema. The two differ if
-    that spelling is a Python keyword or `self`: the attribute is then called `else_` or `self_`,
-    for example. `type` is a message class (`is_message`), an IntEnum, `int` (for int32), `Int64`,
-    `bool`, `float` (for double) or `str`. If the field is an alternative of a oneof, `oneof` is the
-    name of that oneof.
+    `name` is the attribute's name, and `schema_name` the name in the schema. They differ only for
+    `self` and Python keywords: the field `else` is the attribute `else_`. `type` is a message
+    class, an IntEnum, `int` (for int32), `Int64`, `bool`, `float` (for double) or `str`. `oneof` is
+    the name of the oneof that the field belongs to.
 
     `since` is the version of Luau that introduced the field. It is None for fields of the original
-    schema, and for fields that were introduced together with their extension message.
+    schema, and for fields as old as their extension message.
     """
 
     message: str
@@ -152,10 +143,9 @@ class FieldInfo:
             raise ValidationError(self.missing)
 
     def check_item(self, value: object, where: str = "") -> None:
-        """Raise ValidationError unless `value` is a valid value of the field.
+        """Raise ValidationError unless the field, or the list if repeated, may contain `value`.
 
-        If the field is repeated, `value` is one item of its list. `where` is the item's index for
-        the error message, such as `[2]`.
+        `where` is the index that the error message shows, such as `[2]`.
         """
         if self.type in INTEGERS:
             if isinstance(value, int) and not isinstance(value, bool):
@@ -194,9 +184,7 @@ INTEGERS: Final[dict[type, tuple[int, int]]] = {
 class Path:
     """The path of a message in a tree: `str(path)` is `program.body[2].return_.list[0]`.
 
-    A path stores its last step and a link to the parent message's path. So a walk over a tree of
-    any depth creates each path in constant time. The root's path is `Path()`, and its string is
-    empty.
+    `Path()` is the path of the root. `Path(parent, name, index)` adds a step to `parent`.
     """
 
     __slots__ = ("index", "name", "parent")
@@ -252,19 +240,13 @@ class Which(Generic[WhichT_co]):
 
 
 class _MessageType(ABCMeta):
-    """The metaclass of the messages: it makes `isinstance` fast and creates some attributes lazily.
-
-    The messages' base class is abstract, which makes `isinstance` slow. This metaclass uses the
-    checks of `type` instead, which are five times as fast.
-    """
-
+    # The checks of ABCMeta, which `BaseMessage` requires, take five times as long.
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
     if not TYPE_CHECKING:  # type checkers see only the declared attributes
 
         def __getattr__(cls, name: str) -> object:
-            """Create an attribute such as `__signature__` on its first access, and return it."""
             make = vars(cls).get("_on_demand", {}).get(name)
             if make is None:
                 raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
@@ -277,9 +259,9 @@ class _MessageType(ABCMeta):
 class Message(BaseMessage, metaclass=_MessageType):
     """The base class of all messages.
 
-    Arguments are keyword-only. Construction and assignment raise ValidationError for a value that
-    the schema does not allow. Items added to a list later are checked when the tree is encoded.
-    Assigning one alternative of a oneof clears the others.
+    The constructor takes keyword arguments. Construction and assignment raise ValidationError for a
+    value that the schema does not allow. Items added to a list later are checked when the tree is
+    encoded. Assigning one alternative of a oneof clears the others.
     """
 
     __slots__ = ()
@@ -372,11 +354,8 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     @property
     def _repr_pretty_(self) -> Callable[[Any, bool], None]:
-        """Return a method that prints the `repr` on several lines, for IPython and Hypothesis.
-
-        This is a property because Hypothesis would call a plain method even when it prints the
-        class itself.
-        """
+        # IPython and Hypothesis call this. Hypothesis would call a plain method even to print the
+        # class.
         return lambda printer, _cycle: printing.write(self, printer)
 
     # pure-protobuf's interface, based on the two functions that `wire`, a layer above, sets here.
@@ -422,9 +401,8 @@ class Message(BaseMessage, metaclass=_MessageType):
 class Descriptors:
     """One of pure-protobuf's two tables of field descriptors, created on first access.
 
-    `name` is the attribute that contains the table. pure-protobuf would create both tables together
-    with the class. At that time, the class's annotations may refer to messages that do not exist
-    yet.
+    `name` is the attribute that contains the table. pure-protobuf would create the table together
+    with the class, before all message classes exist.
     """
 
     def __init__(self, name: str) -> None:
@@ -449,8 +427,8 @@ def require_message(tree: object) -> None:
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
     """Yield each message of `tree` with its path: parents before children, children in tag order.
 
-    The children of a message are looked up only after the message has been yielded, so a loop may
-    change the current message. The time is linear in the number of messages, at any depth.
+    The loop body may change the current message. The time is linear in the number of messages, at
+    any depth.
     """
     stack = [(tree, Path())]
     while stack:

@@ -1,8 +1,8 @@
 """Copies and pickles trees of any depth, without recursion.
 
-The modules `copy` and `pickle` recurse once per level. Here a tree is converted to a table of its
-nodes (messages and their lists), which refer to each other by number. A node that occurs several
-times is listed once, so nodes shared within a tree stay shared.
+Python's `copy` and `pickle` recurse once per level. Here a tree is converted to a table of its
+nodes (messages and their lists), which refer to each other by index. A node that occurs several
+times is listed once, so it stays shared.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ def reduced(message: BaseMessage) -> tuple[Any, ...]:
 
 
 def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
-    """Restore a tree from the table that `reduced` returned."""
     nodes = [_empty(cls) for cls, _, _ in rows]
     for node, (_, parts, links) in zip(nodes, rows, strict=True):
         for position, number in links:
@@ -89,7 +88,6 @@ def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
 
 
 def _nodes(root: BaseMessage, excluded: dict[int, Any]) -> list[Any]:
-    """Return a tree's messages and lists, root first, except those whose ids are in `excluded`."""
     nodes: list[Any] = [root]
     seen = {id(root)}
     for node in nodes:

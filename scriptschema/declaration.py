@@ -1,9 +1,8 @@
 """Turns each declaration in `messages.py` into a class.
 
-`@message` creates a class with slots. `complete` is called once, when all messages exist and can
-refer to each other, and reads the annotations. The `__init__` of a class is compiled on its first
-call. The attrs fields, the signature and pure-protobuf's descriptors of a class are created on
-first use.
+`@message` creates a class with slots. When all classes exist, `complete` reads the annotations. The
+`__init__` of a class is compiled on its first call. The attrs fields, the signature and
+pure-protobuf's descriptors of a class are created on first use.
 """
 
 from __future__ import annotations
@@ -37,8 +36,6 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class _Alternative:
-    """A descriptor that reads an alternative of a oneof from `which` and `alternative`."""
-
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
@@ -75,9 +72,9 @@ def message(cls: type[MessageT]) -> type[MessageT]:
 def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Message]]:
     """Finish the messages in `module`. Return them by name, in the order of their declaration.
 
-    All messages must already exist, because they refer to each other. The original schema consists
-    of `root` and the messages that can be reached from it through fields of the original schema.
-    All other messages are extensions.
+    All messages must already exist, because they refer to each other. The original schema is `root`
+    and every message that its fields lead to, extension fields excluded. All other messages are
+    extensions.
     """
     names = vars(module)
     messages: dict[str, type[Message]] = {
@@ -150,7 +147,6 @@ def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
 
 
 def _describe(fields: Sequence[FieldInfo]) -> str:
-    """Return the part of a message's docstring that lists its fields, one per line."""
     lines = [
         f"    {field.name}: {field.type_name}, "
         + (f"one of {field.oneof}" if field.oneof else field.rule)
@@ -162,7 +158,7 @@ def _describe(fields: Sequence[FieldInfo]) -> str:
 
 
 def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
-    """Return (slot, is_list) pairs for the slots that hold messages, last tag first."""
+    """Return (slot, is_list) for each slot that holds messages, last tag first."""
     slots = {
         ("alternative" if field.oneof else field.name): field.rule == "repeated"
         for field in fields
@@ -172,12 +168,7 @@ def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
 
 
 def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
-    """Return an `__init__` that, on its first call, compiles its own replacement and calls it.
-
-    Most programs construct only a few of the classes. Compiling every `__init__` during the import
-    would take a tenth of the import time.
-    """
-
+    # Compiling every `__init__` during the import would take a tenth of the import time.
     def init(self: Message, *values: Any, **fields: Any) -> None:
         compiled = cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
         compiled(self, *values, **fields)
@@ -186,7 +177,6 @@ def _init_on_demand(cls: type[Message]) -> Callable[..., None]:
 
 
 def _compile_init(cls: type[Message]) -> Callable[..., None]:
-    """Return a compiled `__init__` that checks each argument and fills the slots."""
     scope: dict[str, Any] = {"MISSING": MISSING, "clash": _clash}
     parameters = []
     body = []
@@ -233,11 +223,8 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
 
 
 def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
-    """Return the signature that `inspect` and similar tools show.
-
-    In this signature, required fields have no default. The compiled `__init__` has a default for
-    every parameter, because it reports missing arguments itself, with better messages.
-    """
+    # The compiled `__init__` has defaults for required fields too: it reports missing arguments
+    # itself.
     defaults: dict[Rule, Any] = {
         "required": inspect.Parameter.empty,
         "optional": None,
@@ -257,10 +244,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
 
 
 def _unchecked(cls: type[Message]) -> type[Any]:
-    """Return a class with the same slots as `cls`, but without checks.
-
-    An object of this class is filled one slot at a time. Then `cls` is assigned to its `__class__`.
-    """
+    """Return a class with the slots of `cls`, but without checks, for objects being filled."""
     return type(
         cls.__name__,
         (Message,),
@@ -276,7 +260,6 @@ def _unchecked(cls: type[Message]) -> type[Any]:
 
 
 def _attributes(cls: type[Message]) -> tuple[attrs.Attribute[Any], ...]:
-    """Return the value of `attrs.fields` for a message class."""
     fields = {
         name: value if isinstance(value, _AttrsField) else attrs.field(default=value)
         for name, value in cls._defaults.items()

@@ -99,8 +99,8 @@ def read(
 ) -> MessageT:
     """Return the message in a file. `form` defaults to the format for the file's suffix.
 
-    `luau` is as in `wire.decode`. Raises FileError if the file cannot be read or does not contain a
-    message of class `cls`.
+    `luau` is the version of the schema, or None for the original. Raises FileError if the file
+    cannot be read or does not contain a message of class `cls`.
     """
     form = form or format_of(path)
     try:
@@ -113,10 +113,9 @@ def read(
 def read_upstream(
     cls: type[MessageT], path: Path, form: Format | None = None
 ) -> tuple[MessageT, list[Omission]]:
-    """Read a message in the upstream schema, and convert it to this package's schema.
+    """Read a message in the upstream schema. Return the converted message and the omissions.
 
-    Returns the message, and a list of the parts that the conversion left out. `form` defaults to
-    the format for the file's suffix. Raises FileError.
+    `form` defaults to the format for the file's suffix. Raises FileError.
     """
     from scriptschema.interop import upstream
 
@@ -129,9 +128,9 @@ def read_upstream(
 
 
 def write_upstream(source: Input, target: Path, tree: Message, form: Format) -> list[Omission]:
-    """Write a tree in the upstream schema, and return the parts that were left out.
+    """Write `tree`, which was read from `source`, in the upstream schema. Return the omissions.
 
-    `tree` is the tree that was read from `source`. Raises FileError.
+    Raises FileError.
     """
     from scriptschema.interop import upstream
 
@@ -151,8 +150,8 @@ def delimited(data: bytes) -> bytes:
 def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (offset of the first byte, bytes) for each tree in a stream.
 
-    Only one tree is in memory at a time. Raises FileError if the file is truncated or not a stream,
-    or if a tree has more than `limit` bytes.
+    Only one tree is in memory at a time. Raises FileError if the stream is truncated or invalid, or
+    if a tree has more than `limit` bytes.
     """
     position = 0
     while first := file.read(1):
@@ -201,7 +200,7 @@ class Input:
     """A file to read.
 
     If `in_folder` is true, the user named a folder that contains the file, and `relative` is the
-    file's path within that folder.
+    file's path within that folder. Otherwise `relative` is the file's name.
     """
 
     path: Path
@@ -216,8 +215,7 @@ class Input:
 def expand(paths: Iterable[Path]) -> list[Input]:
     """Return the files to read, with each folder replaced by all files below it, in sorted order.
 
-    Hidden files below folders are skipped, because a killed process may leave an incomplete hidden
-    file.
+    Hidden files below folders are skipped: a killed process may leave an incomplete hidden file.
     """
     input_files = []
     for path in paths:
@@ -234,7 +232,7 @@ def expand(paths: Iterable[Path]) -> list[Input]:
 def require_regular(path: Path) -> None:
     """Raise FileError if `path` is a pipe or device, because reading it could block.
 
-    This is for files that were found in a folder. Users may name pipes and devices explicitly.
+    Call this only for files found in a folder: users may name pipes and devices explicitly.
     """
     if path.exists() and not path.is_file():
         raise FileError(f"{path}: not a regular file")
@@ -243,9 +241,9 @@ def require_regular(path: Path) -> None:
 def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
     """Write a file completely or not at all. The path `-` is standard output. Raises FileError.
 
-    The mode of an existing file is kept. Missing folders are created. The path of the folder
-    `below` (by default, the file's own folder) may contain symbolic links, which are followed. A
-    link within that folder is an error, even if it is the file itself.
+    An existing file keeps its mode, and missing folders are created. `below` is a folder that
+    contains the file, by default its own folder. Links in the path of `below` are followed. Below
+    that folder, any link is an error, including the file itself.
     """
     try:
         if path == STANDARD:
@@ -265,8 +263,8 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
 def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
     """Yield a binary file whose content replaces that of `path` if the block ends without an error.
 
-    `below` is as in `write`. Without `below`, an existing file that is not a regular file, such as
-    a pipe or a terminal, is written to directly. Raises OSError.
+    `below` has the same meaning as in `write`. Without `below`, an existing pipe, terminal or other
+    special file is written to directly. Raises OSError.
     """
     if path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",)):  # /dev/stdout, >(command)
         with path.open("wb") as file:
@@ -299,7 +297,7 @@ def replacing(path: Path, *, below: Path | None = None) -> Iterator[IO[bytes]]:
 def open_to_append(path: Path) -> IO[bytes]:
     """Open a file for reading and appending, and create it if missing.
 
-    Raises OSError, including when `path` is a symbolic link, has several hard links, or is not a
+    Raises OSError, for example if `path` is a symbolic link, has several hard links, or is not a
     regular file.
     """
     with _parent_of(path, None) as (folder, name):
@@ -327,7 +325,7 @@ _LINK: Final = "a symbolic link: links are not followed when writing"
 
 @contextlib.contextmanager
 def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
-    """Yield a descriptor of the folder that contains `path`, and the file's name in that folder."""
+    """Create the folder that contains `path`, and yield its descriptor and the file's name."""
     base = path.parent if below is None else below
     try:
         base.mkdir(parents=True, exist_ok=True)
@@ -353,7 +351,7 @@ def _parent_of(path: Path, below: Path | None) -> Iterator[tuple[int, str]]:
 
 
 def _mode_of(folder: int, name: str) -> int | None:
-    """Return a file's mode, or None if it does not exist. Raises OSError for a link."""
+    """Return a file's mode, or None if the file does not exist. Raises OSError for a link."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -378,12 +376,12 @@ def is_one_file(inputs: Sequence[Input], output: str) -> bool:
 
 
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
-    """Return the path of each result: `output`, or a file below it with the suffix `ending`.
+    """Return the path to write for each input: `output`, or a file in it with the suffix `ending`.
 
-    There is one result for each input. `output` is treated as a folder if a folder of that name
-    exists, if it ends in a slash, if there are several inputs, or if the input is a folder. None
-    and `-` mean standard output. Raises FileError if the results cannot be written to `output`, or
-    if its parent folder does not exist.
+    `output` is treated as a folder if a folder of that name exists, if it ends in a slash, if there
+    are several inputs, or if the input is a folder. None and `-` mean standard output. Raises
+    FileError if two results would have the same path, if `output` must be a folder but is a file,
+    or if its parent folder does not exist.
     """
     if output is None or output == "-":
         if len(inputs) > 1:

@@ -14,8 +14,8 @@ from pathlib import Path
 def install_command(package: str) -> str:
     """Return the command that installs `package` where this process can import it.
 
-    The command uses pipx or uv if they installed the running program. Otherwise it uses pip, or uv
-    in an environment without pip.
+    The command uses pipx or uv if one of them installed the running program. Otherwise it uses pip,
+    or uv in an environment without pip.
     """
     prefix = Path(sys.prefix)
     receipt = prefix / "uv-receipt.toml"
@@ -34,7 +34,6 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return the package requirement that an entry of `uv-receipt.toml` describes."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

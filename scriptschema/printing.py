@@ -21,7 +21,7 @@ def write(message: BaseMessage, printer: Any) -> None:
 
 
 class _PlainPrinter:
-    """A pretty printer that writes everything on one line."""
+    """IPython's pretty printer without line breaks."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -38,11 +38,7 @@ class _PlainPrinter:
 
 
 class _Writer:
-    """Writes a message as the expression that creates it, within limits on size and depth.
-
-    Parts beyond the limits are shown as `...`. The limits are large enough for the small examples
-    that tests report.
-    """
+    """Writes a message as the expression that creates it. Parts beyond the limits become `...`."""
 
     depth: Final = 40
     messages: Final = 100

@@ -1,10 +1,10 @@
 """Versions of Luau: their notation, and which features exist in which version.
 
 The default everywhere is the original schema of 57 messages, which has no version. Everything else
-is marked with the version that introduced it: the first release whose command-line tools accept it.
-If it was removed later, it is also marked with the version that removed it. The command-line tools
-enable the flags of new features; a program that embeds Luau gets these features only when their
-flags are removed. Anything older than `SEED` is marked with `SEED`.
+is marked with the version that introduced it: the first release whose command-line tools accept it,
+or `SEED` if that release is older. Removed features are also marked with the version that removed
+them. The command-line tools enable the flags of new features. A program that embeds Luau gets these
+features only when their flags are removed.
 
 Source: https://github.com/luau-lang/luau/releases
 """
@@ -25,11 +25,10 @@ class Version:
 
     @classmethod
     def parse(cls, text: str | Version) -> Version:
-        """Return the version that `text` names.
+        """Return the version for `text`: a number such as `0.711`, or `today` for the newest.
 
-        `text` is a number such as `0.711`, or `today` for the newest version. A Version is returned
-        as is. Raises ValueError for any other string, and for a release older than `SEED` or newer
-        than `TODAY`.
+        A Version is returned as is. Raises ValueError for any other string, and for a release older
+        than `SEED` or newer than `TODAY`.
         """
         if isinstance(text, Version):
             return text
@@ -67,7 +66,7 @@ class Span:
 
 
 def has(luau: Version | None, span: Span | None) -> bool:
-    """Return whether the version `luau` has a feature. `span` contains the versions that have it.
+    """Return whether the version `luau` has a feature that exists in the versions of `span`.
 
     If `span` is None, every version has the feature. If `luau` is None (the original schema), only
     features without a span exist.

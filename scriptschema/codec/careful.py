@@ -1,10 +1,9 @@
 """The careful reader and writer: they handle any input at any depth and locate each error.
 
-Both are plain loops with an explicit stack. They behave exactly like protobuf's upb runtime: they
-accept and reject the same input, with the same result. Each error states its location and reason.
+Both are loops with an explicit stack. They accept the same input as protobuf's upb runtime, with
+the same result.
 
-Source: the Protocol Buffers manual, "Encoding"; this project's specification, sections 2, 8
-and 9.
+Source: the Protocol Buffers manual, "Encoding"; this project's specification, sections 2, 8 and 9.
 """
 
 from __future__ import annotations
@@ -198,7 +197,6 @@ class _Reader:
 
 
 def _empty(cls: type[Any]) -> Any:
-    """Return a message with no field set, not even a required one."""
     message = cls._unchecked()
     for slot in cls._slots:
         setattr(message, slot, None)
@@ -209,7 +207,7 @@ def _empty(cls: type[Any]) -> Any:
 
 
 def _fill(message: Message, field: FieldInfo, value: Any) -> None:
-    """Assign a value that is known to be valid. Other required fields need not be set yet."""
+    # No checks: the value is valid, and required fields may still be missing.
     if field.oneof:
         object.__setattr__(message, "which", field.name)
         object.__setattr__(message, "alternative", value)
@@ -273,10 +271,7 @@ def _newer(field: FieldInfo, schema: Schema) -> str:
 
 
 def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, Path]]:
-    """Yield (field, value, path) for each field that is set or required, last tag first.
-
-    For a repeated field, yield each item of its list, last item first.
-    """
+    """Yield (field, value, path) for each value that is set or required, in reverse order."""
     for field in reversed(list(message.ALL_FIELDS.values())):
         value = getattr(message, field.name, None)
         if field.rule == "repeated":
@@ -289,7 +284,6 @@ def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, 
 
 
 def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
-    """Return the encoding of the field's tag and value."""
     if field.type is float:
         return tag_bytes(field) + double_bytes(value)
     if field.type is not str:

@@ -1,9 +1,9 @@
 """The fast reader and writer: functions compiled from the schema, one pair for each message.
 
-They support only the canonical form that every protobuf runtime writes (fields in tag order, each
-in its canonical encoding). For any other input they raise `Unusual` or another error that `wire`
-expects. Then `wire` starts over with the slower functions of `codec.careful`. In this module, a
-*choice* is a message that consists only of a oneof of messages (`is_choice`).
+They support only the canonical form that every protobuf runtime writes. For any other input they
+raise `Unusual` or another error that `wire` expects, and `wire` starts over with `codec.careful`.
+
+In this module, a *choice* is a message that consists only of a oneof of messages (`is_choice`).
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -31,7 +31,7 @@ from scriptschema.messages import Schema
 
 
 class _Decoder(Reader):
-    """Generates the source of `decode_X(b, p, e, depth)`, which returns a message X."""
+    """Generates `decode_X(b, p, e, depth)`, which decodes `b[p:e]` as a message X."""
 
     def body(self, cls: type[Message]) -> list[str]:
         name = cls.__name__
@@ -95,11 +95,10 @@ def _variable(enum: type) -> str:
 
 
 def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
-    """Return the body of `encode_X(m, put, depth, prefixes)`, which writes a message X.
+    """Return the body of `encode_X(m, put, depth, prefixes)`, which returns the encoding's size.
 
-    The generated function calls `put` with the parts of X in reverse order, ending with the prefix,
-    and returns the total size. In this way, no part is copied until all parts are joined. The depth
-    is checked only in messages that have message fields, because only these can nest more deeply.
+    The generated function passes the pieces of the encoding to `put`, the last piece first, so that
+    the size of the content is known when the prefix is written.
     """
     fields = schema.fields[cls]
     body = []
@@ -196,7 +195,7 @@ def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
 
 
 def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
-    """Return the message's only field if it is a required int32 with a one-byte tag, else None."""
+    """Return the field of a message that is just a required int32 with a one-byte tag."""
     fields = [*schema.fields[cls].values()]
     if len(fields) != 1 or cls._newer_slots:
         return None
@@ -223,16 +222,12 @@ NO_PREFIX: Final[Prefixes] = (*[b""] * _SHORT, 0, ())
 
 
 def _values(field: FieldInfo) -> tuple[bytes, ...]:
-    """Return the encoding of the field (its tag and value) for each value from 0 to 127."""
     return tuple(map(tag_bytes(field).__add__, _BYTES))
 
 
 @cache
 def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
-    """Return the prefixes of a field with the given tag, in a choice with the tag `choice`.
-
-    If `choice` is empty, the field is not in a choice.
-    """
+    """Return the prefixes of a field. `choice` is the tag of the choice around it, if any."""
     inner = [tag + size for size in _BYTES[:_SHORT]]
     if not choice:
         return (*inner, len(tag) + 1, (tag,))
@@ -242,11 +237,7 @@ def _prefixes(tag: bytes, choice: bytes = b"") -> Prefixes:
 
 
 def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> int:
-    """Write the prefix of a message of `size` bytes. Return the total size of prefix and message.
-
-    This works for any size: the prefix is built from the tags in `prefixes`. The complete prefixes
-    stored there are only for sizes below `_SHORT`.
-    """
+    """Write the prefix of a message of any size. Return the size of the prefix and the message."""
     for tag in prefixes[_TAGS]:
         if size < 128:
             prefix = tag + _BYTES[size]
@@ -259,17 +250,13 @@ def _put_prefix(prefixes: Prefixes, size: int, put: Callable[[bytes], None]) -> 
     return size
 
 
-def _put_nothing(_: None, put: Callable[[bytes], None], __: int, prefixes: Prefixes) -> int:
-    """Write a choice in which no alternative is set."""
+def _put_empty_choice(_: None, put: Callable[[bytes], None], __: int, prefixes: Prefixes) -> int:
     put(prefixes[0])
     return prefixes[_LENGTH]  # type: ignore[no-any-return]
 
 
 class _Choices(dict[str | None, tuple[Any, Prefixes]]):
-    """Maps each alternative of a choice to the function that writes it and to its prefixes.
-
-    Items are created when they are first used, because most of them are never needed.
-    """
+    """Maps alternatives to their encoders and prefixes, which are created on first use."""
 
     def __init__(
         self, fields: Mapping[str, FieldInfo], functions: Mapping[Any, Any], choice: bytes = b""
@@ -277,7 +264,7 @@ class _Choices(dict[str | None, tuple[Any, Prefixes]]):
         self.fields = fields
         self.functions = functions
         self.choice = choice
-        super().__init__({None: (_put_nothing, _prefixes(choice) if choice else NO_PREFIX)})
+        super().__init__({None: (_put_empty_choice, _prefixes(choice) if choice else NO_PREFIX)})
 
     def __missing__(self, name: str) -> tuple[Any, Prefixes]:
         field = self.fields[name]

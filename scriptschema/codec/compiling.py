@@ -1,7 +1,7 @@
 """Compiles functions from the schema, one for each message.
 
-The reading functions support only the canonical form that every protobuf runtime writes (fields in
-tag order, each number in as few bytes as possible). For any other input they raise `Unusual` or
+The reading functions support only the canonical form that every protobuf runtime writes: fields in
+tag order, each number in as few bytes as possible. For any other input they raise `Unusual` or
 another error that `wire` expects.
 
 Source: the Protocol Buffers manual, "Encoding".
@@ -34,9 +34,9 @@ def compile_each(
 ) -> dict[type[Message], Any]:
     """Compile a function for each message of `schema`. Return the functions by message class.
 
-    The functions have names such as `copy_Expr`. `body` returns the lines of one function. They can
-    use the names in `scope`, the messages by name, and functions such as `make_Expr`, which return
-    an empty message. The compiled functions are added to `scope`.
+    With the prefix `copy`, the function for `Expr` is called `copy_Expr`. `body` returns the lines
+    of its body. They can use the names in `scope`, the message classes, and functions such as
+    `make_Expr`, which return an empty message. The compiled functions are added to `scope`.
     """
     messages = schema.messages
     scope |= messages
@@ -74,9 +74,8 @@ def choice_tag(field: FieldInfo) -> int:
 class Reader:
     """Generates the code that reads `b[p:e]` as a message that is not a choice.
 
-    The code expects the fields in tag order, without a loop over tags. At the end, it raises
-    `Unusual` unless `p` equals `e`. This also catches reads past `e`, after which `p` is greater
-    than `e`.
+    The code expects the fields in tag order. At the end, it raises `Unusual` unless `p` equals `e`.
+    This check also catches reads past `e`.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -104,10 +103,7 @@ class Reader:
         return [*lines, "if p != e:", "    raise Unusual"]
 
     def value(self, field: FieldInfo) -> list[str]:
-        """Return lines of code that read the field's value at `p` and move `p` past it.
-
-        When the code starts, `p` is the position after the tag.
-        """
+        """Return code that reads the field's value at `p`, after the tag, and advances `p`."""
         raise NotImplementedError
 
     def around_items(self, field: FieldInfo, loop: list[str]) -> list[str]:
@@ -134,7 +130,7 @@ def read_number(field: FieldInfo) -> list[str]:
 
 
 def _read_size(b: bytes, p: int) -> tuple[int, int]:
-    """Read a length whose first byte, at `p - 1`, is above 127. Return it and its end position."""
+    """Return (length, end position). The length's first byte, at `p - 1`, is greater than 127."""
     byte = b[p]
     n = b[p - 1] & 127 | (byte & 127) << 7
     shift = 7
@@ -151,7 +147,6 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int32(b: bytes, p: int) -> tuple[int, int]:
-    """Read an int32 whose first byte, at `p - 1`, is above 127: see `_read_size`."""
     if b[p] > 127 and b[p + 4 : p + 9] == _SIGN:
         if b[p + 1] & b[p + 2] < 128 or b[p + 3] < 248:
             raise Unusual
@@ -161,7 +156,6 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int64(b: bytes, p: int) -> tuple[int, int]:
-    """Read an int64 whose first byte, at `p - 1`, is above 127: see `_read_size`."""
     n = b[p - 1] & 127
     shift = 7
     while b[p] > 127:

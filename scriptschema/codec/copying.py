@@ -16,7 +16,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def copy(tree: MessageT) -> MessageT:
-    """Return a tree that equals `tree` and shares no message and no list with it.
+    """Return a copy of `tree` that shares no message and no list with it.
 
     Time and memory are linear in the number of messages, at any depth.
     """
@@ -47,10 +47,6 @@ def _lines_of_shallow_copy(cls: type[Message]) -> list[str]:
 
 @cache
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
-    """Return the deep-copy function of each message class.
-
-    Each function copies the messages in the fields by calling the functions of their classes.
-    """
     scope: dict[str, Any] = {}
     newest = schema(TODAY)
     functions = compile_each("copy", "old", _lines, scope, newest)

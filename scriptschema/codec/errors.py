@@ -6,7 +6,7 @@ from __future__ import annotations
 class WireError(ValueError):
     """Raised when a message cannot be encoded, or when bytes cannot be decoded.
 
-    `path` is the path to the error (empty for the outermost message). `reason` says what is wrong.
+    `path` is where the error is (empty for the outermost message). `reason` says what is wrong.
     """
 
     path: str

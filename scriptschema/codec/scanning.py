@@ -1,12 +1,12 @@
 """The scanner: lists the contents of an encoded tree without creating messages.
 
-Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
-and raise the same errors for any other input. They record each element of the tree as the number of
-a `Part` in `parts()`. An element is a message in a field, an alternative, an optional field, the
-end of a list, or an enum value. A message that consists only of a oneof of messages forms a single
-element together with its alternative.
+Each message, alternative, optional field, end of a list and enum value is recorded as the index of
+a `Part` in `parts()`. The sequence of these indexes is the shape of the tree: everything but names
+and constants. A message that consists only of a oneof of messages forms one part together with its
+alternative.
 
-The sequence of these numbers is the shape of the tree: everything but names and constants.
+Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
+and raise the same errors for any other input.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -44,8 +44,8 @@ class Part:
     """An element that a tree may contain.
 
     `feature` is the name shown to users, or None if the element only describes the shape of a tree.
-    The other attributes are names in the schema. In the statistics of a corpus, each occurrence of
-    the element is counted once under each of these names.
+    The other attributes are names in the schema. Corpus statistics count each occurrence of the
+    element once under each of these names.
     """
 
     feature: str | None = None
@@ -59,10 +59,9 @@ class Part:
 class Scan:
     """The result of scanning a tree.
 
-    `parts` are indices into `parts()`, in the order of the bytes. `builtins` are the values of
-    `Name.builtin`, in the order of their parts. `depth` is the number of levels below the outermost
-    message. `size` is the number of bytes of the canonical encoding. `luau` is the version of the
-    schema.
+    `parts` are indexes into `parts()`, and `builtins` the values of `Name.builtin`, both in the
+    order of the bytes. `depth` is the number of levels below the outermost message. `size` is the
+    size of the canonical encoding in bytes. `luau` is the version of the schema.
     """
 
     parts: list[int]
@@ -73,11 +72,10 @@ class Scan:
 
 
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
-    """Return the scan of a canonical encoding, as `wire.encode` writes it.
+    """Return the scan of `data`, a canonical encoding.
 
-    Raises Unusual, IndexError or KeyError if the data is not canonical, or if the tree has more
-    than `max_depth` levels. The limit is not exact: a tree with `max_depth` levels, or one less,
-    may be rejected as well.
+    Raises Unusual, IndexError or KeyError if `data` is not canonical, or if the tree has more than
+    `max_depth` levels. A tree with `max_depth` levels, or one less, may be rejected as well.
     """
     scan, root = _compiled(schema)[0][cls]
     part_numbers = [] if root is None else [root]
@@ -88,7 +86,7 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Sche
 
 
 class _Parts:
-    """Gives each part a number when it is first needed, while the scanners are compiled."""
+    """Collects the parts while the scanners are compiled. A part's number is its index."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
@@ -103,10 +101,7 @@ class _Parts:
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
     ) -> int:
-        """Return the number of the part for a message in the field `owner`, or for the root.
-
-        A choice and the message in it are one part.
-        """
+        """Return the number of the part for a message in the field `owner`, or for the root."""
         messages = [cls.__name__]
         alternatives = []
         content = cls.__name__
@@ -137,11 +132,10 @@ def _label(field: FieldInfo) -> str:
 
 
 class _Scanner(Reader):
-    """Generates the source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans a message X.
+    """Generates `scan_X(b, p, e, d, put, builtin, deep)`, which scans `b[p:e]` as a message X.
 
     `d` is the number of levels that are still allowed below the message. The generated code calls
-    `deep(d)` for each message that may be a leaf of the tree. `choices` and `values` are the lookup
-    tables for alternatives and for enum values.
+    `deep(d)` for each message that may be a leaf of the tree.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -176,7 +170,7 @@ class _Scanner(Reader):
         return [f"put({self.parts.other(field.message, UNSET, part)})"]
 
     def choice_lines(self, owner: FieldInfo | None, cls: type[Message], levels: int) -> list[str]:
-        """Return lines of code that scan a choice in `b[p:q]` and record it with its message."""
+        """Return code that scans a choice in `b[p:q]` and records it as one part."""
         table = f"choices_{_variable(owner, cls)}"
         self.choices[table] = {
             choice_tag(field): (self.parts.message(owner, cls, field), field.type)
@@ -241,10 +235,9 @@ def _variable(owner: FieldInfo | None, cls: type) -> str:
 def _compiled(
     schema: Schema,
 ) -> tuple[dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]]:
-    """Return the scanner of each message, and all parts. The first call compiles the scanners.
+    """Return the scanner of each message, with the number of the root's part, and all parts.
 
-    Each scanner is paired with the number of the part to record before the scan. The number is None
-    if the scanner itself records that part.
+    The number is None if the scanner itself records the root's part.
     """
     scanner = _Scanner(schema)
     scope: dict[str, Any] = {**HELPERS}

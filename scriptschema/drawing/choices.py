@@ -1,8 +1,8 @@
 """Choices that Hypothesis draws, in chunks of bytes.
 
 A draw costs about the same for any number of bytes. So each expression, statement and type makes
-only one draw: a chunk of bytes for all its choices. This is many times faster than using a strategy
-for each message. It shrinks equally well, since each byte shrinks towards 0, which is always the
+only one draw: a chunk of bytes for all its choices. This is many times faster than a strategy for
+each message. It shrinks equally well, since each byte shrinks towards 0, which is always the
 simplest choice. A chunk is drawn before the parts of the tree that depend on it. So by deleting
 chunks, Hypothesis can delete items or replace a tree with one of its subtrees.
 """
@@ -40,10 +40,10 @@ _SIMPLEST_FIRST: Final = bytes(
 
 
 class DrawnChoices(BytesChoices):
-    """Choices from chunks of bytes that Hypothesis draws; see `choices.Choices`.
+    """Choices read from chunks of bytes that Hypothesis draws.
 
-    A chunk is read from both ends; `end` is the end of its unread part. The bytes at the back
-    decide whether lists continue, so that the other choices stay the same when a list gets shorter.
+    A chunk is read from both ends, and `end` is the end of its unread part. The bytes at the back
+    decide whether lists continue, so the other choices stay the same when a list gets shorter.
     """
 
     def __init__(self, draw: DrawFn) -> None:
@@ -73,8 +73,8 @@ class DrawnChoices(BytesChoices):
     def apart(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, drawn as a unit with its own chunks.
 
-        Hypothesis then knows where the unit starts and ends. When it shrinks, it can replace the
-        unit with an inner unit that has the same `name`.
+        When Hypothesis shrinks an example, it can replace a unit with an inner unit of the same
+        `name`.
         """
         _waiting.last = self, make
         return self.draw(_unit(name))
@@ -116,12 +116,8 @@ _waiting = threading.local()
 
 @cache
 def _unit(name: str) -> SearchStrategy[Any]:
-    """Return a strategy for `DrawnChoices.apart`. Hypothesis identifies it by `name`.
-
-    `apart` passes the function `make` in a thread-local variable, because creating a strategy for
-    each function would take longer than the draw.
-    """
-
+    # `apart` passes `make` in `_waiting`: creating a strategy for each function would take longer
+    # than the draw.
     def build(draw: DrawFn) -> Any:  # Hypothesis parses this function, so it is short
         return _apart(draw)
 

@@ -82,10 +82,6 @@ _FOREIGN: Final = (
 
 
 def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Return `data` wrapped one or more times in a field with the number 1.
-
-    The result sometimes exceeds the runtimes' nesting limit.
-    """
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
         data = b"\x0a" + varints.varint_bytes(len(data)) + data
@@ -93,7 +89,6 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
 
 
 def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
-    """Return `data` with one byte replaced by an overlong varint."""
     if not data:
         return data, "unchanged: there is no byte to replace"
     at = draw(st.integers(0, len(data) - 1))

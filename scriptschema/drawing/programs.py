@@ -15,7 +15,7 @@ from scriptschema.messages import Expr, ModuleSet, Stat
 
 
 class _DrawnMaker(Maker):
-    """Generates programs, with a separate draw for each statement and each larger expression."""
+    """Draws each statement and each larger expression as a separate unit."""
 
     choices: DrawnChoices
 

@@ -51,7 +51,6 @@ def proto_source(luau: str | Version | None = None) -> str:
 
 
 def _enums(version_schema: Schema, cls: type[Message]) -> list[type[IntEnum]]:
-    """Return the enums that are declared in a message."""
     return [
         enum
         for name, enum in version_schema.enums.items()

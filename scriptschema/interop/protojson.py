@@ -4,8 +4,8 @@ A message becomes an object, a repeated field an array, an enum value its name, 
 string. Unset fields are left out. The reader also accepts the other forms that the mapping allows:
 names in lowerCamelCase, `null` for unset fields, an int32 as `1.0` or `"1"`, an enum value as a
 number. Anything else is an error whose message includes the path to the value. Protobuf's Python
-library is less strict: it accepts `[]` as an empty message and `true` as a double, and truncates
-1.5 to an enum value.
+library, in contrast, accepts `[]` as an empty message and `true` as a double, and truncates 1.5 to
+an enum value.
 
 Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
 """
@@ -35,8 +35,8 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def to_json(message: Message, *, luau: str | Version | None = None) -> str:
     """Return the message in protobuf's JSON mapping, with the schema's field names.
 
-    `luau` is as in `wire.encode`. Raises FormatError for a string that is not UTF-8, because JSON
-    cannot represent it, and wire.EncodeError for a tree that cannot be encoded.
+    `luau` is the version of the schema, or None for the original. Raises FormatError for a string
+    that is not UTF-8, and wire.EncodeError for a tree that cannot be encoded.
     """
     # Raises errors about the tree, and ensures that it is not too deep for the code below.
     wire.encode(message, luau=luau)
@@ -51,7 +51,6 @@ def to_json(message: Message, *, luau: str | Version | None = None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return `value` as an object that the `json` module can write."""
     if isinstance(value, Message):
         result = {}
         for name, field in value.ALL_FIELDS.items():
@@ -80,13 +79,12 @@ def from_json(
     """Return the message of class `cls` that `text` describes in protobuf's JSON mapping.
 
     Fields and enum values that are not in the schema are an error, or are dropped with
-    `unknown="drop"`. `luau` is as in `wire.decode`.
+    `unknown="drop"`. `luau` is the version of the schema, or None for the original.
 
     Raises FormatError unless `text` describes a complete message that is nested at most 100 levels
-    deep. The error gives the line and column if the text is not JSON, the byte if it is not
-    UTF-8, and otherwise the path. For a bare `NaN` or `Infinity`, and for JSON that is nested too
-    deeply for the `json` module, the error does not include a location. Raises TypeError if `cls`
-    is not a message class of the version `luau`.
+    deep. The error gives the path, the line and column if the text is not JSON, or the byte if it
+    is not UTF-8. It gives no location for a bare `NaN` or `Infinity`, or for JSON that is nested
+    too deeply for the `json` module. Raises TypeError if that version has no message class `cls`.
     """
     drop = not wire.refuses(unknown)
     version_schema = schema(luau)
@@ -113,11 +111,11 @@ def from_json(
 
 
 class _Refused(Exception):  # noqa: N818  # becomes a FormatError
-    """Raised if the reader rejects a value. The message includes its path, if known."""
+    """Raised if the reader rejects a value."""
 
 
 class _Object(list[tuple[str, Any]]):
-    """A JSON object as a list of its pairs, so that duplicate names are detected."""
+    """A JSON object as a list of pairs, so that duplicate names are detected."""
 
 
 def _no_number(text: str) -> NoReturn:
@@ -131,7 +129,6 @@ def _integer(text: str) -> int | float:
 
 @cache
 def _names(schema: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
-    """Return a mapping from every name that JSON may use for a field to that field."""
     names = {}
     for field in schema.fields[cls].values():
         name = field.schema_name
@@ -141,10 +138,7 @@ def _names(schema: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
 
 
 class _Reader:
-    """Converts values parsed by the `json` module to messages.
-
-    If `drop` is true, unknown fields are skipped.
-    """
+    """Converts values parsed by the `json` module to messages."""
 
     def __init__(self, schema: Schema, *, drop: bool) -> None:
         self.schema = schema
@@ -182,7 +176,7 @@ class _Reader:
             _refuse(path, str(error))
 
     def field(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
-        """Return the field's value, or None for an unknown enum value that is dropped."""
+        """Return the field's value, or None if it is an unknown enum value."""
         if field.rule != "repeated":
             return self.value(field, data, Path(path, field.schema_name), depth)
         if data.__class__ is not list:
@@ -197,7 +191,6 @@ class _Reader:
         return [value for value in values if value is not None]
 
     def value(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
-        """Return the value that `data` describes for the field or for one of its items."""
         if field.is_message:
             return self.message(field.type, data, path, depth + 1)
         if issubclass(field.type, IntEnum):
@@ -205,7 +198,6 @@ class _Reader:
         return _SCALARS[field.type](field, data, path)
 
     def enum(self, field: FieldInfo, data: Any, path: Path) -> IntEnum | None:
-        """Return the enum value with this name or number, or None if it is unknown and dropped."""
         enum: type[IntEnum] = field.type
         if isinstance(data, str):
             member = enum.__members__.get(data)
@@ -272,7 +264,6 @@ _SCALARS: Final[dict[type, Callable[[FieldInfo, Any, Path], Any]]] = {
 
 
 def _shown(data: Any) -> str:
-    """Return a description of a JSON value for an error message."""
     if isinstance(data, _Object):
         return "an object"
     if isinstance(data, list):

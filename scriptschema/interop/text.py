@@ -1,10 +1,9 @@
 """Reads and writes text format with protobuf's Python runtime and descriptors created here.
 
 Strings of this schema need not be UTF-8 (many in a fuzzer's corpus are not), but protobuf's Python
-text parser rejects such strings. Neither the text format nor the binary format distinguishes string
-fields from bytes fields, so the descriptors for the parser declare strings as bytes. String
-literals are parsed here, in the same way as in the C++ parser: the Python parser treats raw bytes
-and some escapes differently.
+text parser rejects such strings. So the descriptors declare strings as bytes, which look the same
+in text format and in binary format. String literals are parsed here, like in the C++ parser: the
+Python parser treats raw bytes and some escapes differently.
 
 Source: the Protocol Buffers manual, "Text Format Language Specification".
 """
@@ -28,7 +27,6 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @cache
 def _runtime_classes(version_schema: Schema) -> dict[type[Message], Any]:
-    """Return the messages as classes of protobuf's runtime, with strings declared as bytes."""
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
@@ -44,7 +42,7 @@ def _runtime_classes(version_schema: Schema) -> dict[type[Message], Any]:
 def to_text(message: Message, *, luau: str | Version | None = None) -> str:
     """Return the message in protobuf's text format, as ASCII with octal escapes for other bytes.
 
-    `luau` is as in `wire.encode`. Raises wire.EncodeError for a tree that cannot be encoded.
+    `luau` is the schema's version. Raises wire.EncodeError for a tree that cannot be encoded.
     """
     encoded = wire.encode(message, luau=luau)
     runtime = _runtime_classes(schema(luau))[type(message)]
@@ -64,24 +62,24 @@ def from_text(
     """Return the message of class `cls` that `text` describes in protobuf's text format.
 
     String literals may contain bytes that are not UTF-8. Fields that are not in the schema are an
-    error, or are dropped with `unknown="drop"`. `luau` is as in `wire.decode`.
+    error, or are dropped with `unknown="drop"`. `luau` is the schema's version.
 
     Raises FormatError. The error gives the line if the C++ parser would reject the text, and the
-    path if the message is incomplete or nested more than 100 levels deep. Raises TypeError if `cls`
-    is not a message class of the version `luau`.
+    path if the message is incomplete or nested more than 100 levels deep. Raises TypeError if that
+    version has no message class `cls`.
     """
     version_schema = schema(luau)
     version_schema.require(cls)
     runtime = _runtime_classes(version_schema)[cls]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
-    return _complete(cls, parse_text(runtime, text, unknown), version_schema)
+    return _converted(cls, parse_text(runtime, text, unknown), version_schema)
 
 
 def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
-    """Return the message that protobuf's parser reads from text format, with strings as bytes.
+    """Return the message that `text` describes in text format, as an instance of `runtime`.
 
-    The result is an instance of `runtime`, a class of protobuf's runtime. Raises FormatError.
+    `runtime` is a class of protobuf's runtime that declares strings as bytes. Raises FormatError.
     """
     from google.protobuf import text_format
 
@@ -116,11 +114,7 @@ _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True
 
 
 def _plain_literal(match: re.Match[bytes]) -> bytes:
-    """Return a string literal as one or more double-quoted literals whose only escapes are octal.
-
-    For a comment, the result is empty. Raises FormatError if the literal is not terminated or has
-    an invalid escape.
-    """
+    """Return a string literal with only octal escapes, or nothing for a comment."""
     literal = match.group()
     if literal.startswith(b"#"):
         return b""
@@ -138,7 +132,6 @@ def _plain_literal(match: re.Match[bytes]) -> bytes:
 
 
 def _unescaped(text: bytes) -> bytes:
-    """Return the value of the text inside a string literal, as bytes. Raises ValueError."""
     out = bytearray()
     position = 0
     for escape in _ESCAPE.finditer(text):
@@ -163,15 +156,10 @@ def _unescaped(text: bytes) -> bytes:
 
 
 def _line(match: re.Match[bytes]) -> int:
-    """Return the number of the line where the match starts."""
     return match.string.count(b"\n", 0, match.start()) + 1
 
 
-def _complete(cls: type[MessageT], message: Any, version_schema: Schema) -> MessageT:
-    """Convert a message of protobuf's runtime to one of class `cls`.
-
-    Raises FormatError if the message is incomplete.
-    """
+def _converted(cls: type[MessageT], message: Any, version_schema: Schema) -> MessageT:
     try:
         return wire.decode(cls, message.SerializePartialToString(), luau=version_schema.since)
     except wire.DecodeError as error:

@@ -2,10 +2,9 @@
 
 Upstream's schema evolved from the original schema and is no longer compatible. For example, a call
 became one of two messages, a type name became one of three, and the properties of table types have
-different tags. So trees are converted, message by message, with protobuf's Python runtime. Both
-schemas use mostly the same names, and fields with the same name are copied. The tables here list
-the messages that the schemas represent differently. Anything that the other schema cannot represent
-is left out and reported.
+different tags. So trees are converted, message by message, with protobuf's Python runtime. Fields
+with the same name in both schemas are copied. The tables here list the messages that differ.
+Anything that the other schema cannot represent is left out and reported.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -30,7 +29,7 @@ from scriptschema.versions import TODAY
 class Omission:
     """A part of a tree that the other schema cannot represent.
 
-    `path` is its path in the tree, and `what` says which part was dropped, moved or replaced.
+    `path` is where the part is, and `what` says what was dropped, moved or replaced.
     """
 
     path: str
@@ -44,11 +43,11 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Omission]]:
-    """Return the encoding of a tree in upstream's schema, and a list of the omissions.
+    """Return the encoding of a tree in upstream's schema, and the omissions.
 
     `form` is `binary`, `text` or `json`. Raises wire.EncodeError for a tree that cannot be encoded.
     Raises FormatError if upstream's schema has no such message, if the converted tree is nested too
-    deep, or if JSON cannot represent one of its strings.
+    deeply, or if JSON cannot represent one of its strings.
     """
     wire.encode(tree, luau=TODAY)  # raises an error if the tree is invalid
     cls = _class_of(type(tree), form)
@@ -75,10 +74,10 @@ def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Omissi
 def from_upstream(
     cls: type[MessageT], data: bytes, form: str = "binary"
 ) -> tuple[MessageT, list[Omission]]:
-    """Return the tree that `data` encodes in upstream's schema, and a list of the omissions.
+    """Return the tree of class `cls` that `data` encodes in upstream's schema, and the omissions.
 
-    The tree has the class `cls`. Raises FormatError if `data` does not contain such a message, or
-    if the message is nested more than 100 levels deep.
+    Raises FormatError if `data` does not contain such a message, has unknown fields, or is nested
+    more than 100 levels deep.
     """
     theirs = _class_of(cls, form)
     if form == "text":
@@ -124,8 +123,6 @@ def _parsed(cls: Any, data: bytes) -> Any:
 
 
 class _ToUpstream:
-    """Writes a tree into a message of upstream's schema."""
-
     def __init__(self, *, strings: bool) -> None:
         self.strings = strings
         self.omissions: list[Omission] = []
@@ -134,7 +131,6 @@ class _ToUpstream:
         self.omissions.append(Omission(str(path), what))
 
     def write(self, node: Any, into: Any, path: Path) -> None:
-        """Write `node` into `into`, using the function for its class in `_TO` if there is one."""
         special = _TO.get(node.__class__)
         if special is not None:
             special(self, node, into, path)
@@ -142,7 +138,6 @@ class _ToUpstream:
             self.fields(node, into, path)
 
     def fields(self, node: Any, into: Any, path: Path, *, skip: tuple[str, ...] = ()) -> None:
-        """Write the fields of `node` that are set, except those in `skip`."""
         their_fields = into.DESCRIPTOR.fields_by_name
         for name, field in node.ALL_FIELDS.items():
             value = getattr(node, name)
@@ -206,15 +201,11 @@ def _write_typename(writer: _ToUpstream, node: m.Typename, into: Any, path: Path
 
 
 def _write_class(writer: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
-    """Write a class.
-
-    Upstream's schema has separate lists of properties and methods. It also requires a local and an
-    instance, for which placeholders are written.
-    """
     writer.fields(node, into, path, skip=("members", "is_open", "extends"))
     if node.extends is not None:
         writer.report(path, "StatClass.extends: dropped")
     into.is_open = bool(node.is_open)
+    # Upstream's schema requires a local and an instance: these are placeholders.
     into.local.name = 0
     into.inst.index = 0
     into.inst.firstArg.nil.SetInParent()
@@ -241,8 +232,6 @@ _TO: Final[dict[type[Message], Callable[[_ToUpstream, Any, Any, Path], None]]] =
 
 
 class _FromUpstream:
-    """Reads a tree from a message of upstream's schema."""
-
     def __init__(self) -> None:
         self.omissions: list[Omission] = []
 
@@ -257,7 +246,6 @@ class _FromUpstream:
     def fields(
         self, cls: type[Message], message: Any, path: Path, *, skip: tuple[str, ...] = ()
     ) -> dict[str, Any]:
-        """Return the fields that are set, except those in `skip`, as arguments for `cls`."""
         ours = {field.schema_name: field for field in cls.ALL_FIELDS.values()}
         renamed = {theirs: our for our, theirs in _RENAMED.items()}
         values: dict[str, Any] = {}

@@ -1,8 +1,7 @@
 """Derives upstream's schema from ours. Upstream's is Luau's own `luau.proto`, release 0.735.
 
-Most names are the same in both schemas. The tables here list the fields and enums that upstream
-declares differently, and those that exist only in upstream's schema. The `upstream` module converts
-trees.
+The tables here list the fields and enums that upstream declares differently, and those that exist
+only in upstream's schema. The `upstream` module converts trees.
 
 Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
 """
@@ -98,8 +97,7 @@ _NUMBERS: Final = {"int32": 5, "bool": 8}
 def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
     """Return upstream's schema: ours, changed according to the tables here.
 
-    If `strings` is false, string fields are declared as bytes, since their values need not be
-    UTF-8.
+    If `strings` is false, string fields are declared as bytes, because not all values are UTF-8.
     """
     from google.protobuf import descriptor_pb2
 
@@ -144,11 +142,6 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
-    """Return the messages of upstream's schema.
-
-    These are the original messages, except Typename and TypeClass, and all messages that they refer
-    to.
-    """
     waiting = [name for name in m.MESSAGES if name not in ("Typename", "TypeClass")]
     reached = dict.fromkeys(waiting)
     for name in waiting:
@@ -161,7 +154,6 @@ def _reached(by_name: Mapping[str, Any]) -> list[Any]:
 
 
 def _replace(items: Any, kept: list[Any]) -> None:
-    """Replace the items of a repeated field with `kept`."""
     copies = [type(item).FromString(item.SerializeToString()) for item in kept]
     del items[:]
     items.extend(copies)

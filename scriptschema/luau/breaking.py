@@ -54,8 +54,7 @@ appended."""
 def broken(source: str, choices: int | bytes | Choices) -> str:
     """Return `source` with changes, selected by `choices`, that make it invalid Luau.
 
-    Luau itself also rejects the result, unless it contains syntax that is newer than our parser
-    supports.
+    Luau itself also rejects the result, unless our parser does not support its syntax yet.
     """
     source_of_choices = choices_of(choices)
     text = source
@@ -76,7 +75,6 @@ def is_luau(text: str) -> bool:
 
 
 def _changed(text: str, choices: Choices) -> str:
-    """Return the source with one change at one token, both selected by `choices`."""
     below = choices.below
     tokens = tokenize(text)
     at = _below(choices, max(1, tokens.kinds.index("eof")))
@@ -109,7 +107,7 @@ def _word(choices: Choices) -> str:
 
 
 def _below(choices: Choices, n: int) -> int:
-    """Return an integer from 0 to n - 1. Unlike in `Choices.below`, n may exceed 256."""
+    """Like `choices.below(n)`, but `n` may exceed 256."""
     if n <= 256:
         return choices.below(n)
     return (choices.below(256) * 256 + choices.below(256)) * n // 65536

@@ -33,10 +33,8 @@ def dictionary(names: Names = DEFAULT, luau: Version | None = None) -> str:
     """Return the dictionary: keywords, operators, symbols, globals, library members and types.
 
     If `luau` is a version, the dictionary also has the tokens of that version that the schema
-    lacks.
-
-    Each line is a token in quotation marks. libFuzzer and AFL++ read the same format. No token
-    contains a character that would have to be escaped.
+    lacks. Each line is a token in quotation marks, or a comment, as libFuzzer and AFL++ expect. No
+    token needs escapes.
     """
     binary = [text for text, *_ in BINARY.values()]
     operators = [text.strip() for text in (*UNARY.values(), *binary, *COMPOUND.values())]
