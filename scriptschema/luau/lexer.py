@@ -3,9 +3,7 @@
 One regular expression reads a token and the white space before it. Only interpolated strings need
 state: the text after a `}` belongs to a string if the matching `{` was in a string. The first
 invalid token ends the list, so that the parser reports it only if there is no earlier error. Time
-and memory are linear in the length of the source.
-
-Comments are not tokens. They are listed separately, since the schema cannot represent them.
+and memory are linear in the length of the source. Comments are not tokens, but listed separately.
 
 Source: Luau's manual, https://luau.org/lexical-conventions, and what the real lexer accepts.
 """
@@ -80,14 +78,14 @@ class Source:
 class Tokens:
     """The tokens of a source, and its comments.
 
-    `kinds`, `texts` and `starts` are parallel lists with one entry per token. Each ends with three
-    `eof` tokens, so that the parser can look two tokens ahead. The kind of a keyword or a symbol is
-    its text. The other kinds are `name`, `number`, `string`, `whole` (an interpolated string
-    without expressions), `first`, `middle` or `last` (the pieces of an interpolated string with
+    `kinds`, `texts` and `starts` are parallel lists with one entry per token. Three `eof` tokens at
+    the end let the parser look two tokens ahead. The kind of a keyword or a symbol is its text. The
+    other kinds are `name`, `number`, `string`, `whole` (an interpolated string without
+    expressions), `first`, `middle` or `last` (the pieces of an interpolated string with
     expressions), `error` and `eof`.
 
-    `comments` has the start and text of each comment. `problem` describes what is wrong with the
-    `error` token, if there is one.
+    `comments` has the start and text of each comment. `problem` describes the `error` token, if
+    any.
     """
 
     kinds: list[str]
@@ -163,11 +161,9 @@ def tokenize(source: str) -> Tokens:
 def _interpolated(
     source: str, kind: str, start: int, offset: int
 ) -> tuple[str, int, int, str | None]:
-    """Return the kind, start and end of the next token of an interpolated string, and its error.
+    """Return (kind, start, end, error) for the piece of an interpolated string at `start`.
 
-    The current piece of the string began at `start`. If an expression follows the piece, the kind
-    of the token is `kind`, which is `first` or `middle`. If the string ends, it is `whole` or
-    `last` instead. The error describes what is wrong with the token, or is None.
+    `kind` is the kind of the token if an expression follows the piece: `first` or `middle`.
     """
     piece = _INTERPOLATED.match(source, offset)
     if piece is None:

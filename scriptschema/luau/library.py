@@ -76,11 +76,10 @@ preceding numeric argument. For the role `end`, for example, this is the value o
 class Role:
     """The meaning of a numeric argument: a description, and the limits at which behaviour changes.
 
-    Values next to a limit are boundary values, too. `is_float` is true if the called function
-    stores the bits of the number. NaN is then avoided, because its bits vary. `is_looped` is true
-    if the function visits every number up to this one, so the number must not be huge. `is_added`
-    is true if Luau adds the number to another number as a C `int`. Such a number must not be huge
-    either: the addition would overflow, which is undefined in C, and the result would depend on
+    `is_float` is true if the called function stores the bits of the number. NaN is then avoided,
+    because its bits vary. `is_looped` is true if the function visits every number up to this one,
+    so the number must not be huge. `is_added` is true if Luau adds the number to another number as
+    a C `int`. A huge number would overflow, which is undefined in C: the result would depend on
     whether Luau calls the function in the ordinary way or directly, as a builtin.
     """
 
@@ -135,9 +134,9 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
 class Parameter:
     """A parameter: its kind, and whether it is optional or repeated.
 
-    `bounds` are the smallest and the largest value of a range. The values are numbers if the kind
-    is `range`, and 64-bit integers if it is `range64`. `role` is a key of `ROLES`, or empty.
-    `function` is the signature of a parameter that is a function.
+    `bounds` are the smallest and the largest value of a `range` (numbers) or `range64` (64-bit
+    integers). `role` is a key of `ROLES`, or empty. `function` is the signature of a parameter that
+    is a function.
     """
 
     kind: str
@@ -169,9 +168,9 @@ class Parameter:
 class Signature:
     """One way to use a global or a member of a library.
 
-    `library` is empty for a global. `parameters` is None for a field, since fields are not called.
-    `marks` are the member's marks in `members.py`, without the versions. `span` is the range of
-    versions that have the member, or None if every version has it.
+    `library` is empty for a global. `parameters` is None for a field. `marks` are the member's
+    marks in `members.py`, without the versions. `span` is the range of versions that have the
+    member, or None if every version has it.
     """
 
     library: str

@@ -85,7 +85,7 @@ def number_value(text: str) -> float:
 def integer_value(text: str) -> int:
     """Return the value of an integer token such as `0xFFi`, as a signed 64-bit number.
 
-    Raises ValueError for a token that is not a valid integer, or has more than 64 bits.
+    Raises ValueError for any token that is not a valid 64-bit integer.
     """
     digits = text.replace("_", "").lower().removesuffix("i")
     if digits.isdigit() and len(digits) < 100 and int(digits) <= INT64_MAX:
@@ -101,10 +101,7 @@ def nearest_int32(value: float) -> int:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest literal that Luau reads as this number, with a minus sign if necessary.
-
-    NaN has no literal, so it is written as a quotient.
-    """
+    """Return the shortest literal that Luau reads as this number, or `(0 / 0)` for NaN."""
     if math.isnan(value):
         return "(0 / 0)"
     if math.isinf(value):

@@ -4,15 +4,15 @@ Each line is a signature. A member that can be called in several ways has severa
 
     clamp(number, -8..0, 1..20@end) -> number
 
-The parameter `kind?` is optional, and `...kind` may be given any number of times. A line without
+The parameter `kind?` is optional, and `...kind` may be repeated any number of times. A line without
 parentheses is a field. `library.KINDS` describes each kind. `0..8` means a whole number in that
 range, `0..8i` a 64-bit integer in that range, `"!*t"` exactly that string, `vector.zero` exactly
 that field, and `function(number) -> boolean` a function with that signature.
 
 Marks follow `!`: `varies` (the result differs between runs, or in its last digit between engines),
 `fails` (the call may raise an error even with valid arguments), `yields` (the call may yield),
-`untyped` (the call runs, but Luau's type checker rejects it). If a member is newer than the schema,
-its mark is the version that introduced it, such as `0.701`. If the member was later removed, the
+`untyped` (the call runs, but Luau's type checker rejects it). A member that is newer than the
+schema is marked with the version that introduced it, such as `0.701`. If it was later removed, the
 mark has both versions, such as `0.701..0.720`.
 
 The role of a number follows `@`, and determines the values at which the behaviour may change: `at`
@@ -353,7 +353,7 @@ def span_of(line: str) -> Span | None:
 
 
 def _read_newer() -> dict[tuple[str, str], Span]:
-    """Add the lines of `_NEWER` to `LINES`. Return the members in them, with their versions."""
+    """Add the lines of `_NEWER` to `LINES`. Return the versions that have each new member."""
     spans: dict[tuple[str, str], Span] = {}
     for text in _NEWER.strip().splitlines():
         library, line = text.strip().split(".", 1)

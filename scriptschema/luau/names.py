@@ -1,18 +1,17 @@
 """Names: maps the schema's indexes to identifiers, and back.
 
-A tree does not hold identifiers, only int32 indexes. A `Names` object holds a table for each kind
-of index. Indexes are taken modulo the table's length. So every int32, even if negative, selects
-a name, and random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local
+A tree holds int32 indexes instead of identifiers. A `Names` object holds a table for each kind of
+index. Every index is reduced modulo the table's length. So every int32, even if negative, selects a
+name, and random indexes spread over the whole table. `DEFAULT` has the names of Luau. Its local
 names differ from its globals, so that no local shadows a global by accident.
 
-Names that are newer than the schema have separate indexes, from `NEWER` on. These indexes are the
-same for globals, fields and primitive types. So all other indexes in existing trees keep their
-names.
+Names that are newer than the schema have separate indexes, from `NEWER` on, which are the same for
+globals, fields and primitive types. So all other indexes in existing trees keep their names.
 
-The meaning of `Name.builtin` depends on its context. As a global it selects a global of the
-language. As a field of a library it selects a member of that library (`math.floor`, never
-`math.upper`). As any other field or method it selects a member of any library or a metamethod. So a
-random index refers to a name that exists.
+The meaning of `Name.builtin` depends on its context. As a global it selects one of Luau's globals.
+As a field of a library it selects a member of that library (`math.floor`, never `math.upper`). As
+any other field or method it selects a member of any library or a metamethod. So a random index
+refers to a name that exists.
 
 `NameReader` maps identifiers to indexes, and adds the identifiers that a source defines.
 """
@@ -69,7 +68,7 @@ _NEWER_INDEX: Final = {name: NEWER + index for index, name in enumerate(_NEWER)}
 
 @cache  # a campaign parses thousands of small sources for the same version
 def _newer_names(luau: Version) -> Sequence[tuple[str | None, str]]:
-    """Return (owner, name) pairs for the names that `luau` has and the original schema lacks.
+    """Return (owner, name) for each name that `luau` has and the original schema lacks.
 
     The owner is a library, "" for a global, or None for an argument of `@deprecated`.
     """
@@ -126,7 +125,7 @@ class Names:
 
     `locals`, `types`, `customs`, `primitives` and `classes` are the tables for Local, Typename,
     `Name.custom`, TypePrimitive and TypeClass. `globals`, `libraries` (by the library's name) and
-    `metamethods` are the tables for `Name.builtin`; see the module's docstring.
+    `metamethods` are the tables for `Name.builtin`.
 
     Raises ValueError if a table is empty, or holds a duplicate name or a name that Luau would not
     accept.
@@ -165,7 +164,7 @@ class Names:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any]) -> Names:
-        """Return a `Names` with the given tables. A table that is missing gets Luau's names.
+        """Return a `Names` with these tables. Any table that is missing gets Luau's names.
 
         Raises ValueError if `tables` is not a valid mapping of tables.
         """
@@ -190,9 +189,9 @@ class Names:
 
     @classmethod
     def load(cls, path: Path) -> Names:
-        """Return the tables in a TOML file, or in a JSON file if its name ends in `.json`.
+        """Return the tables in a TOML file, or in a JSON file if its suffix is `.json`.
 
-        Raises ValueError with the file's name if the file is not valid.
+        Raises ValueError for an invalid file. The message includes the file's name.
         """
         try:
             data = path.read_bytes().decode()
@@ -242,13 +241,12 @@ class Names:
     def field(self, name: Name, owner: str | None = None) -> str:
         """Return the identifier for a Name that is used as a key, a field or a method.
 
-        `owner` is the name of the global that has the field, or None if the field does not belong
-        to a global.
+        `owner` is the name of the global that has the field, if any.
         """
         return self._name(name, self.libraries.get(owner or "", self.members))
 
     def member(self, node: Any) -> str:
-        """Return the name of a global or a library member (`print`, `math.floor`).
+        """Return the name of a global or a library member, such as `print` or `math.floor`.
 
         The result is empty if `node` is neither an ExprGlobal nor an ExprIndexName of a global.
         """
@@ -268,10 +266,7 @@ DEFAULT: Final = Names()
 
 
 class _Reader:
-    """Maps names to the indexes of one table, and adds unknown names to the table.
-
-    `newer` maps names that are newer than the schema to their indexes, which start at `NEWER`.
-    """
+    """Maps names to indexes, in `newer` or in one table, to which it adds unknown names."""
 
     def __init__(
         self, table: Iterable[str], newer: Mapping[str, int] = MappingProxyType({})
@@ -292,7 +287,7 @@ class NameReader:
 
     `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names`
     returns the tables with all added names. `luau` is a version, or None for the original schema. A
-    builtin name that this version does not have becomes one of the program's own names.
+    builtin name that this version lacks becomes one of the program's own names.
     """
 
     def __init__(self, names: Names = DEFAULT, luau: Version | None = None) -> None:

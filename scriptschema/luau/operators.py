@@ -66,12 +66,12 @@ def is_negative(expression: Message | None) -> bool:
 
 
 def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
-    """Return whether an expression needs parentheses between its neighbouring operators.
+    """Return whether an operand needs parentheses between its neighbouring operators.
 
     `expression` is the message in an Expr, such as an ExprBinary. `limit` is the right priority of
-    the operator before it, and `after` the left priority of the operator after it. A priority of 0
-    means that there is no operator. An operand belongs to the operator with the higher priority. An
-    if-else expression extends as far to the right as possible.
+    the operator before it, and `after` the left priority of the operator after it (0 if there is no
+    operator). An operand belongs to the operator with the higher priority. An if-else expression
+    extends as far to the right as possible.
     """
     if type(expression) is m.ExprBinary:  # not `match`, which is slow for an abstract class
         _, left, right = BINARY[expression.op]
@@ -86,9 +86,9 @@ def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
 
 
 def takes_less(expression: m.Expr) -> bool:
-    """Return whether a `<` after the operand would be read as the start of type arguments.
+    """Return whether Luau would read `<` after the operand as the start of type arguments.
 
-    This happens if the operand ends in a type that ends in a name.
+    An example is `x :: T`, which ends in the name of a type.
     """
     node: Any = expression.alternative
     limit = 0
@@ -105,7 +105,6 @@ def takes_less(expression: m.Expr) -> bool:
 
 
 def _ends_in_name(node: m.Type) -> bool:
-    """Return whether the type ends in a name. If so, a `<` after it would begin type arguments."""
     while True:
         if node.which in ("union", "intersection"):
             node = node.alternative.right

@@ -1,26 +1,22 @@
 """Parses Luau source into a tree: `parse`.
 
-The parser is written by hand and follows the real one. Luau's grammar depends on line breaks (a
-call's `(` on a new line), on names that are keywords only in certain places (`type`, `export`,
-`continue`, `const`), and on operators whose left and right priorities differ. The existing
-grammar, tree-sitter-luau, lacks generic functions, attributes, type functions and `typeof` types.
-It accepts an if-expression without `else`, and cannot report what it expected.
-
-The parser is implemented in `luau.parsing`. Its `reader` module describes how the parser works. The
-other modules there read types, functions, expressions and statements.
+The parser is written by hand. Luau's grammar depends on line breaks (a call's `(` on a new line),
+on names that are keywords only in certain places (`type`, `export`, `continue`, `const`), and on
+operators whose left and right priorities differ. The existing grammar, tree-sitter-luau, lacks
+generic functions, attributes, type functions and `typeof` types. It accepts an if-expression
+without `else`, and cannot report what it expected. The implementation is in `luau.parsing`.
 
 Syntax that the schema cannot represent is rewritten if other syntax has the same meaning at run
 time (`x //= y`, fractional numbers). Otherwise it is left out (comments, attributes, parts that
-only the type checker uses). Both cases are listed in `ParseResult.losses`. If a Luau version is
-given, `parse` instead returns a tree with the extension fields of that version, and rejects newer
-syntax.
+only the type checker uses). `ParseResult.losses` lists both cases. If a Luau version is given,
+`parse` instead returns a tree with the extension fields of that version, and rejects newer syntax.
 
 Differences in spelling are not listed: white space, `;`, the notation of a string or a number,
 `f"x"` for `f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, redundant
 parentheses in types. If a Luau version is given, the tree does represent `f"x"` and `["x"]: T`.
 
-The parser only checks the grammar. Other rules, such as `break` outside a loop, are checked by
-`repair.check`.
+The parser only checks the grammar. `repair.check` checks other rules, such as `break` outside a
+loop.
 
 Source: https://luau.org/grammar, and what the real Luau accepts.
 """
@@ -46,7 +42,7 @@ __all__ = ["COMMENTS", "Loss", "ParseError", "ParseResult", "parse"]
 
 @attrs.frozen
 class ParseResult:
-    """The result of `parse`: the tree, the names that its indexes refer to, and its losses.
+    """The result of `parse`: the tree, the names that its indexes refer to, and the losses.
 
     If several sources share a NameReader, `names` includes the names of all sources read so far.
     """
@@ -62,11 +58,10 @@ class ParseResult:
         return self._reader.names
 
     def place_of(self, path: Path) -> tuple[str, int, int]:
-        """Return the source, line and column of the part of the tree at `path`.
+        """Return the source (`program` or `module`), line and column of the message at `path`.
 
-        The source is `program` or `module`. Lines and columns are counted from 1. A message without
-        a recorded position gets the position of its enclosing message. `parse` must have been
-        called with `places=True`.
+        Lines and columns are counted from 1. A message without a recorded position has that of its
+        enclosing message. The positions are only recorded by `parse(..., places=True)`.
         """
         node: Any = self.tree
         position = ("program", 1, 1)
@@ -87,16 +82,15 @@ def parse(
     luau: str | Version | None = None,
     places: bool = False,
 ) -> ParseResult:
-    """Return the tree of a Luau program, and of the module that it requires, if any.
+    """Return the tree of a Luau program and, if given, of the `module` that it requires.
 
-    Bytes that are not UTF-8 become lone surrogates, as in ExprConstantString. `names` maps
-    identifiers to indexes. Identifiers that it lacks get new indexes, and `ParseResult.names`
-    contains all of them. If `names` is a NameReader, several sources can share the new indexes.
+    Bytes that are not UTF-8 become lone surrogates. `names` maps identifiers to indexes.
+    Identifiers that it lacks get new indexes, and `ParseResult.names` contains all of them. Several
+    sources can share the new indexes in a NameReader.
 
     If `luau` is a version such as `0.711` or `today`, the tree has extension fields for syntax that
-    the schema's 57 messages cannot represent. Then only comments and a few names are lost.
-
-    If `places` is true, `ParseResult.place_of` returns the position of a part of the tree.
+    the schema's 57 messages cannot represent. Then only comments and a few names are lost. If
+    `places` is true, `ParseResult.place_of` returns the position of a message.
 
     Raises ParseError for a source that is not Luau, or is newer than `luau`. Raises ValueError for
     an unknown version.
@@ -122,7 +116,6 @@ def _chunk(
     luau: Version | None,
     places: Places | None,
 ) -> StatBlock:
-    """Parse a whole source, and return its block. `label` is `program` or `module`."""
     reader = Reader(
         *(label, text, names, losses, luau),
         expression=read_expression,

@@ -18,9 +18,9 @@ MAX_SIZE: Final = 2_000_000  # far below the limits of the longest jump and of c
 class Usage:
     """Counts what a function uses, to compare it with the limits.
 
-    `locals` and `registers` are the numbers in use at the current position. `upvalues` contains the
-    locals of outer functions that the function captures. `closures` is the number of closures that
-    the function creates, and `size` is the number of messages that it consists of.
+    `locals` and `registers` count those in use at the current position. `upvalues` contains the
+    locals of outer functions that the function captures. `closures` counts the closures that the
+    function creates, and `size` the messages that it consists of.
     """
 
     __slots__ = ("closures", "locals", "registers", "size", "upvalues")

@@ -1,10 +1,9 @@
 """Renders a tree as Luau source.
 
 Every schema-valid tree can be rendered, and the source has the structure of the tree. Operands get
-exactly the parentheses that this structure needs, whether or not the tree also has an ExprGroup
-there. Nothing is repaired. Statements after a `return` are printed after the `return`, an empty
-list is printed as empty, and an unset alternative is printed as `--[[unset]]`. To get a program,
-call `luau.repair.repair` first.
+parentheses where this structure needs them, even without an ExprGroup there. Nothing is repaired.
+Statements after a `return` are printed after the `return`, an empty list is printed as empty, and
+an unset alternative is printed as `--[[unset]]`. To get a program, call `luau.repair.repair` first.
 
 The functions that print each kind of message are in `luau.printing`.
 """
@@ -51,7 +50,6 @@ class Sources:
 
 
 def _joined(sources: Sources) -> str:
-    """Return one string with both sources, for people to read."""
     if sources.module is None:
         return sources.program
     module = f"-- module0\n{sources.module}"
@@ -78,9 +76,9 @@ def render(
 ) -> str:
     """Return the Luau source of a tree. The root can be any message.
 
-    If `types` is false, type annotations and type aliases are left out. For a ModuleSet, the result
-    is one string with both sources, for people to read. `render_module_set` returns them
-    separately.
+    If `types` is false, type annotations, type aliases and type functions are left out. For a
+    ModuleSet, the result is one string with both sources, for people to read. `render_module_set`
+    returns them separately.
 
     A style chooses among spellings of the same program: quotes, escape sequences, long brackets,
     numbers, `f"x"` for `f("x")`, separators, `;`, comments and white space. If all choices are 0,

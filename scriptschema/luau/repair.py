@@ -1,14 +1,14 @@
 """Lists the rules that a tree breaks (`check`), and turns it into a valid program (`repair`).
 
-One traversal does both. It visits a copy of the tree in the order in which Luau's compiler reads a
-program, and tracks what is in scope. If a rule is broken, it records a `Problem` and repairs the
-copy immediately, so that the rest is checked in the repaired tree. `check` returns the problems,
-and `repair` returns the copy. So a tree without problems is returned unchanged, a repaired tree
-does not have problems, and nothing else is changed.
+Both functions visit a copy of the tree in the order in which Luau's compiler reads a program, and
+track what is in scope. For each broken rule, they record a `Problem` and repair the copy
+immediately, so that the rest is checked in the repaired tree. `check` returns the problems, and
+`repair` returns the copy. So a tree without problems is returned unchanged, and a repaired tree
+does not have problems.
 
 Repair keeps as much as it can. A `return` in the middle of a block becomes `do return end`. A
 variable that is not in scope becomes a variable in scope, always the same for a given tree. If two
-trees are printed as the same source, one form is canonical. The other counts as a problem (rules
+trees are printed as the same source, only one of them is canonical. The other has a problem (rules
 `group`, `minus`, `interpolation`, `string`), so that the source of a repaired tree is parsed as
 that tree.
 
@@ -91,11 +91,10 @@ def check(
     A program without problems compiles. The limits on depth, registers and size are lower than
     Luau's, so a program may compile even though it exceeds these limits.
 
-    `tree` may be a message of any kind. A ModuleSet is checked as a program together with its
-    module, if any. Anything else is checked as if it were at the top of a program. `names`
-    determines which indexes have the same name. `luau` is the version of Luau for which the program
-    must be valid, as in `Version.parse`. By default, it is the newest version. Problems whose
-    rule is `version` come first. Raises ValueError for an unknown version.
+    `tree` may be any message. A ModuleSet is checked as a program together with its module, if any.
+    Anything else is checked as if it were at the top of a program. `names` determines which indexes
+    have the same name. `luau` is the version for which the program must be valid, by default the
+    newest. Problems with the rule `version` come first. Raises ValueError for an unknown version.
     """
     return repair_in_place(copy(tree), names=names, luau=luau)
 
@@ -115,9 +114,9 @@ def is_valid(tree: Message, *, names: Names = DEFAULT) -> bool:
 def repair(
     tree: MessageT, *, names: Names = DEFAULT, luau: str | Version | None = None
 ) -> MessageT:
-    """Return a copy of `tree` without the problems that `check` reports. `tree` is not changed.
+    """Return a copy of `tree` without the problems that `check` reports.
 
-    The arguments are as in `check`. A returned ModuleSet or StatBlock compiles.
+    The arguments have the same meaning as in `check`. A returned ModuleSet or StatBlock compiles.
     """
     repaired = copy(tree)
     repair_in_place(repaired, names=names, luau=luau)
@@ -144,16 +143,15 @@ def repair_statements(
     """Repair statements of a block in place. Return the problems that `check` would have reported.
 
     The result is the same as that of `repair_in_place` for the whole tree, but only these
-    statements are visited. If they no longer declare the same names, all statements after them in
-    the block are visited, too.
+    statements are visited. If they no longer declare the same names, all later statements in the
+    block are also visited.
 
     `way` is the list of messages from the root of the tree to the block. These messages must not be
     shared. `statements` is a range of indexes in the block: those of the statements that replaced
     `before`. Before the replacement, the tree must have been valid, with at most MAX_CLOSURES
     messages and a depth of at most MAX_DEPTH.
 
-    Returns None if the whole tree has to be repaired. In that case, parts of it may already have
-    been repaired.
+    Returns None if the whole tree has to be repaired. Parts of it may then already be repaired.
     """
     run = Traversal(way[0], DEFAULT, partial=True)
     try:

@@ -29,8 +29,8 @@ class Function(Usage):
     """A function that encloses the current position.
 
     `outer` is the next enclosing function, or None for a main function. `loop` is the function's
-    innermost loop around the current position, or None. `module` is true if the function is the
-    main function of the module. `depth` is the number of functions that enclose it.
+    innermost loop around the current position, or None. `module` is true for the main function of
+    the module. `depth` is the number of enclosing functions.
     """
 
     __slots__ = ("depth", "loop", "module", "outer", "vararg")
@@ -48,8 +48,8 @@ class Binding:
     """A local variable: its name, the index it was declared with, and its function.
 
     `jumped_over` is true if a `continue` skips the declaration, so that the condition of the repeat
-    loop cannot use the variable. `constant` is the declaration if the variable is a constant, else
-    None.
+    loop cannot use the variable. `constant` is the declaration of a constant, or None for a
+    variable.
     """
 
     __slots__ = ("constant", "function", "index", "jumped_over", "name")
@@ -63,7 +63,7 @@ class Binding:
 
 
 class NameTable:
-    """The names of one kind that are in scope.
+    """The locals, or the types and generic packs, that are in scope.
 
     `visible` has each name once, in order of declaration. A local is bound to its Binding, a type
     or a generic pack to the index of its Typename.
@@ -104,7 +104,7 @@ class NameTable:
 class _Frame:
     """The declarations of a block, whose scope ends with the block.
 
-    `loop` is set for the body of a repeat, because its condition can use the body's declarations.
+    `loop` is the repeat loop whose body the block is: its condition can use the declarations.
     `late` contains the locals that are declared after a `continue` of that loop.
     """
 
@@ -120,8 +120,8 @@ class _Frame:
 class Scope:
     """The names that are visible at the current position of a traversal.
 
-    `locals` and `types` are the names in scope. `function` is the enclosing function, with its
-    `vararg` and its innermost `loop`. `names` determines which indexes have the same name.
+    `locals` and `types` are the names in scope. `function` is the enclosing function. `names`
+    determines which indexes have the same name.
     """
 
     def __init__(self, names: Names = DEFAULT) -> None:

@@ -23,9 +23,8 @@ ENDINGS: Final = (".luau", ".lua")
 def source_files(inputs: Iterable[Path]) -> list[files.Input]:
     """Return the source files to read. Each file's relative path becomes its tree's name.
 
-    In a folder, only files with a Luau suffix (`.luau` or `.lua`) are read. A module next to a
-    program is read together with it. If a folder holds nothing but a program and its module, the
-    tree has the name of the folder.
+    In a folder, only `.luau` and `.lua` files are read. A module next to a program is read together
+    with it. If a folder holds only a program and its module, the tree has the name of the folder.
     """
     named = set(inputs)
     by_path: dict[Path, files.Input] = {}
@@ -46,19 +45,18 @@ def source_files(inputs: Iterable[Path]) -> list[files.Input]:
 
 
 def module_of(path: Path) -> Path | None:
-    """Return the path of the module in the same folder as a source, or None.
+    """Return the path of the module in the same folder as a source.
 
-    The result is None if the folder contains no module, or if the source itself is the module.
+    Return None if there is no module in the folder, or if the source itself is the module.
     """
     module = path.with_name(MODULE)
     return module if path.name != MODULE and module.is_file() else None
 
 
 def read_sources(path: Path) -> tuple[bytes, bytes | None]:
-    """Return the source in a file, and the source of its module.
+    """Return a program's source and its module's source. Raises FileError if a file cannot be read.
 
-    The second source is None if the file does not mention a module. Raises FileError if a file
-    cannot be read.
+    The module's source is None if the program does not mention a module, or if there is no module.
     """
     try:
         if path == files.STANDARD:
@@ -73,11 +71,10 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
 def source_files_of(
     tree: ModuleSet, name: str, **options: Unpack[RenderOptions]
 ) -> dict[str, bytes]:
-    """Return a tree's sources, keyed by file name.
+    """Return a tree's sources by file name: `name.luau`, or two files in the folder `name`.
 
-    There is one file, `name` with a suffix, or, if the tree has a module, two files in a folder
-    called `name`. `options` are those of `render`. The program comes last, so that once its file
-    exists, all files exist.
+    There are two files if the tree has a module. The program comes last, so that once its file
+    exists, both exist. `options` are those of `render`.
     """
     sources = render_module_set(tree, **options)
     if sources.module is None:
@@ -110,10 +107,10 @@ def place_of(target: Path, tree: ModuleSet) -> Path:
 def write_sources(
     target: Path, tree: ModuleSet, *, below: Path | None = None, **options: Unpack[RenderOptions]
 ) -> None:
-    """Write a tree's source to the file `target`, or its two sources to a folder.
+    """Write a tree's source to the file `target`, or its two sources to a folder (see `place_of`).
 
-    `place_of` returns the path of the folder. `below` is as in `files.write`, and `options` are
-    those of `render`. Raises FileError if a file cannot be written.
+    `below` has the same meaning as in `files.write`, and `options` as in `render`. Raises FileError
+    if a file cannot be written.
     """
     sources = source_files_of(tree, target.stem, **options)
     for name, data in sources.items():

@@ -48,7 +48,7 @@ def read_compound_assignment(r: Reader, target: m.LValue, start: int) -> Reading
 
 
 def _floor_division(r: Reader, target: m.LValue, value: m.Expr, start: int, sign: int) -> m.Stat:
-    """Return a statement equivalent to `target //= value`, since the schema lacks that operator."""
+    """Return a statement equivalent to `target //= value`, which the schema lacks."""
     how = "`x = x // y`"
     before: list[m.Stat] = []
     node: Any = target.alternative
@@ -60,13 +60,15 @@ def _floor_division(r: Reader, target: m.LValue, value: m.Expr, start: int, sign
         is_read_late = prefix.which == "local" and not r.is_upvalue(r.texts[start])
         is_variable = prefix.which in ("local", "global_")
         if not (is_read_late or (is_variable and simple_key)):
-            prefix = m.ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
+            prefix = m.ExprPrefix(
+                local=_new_local(r, before, "object", as_expr(prefix.alternative))
+            )
         if target.which == "index_name":
             node = m.ExprIndexName(expr=prefix, index=node.index)
         else:
             key = node.index
             if not simple_key:
-                key = m.Expr(local=_hold(r, before, "key", key))
+                key = m.Expr(local=_new_local(r, before, "key", key))
             node = m.ExprIndexExpr(expr=prefix, index=key)
     again = as_expr(copy.deepcopy(node))
     quotient = m.Expr(binary=m.ExprBinary(op=m.ExprBinary.Op.FloorDiv, left=again, right=value))
@@ -79,8 +81,7 @@ def _floor_division(r: Reader, target: m.LValue, value: m.Expr, start: int, sign
     return assign
 
 
-def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
-    """Append a declaration of a new local with this value to `before`. Return a reference to it."""
+def _new_local(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
     while name in r.identifiers:
         name += "_"
     index = r.names.local(name)

@@ -37,7 +37,6 @@ def read_class(r: Reader) -> Reading:
 
 
 def _read_parent(r: Reader) -> Reading:
-    """Read the class after `extends`: a variable, or a field of a variable."""
     name = r.name("of the class that is extended")
     node: Any = r.variable(name)
     owner = name if type(node) is m.ExprGlobal else None

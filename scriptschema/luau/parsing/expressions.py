@@ -69,7 +69,7 @@ def read_expressions(r: Reader) -> Reading:
 
 
 def _read_leaf(r: Reader) -> m.Expr | None:
-    """Return the expression at the current token if it consists of this token alone, else None."""
+    """Read an expression that consists of the current token alone, or return None."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
         return None
@@ -77,7 +77,7 @@ def _read_leaf(r: Reader) -> m.Expr | None:
 
 
 def _read_constant(r: Reader) -> m.Expr | None:
-    """Return the constant, variable or `...` at the current token, or None for other tokens."""
+    """Read a constant, a variable or `...`, or return None."""
     kind = r.kind
     if kind == "name":
         return as_expr(r.variable(r.take()))
@@ -137,7 +137,6 @@ def read_expression(r: Reader) -> Reading:
 
 
 def _operation(op: Any, left: m.Expr | None, right: m.Expr) -> m.Expr:
-    """Return a binary operation, or a unary operation if `left` is None."""
     if left is not None:
         return m.Expr(binary=m.ExprBinary(op=op, left=left, right=right))
     return m.Expr(unary=m.ExprUnary(op=op, expr=right))
@@ -163,7 +162,6 @@ def _read_operand(r: Reader) -> Reading:
 
 
 def _read_cast(r: Reader, operand: m.Expr) -> Reading:
-    """Read the `:: type` at the current token. Return the cast of `operand`."""
     if not r.extended:
         r.lose(r.index, "cast", "dropped")
     r.advance()
@@ -237,9 +235,8 @@ def read_primary(r: Reader) -> Reading:
 def _read_arguments(r: Reader, callee: int) -> Reading:
     """Read the arguments of a call: a list in parentheses, a string or a table.
 
-    A list must begin on the line on which the token at index `callee` ends. For a method, this
-    token is its name, even if types in `<<>>` follow the name. Otherwise it is the last token of
-    the called expression.
+    A list must begin on the line on which the token at index `callee` ends. This token is a
+    method's name, or else the last token of the called expression.
     """
     if r.kind == "string":
         return [m.Expr(string=m.ExprConstantString(val=r.string()))]
@@ -259,7 +256,6 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
 
 
 def _read_instantiation(r: Reader, function: Any) -> Reading:
-    """Read the `<<types>>` at the current token. Return the instantiation of `function`."""
     what = "type arguments of a generic function"
     if not r.extended:
         r.lose(r.index, what, "dropped")
@@ -371,7 +367,6 @@ def read_attributes(r: Reader) -> Reading:
 
 
 def _attribute(r: Reader) -> m.ExprAttr:
-    """Read the attribute whose name is the current token."""
     text = r.name("of an attribute")
     kind = _ATTRIBUTES.get(text, m.ExprAttr.Kind.Unknown)
     name = r.names.field(text) if r.extended and text not in _ATTRIBUTES else None
@@ -397,7 +392,6 @@ def _read_literals(r: Reader, attribute: m.ExprAttr) -> Reading:
 
 
 def _read_literal(r: Reader) -> Reading:
-    """Read a literal: a constant other than a negative number, or a table of literals."""
     index = r.index
     if r.kind == "{":
         r.advance()
@@ -424,10 +418,8 @@ def _read_literal(r: Reader) -> Reading:
 def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     """Read a number. Return (expression, has_minus).
 
-    The expression is a constant, unless the schema has no constant with this value. `negative` is
-    true if a minus before the number should become part of the constant, and `has_minus` is true if
-    it did. `has_minus` is always false for a 64-bit integer, and for 0, since -0 is a different
-    number.
+    `negative` is true if the number follows a minus. `has_minus` is true if the constant includes
+    this minus. This is impossible for a 64-bit integer, and for 0, since -0 is a different number.
     """
     index = r.index
     text = r.take()

@@ -26,7 +26,7 @@ from scriptschema.messages import (
 def read_function_body(
     r: Reader, opening: int, attributes: list[ExprAttr], *, method: bool = False
 ) -> Reading:
-    """Read the rest of a function: generics, parameters, return types, body and `end`.
+    """Read a function's generics, parameters, return types, body and `end`.
 
     `opening` is the index of the `function` token. `method` is true if the function has an implicit
     parameter `self`.
@@ -99,10 +99,10 @@ def read_function_body(
 
 
 def by_position(r: Reader, named: list[tuple[int, Type | None]]) -> list[Type]:
-    """Return a list with one type for each name, up to the last name that has a type.
+    """Return one type for each name, up to the last name that has a type.
 
-    Each item of `named` is a pair: the index of a name's token, and the name's type or None. A
-    missing type becomes a TypeOmitted or, in the original schema, `any`.
+    `named` has the index of each name's token, and the name's type or None. A missing type becomes
+    a TypeOmitted or, in the original schema, `any`.
     """
     while named and named[-1][1] is None:
         named.pop()

@@ -1,9 +1,9 @@
 """The reader: the current token, scopes, errors, losses (see `Loss`), and the parser's main loop.
 
 The parser is a recursive-descent parser that does not use Python's call stack. A function for
-syntax that can nest is a generator: it yields a reading (also a generator) for each part, and is
-sent the result. `Reader.run` keeps these generators on a stack. So nesting, up to `MAX_NESTING`,
-costs only memory and never causes a RecursionError. The time is linear in the length of the source.
+syntax that can nest is a generator: it yields a reading (also a generator) for each part, and
+receives the result. `Reader.run` keeps these generators on a stack. So nesting, up to
+`MAX_NESTING`, costs only memory and never causes a RecursionError. The time is linear.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Loss:
     """A part of a source that the tree does not represent as it is written.
 
     `source` is `program` or `module`. `line` and `column` are counted from 1, and columns are
-    counted in characters. `what` names the part of the source, and `how` says what happened to it.
+    counted in characters. `what` names the syntax, and `how` says what happened to it.
     """
 
     source: str
@@ -51,7 +51,7 @@ class ParseError(ValueError):
     """Raised for a source that is not valid Luau.
 
     `source` is `program` or `module`. `line` and `column` are counted from 1. `expected` says what
-    would be valid at that position, and `found` is the text that is there.
+    would be valid at that position, and `found` what is there instead.
     """
 
     def __init__(self, source: str, line: int, column: int, expected: str, found: str) -> None:
@@ -77,9 +77,9 @@ the result."""
 class Reader:
     """The state of the parser for one source.
 
-    The grammar consists of functions that take the reader `r`. `expression` and `block` are the
-    functions that read an expression and a block. They are attributes of the reader because types
-    can contain expressions (`typeof`), and expressions contain types and blocks (functions).
+    `expression` and `block` are the functions that read an expression and a block. The reader
+    passes them to the other functions, because types can contain expressions (`typeof`), and
+    expressions contain types and blocks (functions).
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Reader:
         return True
 
     def expect(self, kind: str, purpose: str) -> None:
-        """Move past the current token, which must have this kind. Raises ParseError if it does not.
+        """Move past the current token. Raises ParseError unless the token is of this kind.
 
         `purpose`, such as `after the condition`, follows the kind in the error message.
         """
@@ -173,7 +173,7 @@ class Reader:
         self.advance()
 
     def close(self, kind: str, opening: int) -> None:
-        """Move past the current token, which must have this kind. Raises ParseError if it does not.
+        """Move past the current token. Raises ParseError unless the token is of this kind.
 
         The error message says that the token should close the one at index `opening`.
         """
@@ -184,10 +184,10 @@ class Reader:
         self.advance()
 
     def name(self, purpose: str) -> str:
-        """Return the name at the current token, and move past it.
+        """Return the current token, which must be a name, and move past it.
 
-        Raises ParseError if the token is not a name. `purpose`, such as `of a field`, follows
-        "a name" in the error message.
+        Raises ParseError for other tokens. `purpose`, such as `of a field`, follows "a name" in the
+        error message.
         """
         if self.kind != "name":
             self.fail(f"a name {purpose}")
@@ -216,9 +216,9 @@ class Reader:
         raise ParseError(self.label, line, column, expected, found)
 
     def require(self, cls: type[Message], field: str, what: str, index: int) -> None:
-        """Raise ParseError if an extension field is newer than the requested version.
+        """Raise ParseError if an extension field is newer than the requested version of Luau.
 
-        `what` describes the syntax that needs the field, and `index` is the token where it occurs.
+        `what` describes the syntax that needs the field, and `index` is the index of a token in it.
         """
         since = cls.ALL_FIELDS[field].since
         if self.luau is not None and since is not None and self.luau < since:
@@ -261,10 +261,7 @@ class Reader:
         return Local(name=self.names.local(name))
 
     def declare_type(self, name: str) -> None:
-        """Declare a type alias or a type function in the innermost scope.
-
-        Even uses before the declaration refer to it, if they are in this scope.
-        """
+        """Declare a type in the innermost scope, even for uses before the declaration."""
         self.scopes[-1][1].add(name)
 
     def variable(self, name: str) -> ExprLocal | ExprGlobal:

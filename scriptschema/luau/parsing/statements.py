@@ -200,10 +200,7 @@ def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool =
 
 
 def _required_module(r: Reader, start: int) -> int | None:
-    """Return N if the tokens from `start` on are `require("./moduleN")`, otherwise None.
-
-    `require` must be the global, and N must be an int32.
-    """
+    """Return N if the tokens from `start` on are `require("./moduleN")`, otherwise None."""
     if (
         r.index - start != 4
         or r.kinds[start : r.index] != ["name", "(", "string", ")"]
@@ -218,10 +215,6 @@ def _required_module(r: Reader, start: int) -> int | None:
 
 
 def _read_bindings(r: Reader, purpose: str) -> Reading:
-    """Read names with optional types, separated by commas.
-
-    Returns the names, and (token index, type or None) for each name.
-    """
     names = []
     types = []
     while True:
@@ -267,10 +260,6 @@ def _read_attributed_statement(r: Reader) -> Reading:
 
 
 def _note_const(r: Reader) -> None:
-    """If no Luau version is given, record the `const` at the current token as a loss.
-
-    Otherwise, raise ParseError if the version does not have `const`.
-    """
     if not r.extended:
         r.lose(r.index, "`const`", "`local`")
     r.require(m.StatLocal, "is_const", "`const`", r.index)
@@ -293,7 +282,6 @@ def _read_exported_function(r: Reader, attributes: list[m.ExprAttr]) -> Reading:
 
 
 def _read_exported_variables(r: Reader) -> Reading:
-    """Read a statement that begins with `export local` or `export const`."""
     r.require(m.StatLocal, "is_exported", "an exported value", r.index)
     r.advance()
     constant = r.take() == "const"
@@ -305,7 +293,7 @@ def _read_exported_variables(r: Reader) -> Reading:
 
 
 def _read_type_statement(r: Reader, *, export: bool) -> Reading:
-    """Read a type alias or a type function, which begins with the current token `type`."""
+    """Read a type alias or a type function."""
     start = r.index
     r.advance()
     if r.kind == "function":
@@ -381,7 +369,7 @@ def _read_other_statement(r: Reader) -> Reading:
 
 
 def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
-    """Return the function that reads the export statement or class that begins here, or None."""
+    """Return the function for the export statement or class that begins here, or None."""
     span = slice(r.index, r.index + 4)
     tokens = zip(r.texts[span], r.kinds[span], strict=True)
     words = [text if text in _NEWER else kind for text, kind in tokens]

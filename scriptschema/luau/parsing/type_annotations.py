@@ -25,10 +25,7 @@ def read_type(r: Reader) -> Reading:
 
 
 def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
-    """Read a union or an intersection.
-
-    `type_` is its first type, or None if that has not been read yet.
-    """
+    """Read a union or an intersection. `type_` is its first type, if that has been read."""
     signs: set[str] = set()
     while r.kind in ("|", "&", "?"):
         index = r.index
@@ -50,7 +47,7 @@ def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
 
 
 def _read_simple_type(r: Reader) -> Reading:
-    """Read a type that does not have `|`, `&` or `?` outside of brackets."""
+    """Read a type without `|`, `&` or `?` outside brackets."""
     kind = r.kind
     if kind == "name":
         return (yield _read_named_type(r))
@@ -98,7 +95,7 @@ def _read_named_type(r: Reader) -> Reading:
     literal = m.TypeLiteral(name=m.Typename(index=0))
     if r.kind == "<":
         arguments = yield read_type_arguments(r)
-        _give(r, literal, arguments)
+        _set_arguments(r, literal, arguments)
         if r.extended and not (text in r.aliases or is_generic) and text in TYPE_FUNCTIONS:
             literal.name.index = TYPE_FUNCTIONS.index(text)
             literal.name.kind = m.Typename.Kind.Builtin
@@ -125,12 +122,10 @@ def set_undeclared(r: Reader, text: str, type_: m.Type) -> None:
         type_.class_ = m.TypeClass(kind=r.names.class_(text))
 
 
-def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
-    """Store the arguments of a named type in its lists of types and packs.
-
-    If a Luau version is given, arguments that these lists cannot represent are stored in the
-    extension field `arguments`.
-    """
+def _set_arguments(
+    r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]
+) -> None:
+    """Store arguments in the lists of types and packs, or else in the field `arguments`."""
     rest: list[m.TypeArgument] = []
     for index, argument in arguments:
         pack = argument.pack
@@ -261,10 +256,7 @@ def read_pack(r: Reader) -> Reading:
 
 
 def _read_type_list(r: Reader) -> Reading:
-    """Read a list of types up to `)`.
-
-    Returns the types, the names of parameters if there are any, and the pack at the end or None.
-    """
+    """Read types up to `)`. Return (types, names of parameters, final pack or None)."""
     types: list[m.Type] = []
     names: list[m.Name] = []
     tail: m.TypePack | None = None
@@ -291,10 +283,9 @@ def _read_type_list(r: Reader) -> Reading:
 
 
 def _read_list_or_function(r: Reader) -> Reading:
-    """Read `(types)` or a function type that begins with `(`, where both are possible.
+    """Read `(types)`, or a function type that begins with `(`.
 
-    Returns the types, the pack at the end of the list or None, and whether it read `(types)`. If
-    not, the first value contains only the function type.
+    Returns (types, final pack or None, is_list). A function type is returned as the only type.
     """
     opening = r.index
     r.advance()
@@ -309,7 +300,6 @@ def _read_list_or_function(r: Reader) -> Reading:
 def _read_rest_of_function(
     r: Reader, args: list[m.Type], names: list[m.Name], tail: m.TypePack | None
 ) -> Reading:
-    """Read `->` and the results of a function type that has these parameters."""
     r.expect("->", "and the result of a function type")
     rets, rettail = yield read_results(r)
     function = m.TypeFunction(args=args, rets=rets)

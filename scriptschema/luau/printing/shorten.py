@@ -30,7 +30,7 @@ _JOINED: Final = frozenset(
 def compact(source: str) -> str:
     """Return `source` on one line, without comments or unnecessary white space.
 
-    The tokens stay the same, so strings keep their line breaks. The result ends with a newline.
+    Strings keep their line breaks. The result ends with a newline.
     """
     tokens = tokenize(source)
     pieces: list[str] = []
@@ -49,7 +49,7 @@ def compact(source: str) -> str:
 def short_names(tree: Message, names: Names) -> Names:
     """Return tables with short names for the indexes in `tree`.
 
-    The most frequent indexes get the shortest names. Builtin names and `self` are kept. Local
+    The most frequent indexes get the shortest names. Builtin names and `self` do not change. Local
     variables and globals get different names, so that none shadows another.
     """
     used: dict[str, Counter[int]] = {table: Counter() for table in _TABLES.values()}
@@ -73,7 +73,6 @@ _TABLES: Final = {
 
 
 def _renamed(table: tuple[str, ...], used: Counter[int], letters: Iterator[str]) -> list[str]:
-    """Return the table with short names for used indexes, and unique names for all others."""
     short = {index: name for (index, _), name in zip(used.most_common(), letters, strict=False)}
     return [
         name if name == "self" else short.get(index, f"_{index}_")

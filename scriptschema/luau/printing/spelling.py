@@ -24,7 +24,7 @@ _MASK: Final = 2**64 - 1
 class Near:
     """Choices that depend only on a key and on the text nearby.
 
-    Therefore, the spelling at a place stays the same when the program around it gets smaller.
+    So a spelling stays the same when the program around it gets smaller.
     """
 
     def __init__(self, key: int) -> None:
@@ -42,14 +42,14 @@ class Near:
 
 
 def string(choices: Near, value: str) -> str:
-    """Return a string constant in single or double quotes, with escapes, or in long brackets.
+    """Return a string constant in quotes, with or without escapes, or in long brackets.
 
-    Long brackets are preceded by a space, so that they are not merged with a `[` before them.
+    Long brackets are preceded by a space, so that they do not merge with a `[` before them.
     """
     kind = choices.below(4)
     if kind == 1:
         return _escaped(choices, value, "'", few=True)
-    if kind == 2 and _stands_in_brackets(value):
+    if kind == 2 and _fits_in_brackets(value):
         newline = "\r\n" if choices.below(2) else "\n"  # Luau reads both as a newline
         return " " + in_brackets(value, choices.below(_LEVELS)).replace("\n", newline)
     if kind >= 2:
@@ -73,8 +73,7 @@ def number(choices: Near, value: int) -> str:
     return sign + _NUMBERS[choices.below(len(_NUMBERS))](choices, digits)
 
 
-def _stands_in_brackets(value: str) -> bool:
-    """Return whether long brackets can represent all characters of the string."""
+def _fits_in_brackets(value: str) -> bool:
     return not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in value)
 
 

@@ -60,7 +60,7 @@ def write_stat(w: Writer, node: m.Stat) -> None:
 
 
 def _write_block(w: Writer, node: m.StatBlock) -> None:
-    """Print only the statements, each on a new line. The parent prints the keywords around them."""
+    # The parent prints the keywords around the statements.
     newline = w.newline()
     write, put = w.write[m.Stat], w.out.append
     previous = None

@@ -1,10 +1,9 @@
 """Prints a tree in a style. `render` uses this module if a style is given.
 
-A style is given as a source of choices. The table at the end of this module lists the messages that
-have several spellings. The writer prints these messages differently from the plain writer, and also
-changes the white space between tokens. It chooses only spellings that `luau.parse` reads as the
-same tree. It does not change parentheses, or write `a["b"]` for `a.b`, because the schema has
-ExprGroup and ExprIndexExpr for these.
+A style is a source of choices. The table at the end of this module lists the messages that have
+several spellings. The writer chooses only spellings that `luau.parse` reads as the same tree, and
+also changes the white space between tokens. It does not change parentheses, or write `a["b"]` for
+`a.b`, because the schema has ExprGroup and ExprIndexExpr for these.
 
 There are two exceptions: `f"x"` for `f("x")`, and `["x"]: T` for `x: T`. If `luau.parse` is given a
 Luau version, it records these spellings in extension fields (`ExprCall.parenless` and
@@ -12,8 +11,8 @@ Luau version, it records these spellings in extension fields (`ExprCall.parenles
 version it is for, and because parsers have separate code for these spellings.
 
 The choices determine a key and, for each kind of spelling, the share of places that differ from the
-plain spelling. The spelling at a place depends on the key and on the text nearby, so that a tree
-keeps its spelling when it is reduced.
+plain spelling. The spelling at a place depends on the key and on the text nearby. So a tree keeps
+its spelling when it is reduced.
 """
 
 from __future__ import annotations
@@ -115,8 +114,8 @@ class StyledWriter(Writer):
     def differs(self, share: Share, near: str | None = None) -> bool:
         """Return whether the next part should differ from the plain spelling.
 
-        The choice depends on `near`, and so do the choices that follow it. By default, `near` is
-        the text that was printed last.
+        This choice and the following choices depend on `near`, by default the text that was printed
+        last.
         """
         if not share:
             return False
@@ -155,6 +154,7 @@ class StyledWriter(Writer):
             zip(tokens.kinds, tokens.texts, tokens.starts, strict=True)
         ):
             gap = text[end:start]
+            # A line break before `(` would separate the `(` from the call.
             one_line = kind == "(" or index < after_types
             if kind == ":" and not one_line:
                 after_types = _after_types_of_method(tokens.kinds, index)
@@ -180,11 +180,7 @@ class StyledWriter(Writer):
     def _space(
         self, gap: str, before: str, before_kind: str, word: str, kind: str, *, one_line: bool
     ) -> str:
-        """Return white space to replace `gap`, the white space between two tokens.
-
-        The result may equal `gap`. If `one_line` is true, it contains no line break. A line break
-        before `(`, or between a method's name and `(`, would separate the `(` from the call.
-        """
+        """Return white space to replace `gap`, without a line break if `one_line` is true."""
         below = self.near.below
         way = below(4)
         if way == 1 or (way == 2 and one_line):
@@ -196,17 +192,13 @@ class StyledWriter(Writer):
         return gap
 
     def _with_comment(self, gap: str, kind: str, *, one_line: bool) -> str:
-        """Return `gap` with a comment.
-
-        A comment at the end of the source need not be followed by a line break.
-        """
         comment = self._comment(one_line=one_line)
+        # A comment at the end of the source needs no line break.
         if kind == "eof" and self.near.below(2):
             return f"{gap or ' '}{comment.rstrip()}"
         return f"{gap or ' '}{comment}{gap}"
 
     def _comment(self, *, one_line: bool) -> str:
-        """Return a comment, followed by a line break if it needs one."""
         below = self.near.below
         text = _COMMENTS[below(len(_COMMENTS))]
         way = below(4)
@@ -218,11 +210,7 @@ class StyledWriter(Writer):
 
 
 def _after_types_of_method(kinds: Sequence[str], colon: int) -> int:
-    """Return the index of the token after the `<<types>>` in `:name<<types>>`, or 0 if none.
-
-    `colon` is the index of the `:`. A type after a `:`, such as `T<<U>(U) -> ()>`, begins with the
-    same tokens, but does not end in `>>`.
-    """
+    """Return the index of the token after the `<<types>>` in `:name<<types>>`, or 0 if none."""
     if kinds[colon + 1 : colon + 4] != ["name", "<", "<"]:
         return 0
     angles = parentheses = 0
@@ -232,12 +220,13 @@ def _after_types_of_method(kinds: Sequence[str], colon: int) -> int:
         if not parentheses:  # in parentheses, `<` may be an operator
             angles += (kind == "<") - (kind == ">")
             if kind == ">" and angles == 1:
+                # A type after the `:`, such as `T<<U>(U) -> ()>`, does not end in `>>`.
                 return index + 2 if kinds[index + 1] == ">" else 0
     return 0
 
 
 def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
-    """Return whether two tokens stay separate tokens without white space between them."""
+    """Return whether two tokens need no white space between them."""
     if not before or not word:  # the beginning or the end of the source
         return True
     starts_word = word[0].isalnum() or word[0] == "_"
@@ -313,7 +302,6 @@ def _write_type(w: StyledWriter, node: m.Type) -> None:
 
 
 def _write_sign(w: StyledWriter, sign: str) -> None:
-    """Print the operator `sign` before the first operand, if the style says so."""
     if not w.after and w.differs(w.signs):
         w.out.append(sign)
 

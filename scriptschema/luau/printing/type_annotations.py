@@ -61,10 +61,7 @@ def write_type_alias(w: Writer, node: m.StatTypeAlias) -> None:
 
 
 def _with_defaults(w: Writer, node: m.StatTypeAlias) -> list[Part]:
-    """Return `<T = U, V... = ...W>`.
-
-    If there are fewer defaults than names, they apply to the last generics and the last packs.
-    """
+    """Return `<T = U, V... = ...W>`. Missing defaults are those of the first names."""
     if node.defaults is None or not (node.generics or node.genericpacks):
         return generics(w, node.generics, node.genericpacks)
     parts: list[Part] = []
@@ -85,11 +82,7 @@ def _listed(
     tail: m.TypePack | None,
     names: Callable[[int], list[Part]] | None = None,
 ) -> tuple[list[Part], int]:
-    """Return the parts that print a list of types, and the length of the list.
-
-    `tail` is the pack at the end of the list. The length includes types and packs, but not the
-    commas among the parts.
-    """
+    """Return the parts that print a list of types, and the number of types and packs."""
     parts: list[Part] = []
     count = 0
     while True:
@@ -126,9 +119,8 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
 def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
     """Print an operand of a union or an intersection, in parentheses if necessary.
 
-    Luau requires parentheses where unions and intersections are mixed. `chained` is the kind of
-    operation (`union` or `intersection`) that is printed here without parentheses, or None if both
-    kinds need them. For a left operand, it is the kind of the enclosing operation.
+    `chained` is the operation (`union` or `intersection`) that needs no parentheses here, or None.
+    For a left operand, this is the enclosing operation.
     """
     if node.which in _OPERATIONS and node.which != chained:
         w.after = 0

@@ -1,10 +1,10 @@
 """The writer: the output so far, and the state for printing the rest of a tree.
 
-Each kind of message is printed by a function in the other modules. The function takes the writer
-`w` and the message, and calls the functions for the messages inside. A message that is nested too
-deeply is postponed: its place in the output is reserved, and filled later. So nesting costs only
-memory and never causes a RecursionError. Time and memory are linear in the size of the tree. To
-keep them linear, indentation does not grow beyond `_DEEPEST_INDENT` levels.
+A function in the other modules prints each kind of message. It takes the writer `w` and the
+message, and calls the functions for the messages inside. A message that is nested too deeply is
+postponed: the writer reserves its place in the output, and fills it later. So nesting costs only
+memory and never causes a RecursionError. Time and memory are linear in the size of the tree,
+because indentation does not grow beyond `_DEEPEST_INDENT` levels.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ Write: TypeAlias = Callable[[Any, Any], None]
 class Writer:
     """Prints one tree. `write` maps each kind of message to the function that prints it.
 
-    `level` is the indentation. `limit` and `after` describe the operators around the operand that
-    is printed next (see `needs_parentheses`). Printing the operand resets them to 0, so that they
-    do not affect anything else.
+    `level` is the indentation. `limit` and `after` are the priorities of the operators around the
+    next operand (see `needs_parentheses`). Printing the operand resets them to 0.
     """
 
     def __init__(
@@ -118,7 +117,6 @@ class Writer:
 
 @cache
 def _newlines(indent: str) -> list[str]:
-    """Return the text that begins a line, for each level of indentation."""
     return ["\n" + indent * level for level in range(_DEEPEST_INDENT + 1)]
 
 

@@ -55,7 +55,11 @@ def assigned(v: Traversal, binding: Binding, path: Place) -> None:
     if isinstance(declaration, m.StatLocalFunction):
         declaration.is_exported = None
         module = v.tree.module if isinstance(v.tree, m.ModuleSet) else None
-        if module is not None and not _exporting(module) and not ends_with_return(module):
+        if (
+            module is not None
+            and not _exported_declarations(module)
+            and not ends_with_return(module)
+        ):
             add_return(module)
 
 
@@ -69,8 +73,7 @@ def add_return(module: m.StatBlock) -> None:
     module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
 
 
-def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
-    """Return (declaration, index) for each exported declaration in a block."""
+def _exported_declarations(block: m.StatBlock) -> list[tuple[Any, int]]:
     return [
         (statement.alternative, index)
         for index, statement in enumerate(block.body)
@@ -80,7 +83,7 @@ def _exporting(block: m.StatBlock) -> list[tuple[Any, int]]:
 
 def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
     """Check the exports of a source before it is visited. Return whether it exports anything."""
-    exporting = _exporting(block)
+    exporting = _exported_declarations(block)
     if not exporting:
         return False
     has_return = returns(block)

@@ -53,10 +53,10 @@ def visit_expr(
     after: int = 0,
     *chain: int,
 ) -> None:
-    """Check and repair an Expr, which may be an operand.
+    """Check and repair an Expr.
 
-    `limit` and `after` are as in `needs_parentheses`. For the right operand of a concatenation,
-    `chain` has one item: the number of operands in the chain. Otherwise, it is empty.
+    If it is an operand, `limit` and `after` are the priorities around it (see `needs_parentheses`).
+    For the right operand of a concatenation, `chain` is the number of operands in the chain.
     """
     if registers is None:
         registers = v.scope.function.registers
@@ -179,7 +179,6 @@ def visit_call(
 
 
 def _called(prefix: m.ExprPrefix) -> str | None:
-    """Return the kind of the called expression, ignoring explicit type arguments."""
     while prefix.which == "instantiate":
         prefix = prefix.alternative.expr
     return prefix.which
@@ -299,11 +298,7 @@ def _visit_binary(
 
 
 def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:
-    """Remove the group around the left operand of a `<` if the operand ends in a type.
-
-    The printer adds the parentheses even without the group. The operand must already have been
-    repaired.
-    """
+    # The operand must be repaired already. The printer adds the parentheses even without the group.
     group = node.left.group
     if group is not None and takes_less(group.expr):
         path = ((path, "left", None), "group", None)

@@ -37,10 +37,10 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) 
 
 
 def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
-    """Make a return statement of the module return exactly one value. A call counts as one value.
+    """Make the module's return statement return exactly one value. A call counts as one value.
 
-    If there is no value, or the first is `...` (which is empty in a module), the value becomes an
-    empty table. Otherwise, the first value is kept.
+    The first value is kept. If it is missing, or is `...` (which is empty in a module), an empty
+    table replaces it.
     """
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"

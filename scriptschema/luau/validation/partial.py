@@ -1,9 +1,9 @@
 """Repairs statements in an otherwise valid tree, without visiting the rest.
 
-The traversal visits only the messages that enclose the statements, so that their handlers bring
-declarations into scope and pass on the depth, registers and loop as in a full traversal. Of the
-statements before these messages, only the declarations are processed. If the result could depend on
-other parts of the tree, `IncompleteError` is raised. The whole tree then has to be visited.
+The traversal visits only the messages that enclose the statements, so that declarations, depth,
+registers and loop are the same as in a full traversal. Of the statements before these messages,
+only the declarations are processed. If the result could depend on other parts of the tree,
+`IncompleteError` is raised. The whole tree then has to be visited.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def repair_statements(
 ) -> None:
     """Repair the `statements` of a block, which have replaced `before`.
 
-    `statements` is a range of indexes in the block. `way` lists the messages that enclose the
-    statements, from the traversal's tree to the block. These messages must not be shared with other
-    trees. Other messages may be shared, since they are copied before they are repaired. Before the
-    replacement, the whole tree must have been valid.
+    `statements` is a range of indexes in the block. `way` lists the messages from the traversal's
+    tree to the block. They must not be shared with other trees. Other messages may be shared, since
+    they are copied before they are repaired. Before the replacement, the whole tree must have been
+    valid.
 
     Raises IncompleteError if the whole tree has to be visited.
     """
@@ -47,7 +47,7 @@ def repair_statements(
         before = [body[start], *before]
     declared = _declared(v.names, before)
     now = _declared(v.names, body[start:stop])
-    _compare_aliases(declared, now)
+    _require_same_aliases(declared, now)
     if declared != now:
         stop = len(body)
     body[start:stop] = map(copy, body[start:stop])
@@ -55,14 +55,11 @@ def repair_statements(
     _visit(v, way, start, behind)
     if behind and _declared(v.names, body[start : len(body) - behind]) != declared:
         raise IncompleteError
-    _compare_aliases(declared, _declared(v.names, body[start:stop]))
+    _require_same_aliases(declared, _declared(v.names, body[start:stop]))
 
 
 def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> None:
-    """Visit the messages in `way`, then the block's statements from index `start` on.
-
-    The last `behind` statements of the block are not visited.
-    """
+    """Visit `way`, then the block's statements, except the first `start` and the last `behind`."""
     stack = v.stack
     block: Any = way[-1]
     around = {*map(id, way)}
@@ -88,7 +85,6 @@ def _visit(v: Traversal, way: Sequence[Message], start: int, behind: int) -> Non
 
 
 def _declare(v: Traversal, statement: m.Stat) -> None:
-    """Bring the declarations of a valid statement into scope."""
     inner: Any = statement.alternative
     match inner:
         case m.StatLocal() if inner.is_const or inner.is_exported:
@@ -119,9 +115,9 @@ def _declared(names: Names, statements: Sequence[m.Stat]) -> list[tuple[str, obj
     return result
 
 
-def _compare_aliases(
+def _require_same_aliases(
     before: Sequence[tuple[str, object]], now: Sequence[tuple[str, object]]
 ) -> None:
-    """Raise IncompleteError if the declared types changed, since the whole block can use them."""
+    # The whole block can use its types.
     if [d for d in before if d[1] == "type"] != [d for d in now if d[1] == "type"]:
         raise IncompleteError

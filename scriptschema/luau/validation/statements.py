@@ -59,10 +59,7 @@ _DECLARE: Final = {
 def _visit_block(
     v: Traversal, node: m.StatBlock, path: Place, depth: int, loop: Loop | None = None, *after: Task
 ) -> None:
-    """Check and repair the statements in a new scope. Then run the tasks in `after` in that scope.
-
-    If the block is the body of a repeat loop, `loop` is that loop.
-    """
+    """Check and repair a block in a new scope. Then run the tasks in `after` in that scope."""
     v.scope.open(loop)
     body = node.body
     v.scope.declare_aliases(node)
@@ -78,7 +75,6 @@ def _visit_block(
 
 
 def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool = True) -> None:
-    """Check and repair a Stat. `last` says whether it is the last statement of its block."""
     function = v.scope.function
     which = node.which
     if which is None:
@@ -116,7 +112,6 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
 
 
 def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool) -> None:
-    """Check and repair the break, continue or return statement that `node` holds."""
     function = v.scope.function
     which = node.which or ""
     inner: Any = node.alternative
@@ -148,7 +143,7 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool)
 
 
 def _do_without_locals(v: Traversal, node: m.Stat, path: Place) -> None:
-    """Replace a declaration with a statement that declares no locals, to stay within the limit."""
+    """Replace a declaration with a statement that declares no locals."""
     v.note(path, "locals", "the function already has the maximum number of local variables")
     inner: Any = node.alternative
     match inner:
@@ -312,7 +307,7 @@ def _visit_compound_assign(
 
 
 def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, depth: int) -> None:
-    _function_name(v, node.var, (path, "var", None))
+    _repair_function_name(v, node.var, (path, "var", None))
     if node.self_ and node.var.which != "index_name":
         v.note(path, "self", "the name of a method must end with a field")
         node.self_ = False
@@ -322,8 +317,7 @@ def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, d
     )
 
 
-def _function_name(v: Traversal, node: Any, path: Place) -> None:
-    """Repair the name of a function statement, so that it is a variable followed by fields."""
+def _repair_function_name(v: Traversal, node: Any, path: Place) -> None:
     while node.which is not None and node.which not in ("local", "global_"):
         inner: Any = node.alternative
         if inner.__class__ is m.ExprIndexName:
@@ -345,7 +339,7 @@ def _function_name(v: Traversal, node: Any, path: Place) -> None:
 
 
 def _replace(node: Any, other: Any) -> None:
-    """Set the same alternative in `node` as in `other`, or clear `node` if it has no such field."""
+    """Copy the alternative of `other` to `node`, or clear `node` if it has no such field."""
     if other.which in node.FIELDS:
         setattr(node, other.which, other.alternative)
     else:

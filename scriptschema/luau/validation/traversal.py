@@ -1,10 +1,10 @@
 """The traversal that validates and repairs: the remaining tasks, and the problems so far.
 
 It visits a tree in the order in which Luau's compiler reads a program. The handlers in the other
-modules are functions that take the traversal `v`, a message, its path and its depth (the root's is
-1). If a rule is broken, a handler records a `Problem` and repairs the message immediately. It then
-pushes the messages to visit next. Messages to visit are kept on a stack. So nesting costs only
-memory and never causes a RecursionError, and time is linear.
+modules are functions that take the traversal `v`, a message, its path and its depth (1 for the
+root). A handler that finds a broken rule records a `Problem` and repairs the message immediately.
+Then it pushes the messages to visit next on a stack. So nesting costs only memory and never causes
+a RecursionError, and time is linear.
 
 The rule `depth` is applied here: a part that is nested too deeply is removed, or replaced by the
 simplest part that fits.
@@ -115,7 +115,6 @@ _ROOMY: Final = MAX_DEPTH - max(HEIGHTS.values())
 
 
 def _depth(tree: Message) -> int:
-    """Return the depth of a tree. It is 1 for a message that does not hold another."""
     depth = 0
     level = [tree]
     while level:
@@ -135,8 +134,8 @@ def _depth(tree: Message) -> int:
 def filler() -> m.ExprConstantNumber:
     """Return a replacement for a missing expression: the constant 0.
 
-    It is not nil, because operations on nil more often cause errors, which end the program. It is
-    not 1, because after a minus operator, 1 would break the rule `minus`.
+    Operations on nil would more often cause errors, which end the program. After a minus operator,
+    1 would break the rule `minus`.
     """
     return m.ExprConstantNumber(val=0)
 
@@ -150,13 +149,13 @@ class InvalidError(Exception):
 
 
 class Traversal:
-    """One traversal: it repairs `tree` and adds to `problems`.
+    """Checks and repairs `tree`, and adds to `problems`.
 
     `scope` contains the names that are visible at the current position. `module_reachable` is true
-    if a `require` at this position finds a module. `any` is the index of the type named `any`.
-    `partial` is true if only a part of the tree is visited and the rest must not change: see
-    `partial.py`. If `strict` is true, the first problem raises InvalidError. The tree is then
-    unchanged, since a handler records a problem before it repairs anything.
+    if a `require` at this position finds a module. `any` is the index of the type named `any`. If
+    `partial` is true, only a part of the tree is visited and the rest must not change: see
+    `partial.py`. If `strict` is true, the first problem raises InvalidError, and the tree remains
+    unchanged.
     """
 
     def __init__(
@@ -203,11 +202,7 @@ class Traversal:
                 task[0](*task[1:])
 
     def enter(self, node: Message, path: Place, depth: int) -> None:
-        """Count a message, and remove the parts of it that are nested too deeply.
-
-        This method is called before the message is visited. If a message only wraps another
-        message, its handler may visit the inner one immediately.
-        """
+        """Count a message before it is visited, and remove parts that are nested too deeply."""
         self.scope.function.size += 1
         if depth > _ROOMY:
             self.fit(node, path, depth)
@@ -268,4 +263,4 @@ class Traversal:
 
 
 def _leave(*_: object) -> None:
-    """Do nothing. This is the handler of messages that have no other handler."""
+    """Do nothing, for messages without a handler."""

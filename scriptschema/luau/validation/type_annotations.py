@@ -55,7 +55,7 @@ def join_lists(
     """Merge a list of types with the list in its tail, because both forms print the same.
 
     `types` and `tail` are the names of the fields. If `may_be_empty` is true and both lists are
-    empty, the tail is kept, because it represents the return type in `(): ()`.
+    empty, the tail remains, because it represents the return type in `(): ()`.
     """
     while (pack := getattr(node, tail)) is not None and pack.which == "list":
         end: m.TypeList = pack.alternative
@@ -103,7 +103,6 @@ def visit_type_arguments(v: Traversal, node: m.TypeArguments, path: Place, depth
 
 
 def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> None:
-    """Make sure that an argument is a type or a pack."""
     if argument.which is None:
         v.note(path, "unset", "missing type or type pack")
         argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
