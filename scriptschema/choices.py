@@ -1,11 +1,11 @@
 """Choices: the source of every decision that a generator makes.
 
-This module has two sources: random numbers (`RandomChoices`) and a fuzzer's bytes (`BytesChoices`).
-A third source, which uses Hypothesis's `draw`, is in `drawing/choices.py`.
+`RandomChoices` uses random numbers, and `BytesChoices` uses a fuzzer's bytes. A third class, in
+`drawing/choices.py`, uses Hypothesis's `draw`.
 
-Each decision has a simplest value: 0, the empty string, or the first of several alternatives. A
-source that always returns the simplest value yields the smallest tree. Hypothesis shrinks towards
-that tree, and a generator continues with the simplest values when a fuzzer's bytes are used up.
+Each decision has a simplest value: 0, the empty string, or the first alternative. The simplest
+values yield the smallest tree. Hypothesis shrinks towards that tree. When a fuzzer's bytes run out,
+every further choice has the simplest value.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ UTF-8."""
 class Choices(Protocol):
     """The interface of all sources of choices.
 
-    `fills` is false for a source that Hypothesis shrinks or that can run out. With such a source,
-    the requested size is only a limit, and the same choices always yield the same tree.
+    `fills` is false for a source that can shrink or run out. With such a source, the requested size
+    is only a limit, and equal choices yield equal subtrees.
     """
 
     @property
@@ -70,10 +70,9 @@ class Choices(Protocol):
 
 
 class RandomChoices:
-    """Choices from Python's random numbers: the same seed gives the same choices on every machine.
+    """Choices from random numbers. The same seed gives the same choices on every machine.
 
-    `source` is a seed or a `random.Random`. Only its method `random()` is used, because it is the
-    only method for which Python guarantees that the sequence will not change.
+    `source` is a seed or a `random.Random`.
     """
 
     fills = True
@@ -81,6 +80,7 @@ class RandomChoices:
     def __init__(self, source: int | random.Random) -> None:
         if not isinstance(source, random.Random):
             source = random.Random(source)  # noqa: S311  # not for secrets
+        # The only method whose sequence Python guarantees not to change.
         self.random = source.random
 
     def below(self, n: int) -> int:
@@ -105,9 +105,9 @@ class RandomChoices:
         return int(self.random() * 2**32) - 2**31
 
     def string(self) -> str:
-        """Return an empty string, one of `WORDS`, or a sequence of up to four `PIECES`.
+        """Return an empty string, one of `WORDS`, or one to four `PIECES` joined together.
 
-        Some sequences also contain words, and a few are repeated up to 200 times.
+        Some of the joined strings also contain words. A few repeat up to 200 times.
         """
         kind = self.below(8)
         if kind == 0:
@@ -124,10 +124,10 @@ class RandomChoices:
 
 
 class BytesChoices:
-    """Choices from the bytes that a fuzzing engine provides. Any bytes are valid.
+    """Choices from the bytes of a fuzzing engine. Any bytes are valid.
 
-    Most choices consume a single byte, so a small change to the bytes is a small change to the
-    tree. When the bytes run out, every choice is the simplest.
+    Most choices consume one byte, so a small change to the bytes is a small change to the tree.
+    When no bytes are left, every choice has the simplest value.
     """
 
     fills = False
@@ -167,10 +167,9 @@ class BytesChoices:
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
 
     def string(self) -> str:
-        """Return an empty string, one of `WORDS` or `PIECES`, or up to 127 bytes of the data.
+        """Return an empty string, one of `WORDS` or `PIECES`, or up to 127 of the next bytes.
 
-        The first byte selects one of these. In the last case, it also determines how many of the
-        bytes after it belong to the string.
+        The first byte selects the string or the number of bytes.
         """
         value = self._byte()
         if value < 64:

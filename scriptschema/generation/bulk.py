@@ -1,8 +1,8 @@
 """Generates many random trees, each from its own seed, in one or more processes.
 
-The tree for a seed depends only on the recipe, not on the number of processes or on earlier
-trees. Workers only generate bytes, in chunks, which the caller gets in order. Only one process
-writes files, so workers have nothing to clean up when they are stopped.
+A tree depends only on its seed and the recipe, not on earlier trees or the number of processes.
+Worker processes generate bytes in chunks, which the caller gets in order. Only the caller's process
+writes files, so stopped workers leave nothing to clean up.
 """
 
 from __future__ import annotations
@@ -43,15 +43,13 @@ class Recipe:
 
     - `tree`: a random tree;
     - `repaired`: a random tree, repaired so that Luau compiles it;
-    - `program`: a program that runs. `generation.programs.program` generates it with `options`
-      as additional arguments;
+    - `program`: a program that runs, from `generation.programs.program` with `options`;
     - `broken`: the source of such a program, changed so that it is not valid Luau.
 
-    For all kinds but `tree`, the message is ModuleSet. `form` is the file format. `broken` requires
-    the format `luau`, which is Luau source. `tree` does not support this format. `style` is the
-    seed for the style of all sources. It may also be `random`, so that each source has a
-    different style, or None for the plain style. `luau` is the Luau version that the trees and
-    programs are for, or None for the original schema.
+    `message` must be ModuleSet, unless `kind` is `tree`. `form` is the file format: always `luau`
+    (Luau source) for `broken`, and never `luau` for `tree`. `style` is a seed for the style of all
+    sources, `random` to give each source a different style, or None for the plain style. `luau` is
+    the Luau version of the trees and programs, or None for the original schema.
     """
 
     message: str
@@ -182,10 +180,10 @@ def _make_chunk(make: Callable[[int], MadeT], seeds: Sequence[int]) -> list[Made
 
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Delay interrupts and termination until the `with` block ends.
+    """Delay SIGINT and SIGTERM until the `with` block ends.
 
-    A worker process that is started in the block also delays these signals, until the worker is
-    ready. Otherwise Ctrl-C could interrupt its imports and print a traceback.
+    Worker processes that the block starts inherit the delay until they are ready. Otherwise Ctrl-C
+    could interrupt their imports and print a traceback.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
@@ -195,8 +193,7 @@ def interrupts_later() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Make this process exit silently on Ctrl-C, and when its parent process ends."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # exits without a traceback
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

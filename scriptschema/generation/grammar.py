@@ -39,7 +39,7 @@ from scriptschema.versions import TODAY, Version
 def grammar_of(
     weights: Weights | str | PathLike[str] | None, luau: str | Version | None = None
 ) -> Grammar:
-    """Return the grammar with the given weights. The arguments and errors are as in `generate`."""
+    """Return the grammar with the given weights. Arguments and errors are those of `generate`."""
     luau_schema = schema(luau)
     if weights is None:
         return _grammar((), luau_schema)
@@ -90,11 +90,12 @@ def _grammar(
 
 @attrs.frozen
 class Alternative:
-    """An alternative of a oneof. If `field` is None, it is the choice to leave the oneof unset.
+    """An alternative of a oneof. If `field` is None, the oneof stays unset.
 
-    `cost` is the minimum number of nodes, `with_wanted` is the minimum number of nodes if lists in
-    `WANTED` are not empty, and `height` is the minimum number of levels. These numbers do not
-    include the message that has the oneof.
+    `cost` is the minimum number of nodes in the field's value. `with_wanted` is the same minimum
+    for values whose `WANTED` lists are not empty. `height` is the minimum number of levels below
+    the value, or -1 if the value is not a message. `grows` is true if the value can be a tree of
+    any size.
     """
 
     field: FieldInfo | None
@@ -113,16 +114,12 @@ Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
 class Step:
     """A step in generating a message: one of its fields, or its oneof (`alternatives`).
 
-    `growing` contains the alternatives that can contain a tree of any size, and `ends` contains the
-    others. One of the two may be empty. `draw` returns the value of a field, or is None if the
-    field contains a message.
+    `growing` has the alternatives that can contain a tree of any size, and `ends` has the others.
+    `draw` returns a field's value. It is None if the field contains messages.
 
-    `lengths` contains the cumulative weights of list lengths. `longer` contains cumulative
-    probabilities that favour longer lists: compared with `lengths`, the odds that a list continues
-    are doubled at every length.
-
-    `tables` is a cache that the builders fill on demand. It is not filled in advance because, with
-    `swarm`, each tree has its own grammar and needs few of the tables.
+    `lengths` has the cumulative weights of list lengths. `longer` has cumulative probabilities that
+    favour longer lists: at every length, the odds that the list continues are twice those of
+    `lengths`. `tables` is a cache that the builders fill on demand.
     """
 
     slot: str
@@ -142,11 +139,10 @@ class Step:
 
 
 class Grammar:
-    """A weighted grammar: how to build each message, and its minimum cost.
+    """A weighted grammar: the steps that build each message, and the cost of its smallest tree.
 
-    For each class, `costs` has the number of nodes of its smallest tree, and `heights` has the
-    smallest possible number of levels below the root. Raises WeightsError if a class does not have
-    a finite tree.
+    For each message class, `costs` has the number of nodes in the smallest tree, and `heights` has
+    the minimum number of levels below the root. Raises WeightsError if a class has no finite tree.
     """
 
     def __init__(self, weights: Mapping[str, Mapping[str, float]], known: Schema) -> None:
@@ -191,10 +187,7 @@ class Grammar:
         return self.weights[field.message].get(field.schema_name, 0)
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
-        """Return the ways to build a message of class `cls`, each as a list of required messages.
-
-        There is one way for each alternative, or a single way if no alternative has to be set.
-        """
+        """Return one list of required message classes for each way to build a `cls`."""
         required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
         if not cls.ONEOF or weights.get(UNSET):
@@ -251,11 +244,10 @@ def _least(
     ways: Mapping[type[Message], list[list[type[Message]]]],
     combine: Callable[[list[float]], float],
 ) -> dict[type[Message], int]:
-    """Return the smallest possible cost, or the smallest possible height, of each message class.
+    """Return the minimum cost or height of each class, or `inf` for a class without a finite tree.
 
-    Each item of `ways` lists the ways to build a message of a class, each as a list of the classes
-    of the parts that it needs. `combine` computes the message's cost or height from those of its
-    parts. The value is `inf` for a class that has no finite tree.
+    Each way to build a message is a list of the classes of its parts. `combine` computes the
+    message's cost or height from those of its parts.
     """
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
     changed = True
@@ -269,13 +261,10 @@ def _least(
     return cast(dict[type[Message], int], least)
 
 
+# Cached, because with `swarm` each tree has its own grammar.
 @cache
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
-    """Return the step for a field outside a oneof. `cost` and `height` are those of its type.
-
-    All grammars share these steps: with `swarm`, each tree has its own grammar, and making all of
-    the steps again for each tree would be slow.
-    """
+    """Return the step for a field that is not in a oneof."""
     field = cls.ALL_FIELDS[name]
     return Step(
         name,
@@ -292,7 +281,6 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
 
 
 def _drawing(field: FieldInfo) -> Callable[[Choices], Any]:
-    """Return a function that draws a field's value. For extension fields, it usually draws None."""
     if issubclass(field.type, IntEnum):
         draw: Callable[[Choices], Any] = partial(_member, tuple(field.type))
     else:
@@ -354,12 +342,11 @@ def _weighted(alternatives: Iterable[Alternative]) -> Weighted:
 
 
 def _grows(field: FieldInfo) -> bool:
-    """Return whether the field can hold a tree of any size."""
     return field.is_message and field.type not in _BOUNDED
 
 
 def _bounded() -> set[type]:
-    """Return the messages of limited size: those without lists of messages or unlimited parts."""
+    """Return the message classes whose trees have a limited size."""
     bounded: set[type] = set()
     while True:
         more = {
@@ -378,12 +365,12 @@ def _bounded() -> set[type]:
 _BOUNDED: Final = _bounded()
 
 
+# The classes that a message requires, and (name, [class] or []) for each alternative.
 _Parts: TypeAlias = tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]]
 
 
 @cache
 def _parts(known: Schema) -> Mapping[type[Message], _Parts]:
-    """Return, for each message, the messages that it and each of its alternatives require."""
     return {cls: _parts_of(fields.values()) for cls, fields in known.fields.items()}
 
 

@@ -4,11 +4,12 @@
     expression("number", scope, choices, size=8)       an expression for an existing program
     statements(scope, choices, size=20)                statements for an existing program
 
-Expressions are requested by kind, so that operators and library members get operands that they can
-use. Variables are chosen from a scope, which stores their kinds. Statements come from a table of
-idioms. Loops and recursion are bounded. Where to read next: `idioms/` has the parts of programs,
-and `templates/` describes their notation. `expressions.py` and `calls.py` generate expressions, and
-`maker.py` combines them.
+Expressions are requested by kind, so operators and library members get operands that they can use.
+Variables come from a scope, which stores their kinds. Statements come from a table of idioms. Loops
+and recursion are bounded.
+
+`idioms/` has the idioms, and `templates/` describes their notation. `expressions.py` and `calls.py`
+generate expressions. `maker.py` combines expressions and idioms.
 """
 
 from __future__ import annotations
@@ -103,39 +104,37 @@ def program(
 ) -> m.ModuleSet:
     """Return a random program, which compiles and usually runs to completion.
 
-    `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`. A program of
-    fewer than 10 nodes or levels may be empty.
+    `seed`, `choices`, `size` and `max_depth` have the same meaning as in
+    `generation.trees.generate`. A program of fewer than 10 nodes or levels may be empty.
 
     `wrong`, from 0 to 1, is the share of operands and arguments that are wrong on purpose. Most of
-    the resulting errors are caught. The default is 0.05, or 0 with sound types. If `deterministic`
-    is true, the program prints the same output in every run and at every optimization level.
+    the resulting errors are caught. The default is 0 with sound types, 0.3 if `runs` is false, and
+    0.05 otherwise. If `deterministic` is true, the program prints the same output in every run and
+    at every optimization level.
 
-    `types` selects the annotations: `none` adds no annotations, `random` adds arbitrary types, and
-    `sound` adds types that agree with the values, so that most of these programs have no error in
-    Luau's strict mode.
+    `types` selects the annotations: `none`, `random` for arbitrary types, or `sound` for types that
+    agree with the values. Most programs with sound types have no errors in Luau's strict mode.
 
-    `weights` changes the frequency of each idiom and each library. It is a mapping with the tables
-    `idioms` and `libraries`, or the path of a TOML file with these tables. Both tables map names to
-    weights. A weight of 0 leaves out an idiom, or a library and everything that uses it. A program
-    still declares the variables that its idioms need, and prints numbers where nothing else fits. A
-    weight of 0 for `globals` only means that globals are not called at random. If `swarm` is true,
-    this program chooses from about half of the idioms, and calls members of about half of the
-    libraries.
+    `weights` is a mapping with the tables `idioms` and `libraries`, or the path of a TOML file with
+    these tables. Both tables map names to weights. A weight of 0 leaves out an idiom, or a library
+    and everything that uses it. Programs always declare the variables that their idioms need, and
+    print numbers where nothing else fits. A weight of 0 for `globals` only means that globals are
+    not called at random. If `swarm` is true, the program chooses from about half of the idioms, and
+    calls members of about half of the libraries.
 
-    `luau` is the Luau version to run the program with, as in `versions.Version.parse`. The program
-    then also uses features of that version. By default it uses only the original schema, which all
-    versions support.
+    `luau` is the Luau version that must be able to run the program (see `versions.Version.parse`).
+    The program may use features of that version. By default, it uses only the original schema,
+    which all versions support.
 
-    `counts` counts the uses of idioms and combinations across programs. If it is given, idioms that
-    have been rare so far are preferred, and more than half of a program of 100 or more nodes is
-    devoted to rare combinations.
+    `counts` counts the uses of idioms and combinations across programs. If it is given, rare idioms
+    are preferred, and a program of 100 or more nodes devotes more than half of them to rare
+    combinations.
 
-    If `runs` is false, the program is only for compilers and must not be executed. It may then also
+    If `runs` is false, the program is only for compilers and must not be executed. It may then
     contain infinite loops, dead code, tables with duplicate keys, constants out of range, and
-    incorrect calls to builtins stored in locals. The default for `wrong` is then 0.3.
+    incorrect calls to builtins stored in locals.
 
-    Raises WeightsError for invalid weights. For other invalid options, raises ValueError with a
-    message that gives the valid values.
+    Raises WeightsError for invalid weights, and ValueError for other invalid options.
     """
     if seed is not None and choices is not None:
         raise ValueError("seed and choices cannot be combined")
@@ -202,11 +201,7 @@ def make_program(
 
 
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
-    """Return whether to end a program with exports.
-
-    The result is random if the grammar has exports, the program does not return values, and there
-    is enough room. Otherwise it is False.
-    """
+    """Return whether the program should end with exports."""
     if not maker.grammar.exports or not maker.chance(_EXPORTING):
         return False
     fits = room > exports(maker.grammar.typed).levels + LEAF
@@ -226,10 +221,10 @@ def expression(
 ) -> m.Expr:
     """Return a random expression for a place in an existing program.
 
-    `kind` is a key of `luau.library.KINDS` that a variable can have. `scope` is the scope at that
-    place (see `Scope.of`). `size` is the target number of nodes. No message in the expression is
-    more than `max_depth` levels below the Expr. `max_depth` must be at least 10. Raises ValueError
-    for an unknown kind.
+    `kind` is a key of `luau.library.KINDS`. `scope` describes that place (see `Scope.of`), and
+    `size` is the target number of nodes. `max_depth`, at least 10, is the maximum number of levels
+    below the Expr. The other options are those of `program`. Raises ValueError for invalid options,
+    and for a kind that has no expressions, such as `format`.
     """
     grammar = grammar_of(None, wrong, deterministic, luau=luau)
     if kind not in grammar.expressions:
@@ -251,8 +246,8 @@ def statements(
 ) -> list[m.Stat]:
     """Return the statements of a random idiom, for a place in an existing program.
 
-    The statements may declare variables in `scope`. The arguments are as in `expression`, except
-    that `max_depth` counts levels below the Stat and must be at least 16.
+    The statements may declare variables in `scope`. `max_depth`, at least 16, is the maximum number
+    of levels below each Stat. The other options are those of `expression` and `program`.
     """
     grammar = grammar_of(None, wrong, deterministic, types, luau)
     check_options(size, max_depth, types)
@@ -270,10 +265,10 @@ def grammar_of(
     runs: bool = True,
     without: frozenset[str] = frozenset(),
 ) -> Grammar:
-    """Return the grammar for these options. The options and errors are as in `program`.
+    """Return the grammar for options of `program`. Raises the same errors as `program`.
 
     `without` lists what programs must not use: libraries, members such as `math.pi`, globals, and
-    syntax as in `templates.uses`.
+    syntax such as `ExprIfElse` (see `templates.uses`).
     """
     typed, luau = types == "sound", None if luau is None else Version.parse(luau)
     if wrong is None:

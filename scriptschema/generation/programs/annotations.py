@@ -78,9 +78,9 @@ class SoundTypes(Annotations):
     declare = True
 
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
-        """Return the types of all variables that precede the first variable of unknown type.
+        """Return the types of all variables before the first variable of unknown type.
 
-        If a type checker can infer all of these types, the list is empty with a probability of 1/2.
+        If a type checker can infer all of these types, the list is sometimes empty.
         """
         leading = [kind for kind in takewhile(is_known, kinds) if kind is not None]
         if _INFERRED.issuperset(leading) and maker.below(2):
@@ -95,9 +95,9 @@ class SoundTypes(Annotations):
         results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the types of the parameters and results, with `any` for unknown types.
+        """Return the types of parameters and results, or `any` where the type is unknown.
 
-        If the type of every parameter is unknown, all parameters are left to type inference.
+        If no parameter has a known type, the list of parameter types is empty.
         """
         all_kinds = [*kinds, *rest]
         types = [sound(maker, kind or "any") for kind in all_kinds] if any(all_kinds) else []

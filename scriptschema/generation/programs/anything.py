@@ -9,9 +9,9 @@
         v1 = {7, [2] = v0, [2] = v1}
     end
 
-Each block uses few variables, constants and kinds of code. Each variable is used repeatedly: as a
-number, a function, a table or a loop bound. Compilers therefore see the same constants repeatedly,
-code that never runs, and values of known types in places that need other types.
+Each block uses only a few variables, constants and kinds of code. It may use the same variable as a
+number, a function, a table and a loop bound. Compilers therefore see repeated constants, dead code,
+and values of known types where other types are needed.
 """
 
 from __future__ import annotations
@@ -64,17 +64,13 @@ def statements(maker: Maker, room: int) -> list[m.Stat]:
     if room < LEVELS:
         return []
     mark = maker.scope.open()
-    body = _Code(maker).whole(LEAST + maker.below(_MORE), room - 6)
+    body = _Code(maker).build(LEAST + maker.below(_MORE), room - 6)
     maker.scope.close(mark)
     return [nodes.stat("block", nodes.block(body))]
 
 
 class _Code:
-    """Builds one block of code.
-
-    `locals` has the visible variables that the block declared. Only the last `reach` of them are
-    used.
-    """
+    """Builds one block of code, which uses only the last `reach` of its visible `locals`."""
 
     def __init__(self, maker: Maker) -> None:
         self.maker = maker
@@ -97,34 +93,25 @@ class _Code:
         self.leaf_kinds = self.some_of(_LEAVES)
 
     def some_of(self, kinds: tuple[_Kind, ...]) -> list[_Kind]:
-        """Return a random selection of kinds, in which some occur repeatedly and others not at all.
-
-        This makes blocks more varied than if each used every kind (swarm testing: Groce et al.,
-        ISSTA 2012).
-        """
+        """Return random kinds, some of them repeated (swarm testing: Groce et al., ISSTA 2012)."""
         below = self.maker.below
         return [kinds[below(len(kinds))] for _ in range(3 + below(10))]
 
     def function_name(self) -> tuple[str, str]:
-        """Return (library, member) for a random function. The library of a global is ""."""
         below = self.maker.below
         if below(2) and self.members:
             member = self.members[below(len(self.members))]
             return member.library, member.name
-        return "", _BASIC[below(len(_BASIC))]
+        return "", _BASIC[below(len(_BASIC))]  # a global
 
-    def whole(self, size: int, room: int) -> list[m.Stat]:
-        """Return the statements of the whole block, which begin with a declaration."""
+    def build(self, size: int, room: int) -> list[m.Stat]:
         first = self.local(size, room)
         return [first, *self.statements(size, room)]
 
     # Statements
 
     def statements(self, size: int, room: int) -> list[m.Stat]:
-        """Return a list of statements with about `size` nodes in total.
-
-        The variables that they declare stay in scope.
-        """
+        """Return statements with about `size` nodes in total. Their variables stay in scope."""
         maker = self.maker
         body: list[m.Stat] = []
         end = maker.made + size
@@ -138,12 +125,11 @@ class _Code:
                 body += [self.simple_call(body[-1], room - 4) for _ in range(maker.below(4))]
         return body
 
-    def block(self, size: int, room: int, *, ends: bool = True) -> m.StatBlock:
-        """Return a block, which may end with a jump if `ends` is true."""
+    def block(self, size: int, room: int, *, may_jump: bool = True) -> m.StatBlock:
         maker = self.maker
         mark, outer_count = maker.scope.open(), len(self.locals)
         body = self.statements(size, room - 1)
-        if ends and maker.below(4) == 3:
+        if may_jump and maker.below(4) == 3:
             jump = maker.below(3)
             if jump == 2 or not self.loops:
                 body.append(nodes.return_(self.several(4, room - 3, least=0)))
@@ -183,7 +169,6 @@ class _Code:
         return nodes.call_statement(self.call(size, room - 1))
 
     def simple_call(self, like: m.Stat, room: int) -> m.Stat:
-        """Return a statement that calls the same function as `like`, but with simple arguments."""
         function: Any = like.alternative
         below = self.maker.below
         arguments = [self.expression(below(6), room) for _ in range(below(4))]
@@ -202,7 +187,7 @@ class _Code:
 
     def repeat(self, size: int, room: int) -> m.Stat:
         # Without a jump: after `continue`, the condition could not use what the body declares.
-        body = self.body(size, room - 2, ends=False)
+        body = self.body(size, room - 2, may_jump=False)
         return nodes.stat("repeat", MAKE[m.StatRepeat](body, self.condition(room - 2)))
 
     def for_(self, size: int, room: int) -> m.Stat:
@@ -237,15 +222,13 @@ class _Code:
         self.locals.append(variable)
         return nodes.local_function(variable, self.function(size, room - 2))
 
-    def body(self, size: int, room: int, *, ends: bool = True) -> m.StatBlock:
-        """Return the body of a loop, which may end with a jump if `ends` is true."""
+    def body(self, size: int, room: int, *, may_jump: bool = True) -> m.StatBlock:
         self.loops += 1
-        loop_body = self.block(size, room, ends=ends)
+        loop_body = self.block(size, room, may_jump=may_jump)
         self.loops -= 1
         return loop_body
 
     def target(self, room: int) -> m.LValue:
-        """Return a variable or a field to assign to."""
         below = self.maker.below
         choice = below(6)
         if choice < 4 and self.locals:
@@ -317,10 +300,9 @@ class _Code:
         return self.number() if self.maker.below(2) else self.expression(4, room)
 
     def condition(self, room: int) -> m.Expr:
-        """Return a condition, often one whose value a compiler can determine."""
         choice = self.maker.below(4)
         if choice == 3:
-            return nodes.table()
+            return nodes.table()  # a compiler knows that it is true
         return self.expression(8, room) if choice else self.leaf()
 
     def unary(self, size: int, room: int) -> m.Expr:
@@ -341,7 +323,6 @@ class _Code:
         return nodes.expr("binary", MAKE[m.ExprBinary](operator, *operands))
 
     def call(self, size: int, room: int) -> m.Expr:
-        """Return a call to a variable, to one of Luau's functions, or to any other value."""
         below = self.maker.below
         choice = below(8)
         if choice < 4:
@@ -354,16 +335,11 @@ class _Code:
         return self.call_of(function, arguments)
 
     def call_of(self, function: m.ExprPrefix, arguments: list[m.Expr]) -> m.Expr:
-        """Return a call to `function`.
-
-        The first argument of `assert` is usually a constant, so that compilers know its effect.
-        """
         if arguments and function.global_ == _ASSERT and self.maker.below(4):
-            arguments[0] = self.boolean()
+            arguments[0] = self.boolean()  # so that compilers know the effect of `assert`
         return nodes.call(function, arguments)
 
     def library(self, size: int, room: int) -> m.Expr:
-        """Return a library call with the right number of arguments, but random values."""
         if not self.members:
             return self.call(size, room)
         member: Signature = self.members[self.maker.below(len(self.members))]
@@ -375,10 +351,7 @@ class _Code:
         return nodes.call_member(member.library, member.name, *arguments)
 
     def member(self) -> tuple[str, Any]:
-        """Return (alternative, node) for one of Luau's functions.
-
-        Usually, it is one of the two in `self.functions`, so that the block uses them repeatedly.
-        """
+        # Usually one of the two in `self.functions`, so that the block uses them repeatedly.
         choice = self.maker.below(4)
         return nodes.member(*(self.functions[choice % 2] if choice < 3 else self.function_name()))
 
@@ -395,13 +368,12 @@ class _Code:
         return nodes.index(owner, self.expression(size // 2, room))
 
     def table(self, size: int, room: int) -> m.Expr:
-        """Return a table. Its keys come from a small set, so that some keys occur twice."""
         below = self.maker.below
         items: list[m.TableItem] = []
         for _ in range(below(5)):
             value = self.expression(size // 4, room - 2)
             choice = below(4)
-            key: Any = None, None
+            key: Any = None, None  # few different keys, so that some occur twice
             if choice == 1:
                 key = "key_name", nodes.custom(below(2))
             elif choice == 2:
@@ -425,7 +397,6 @@ class _Code:
         return nodes.expr("function", self.function(size, room))
 
     def function(self, size: int, room: int) -> m.ExprFunction:
-        """Return a function that can use the variables of the enclosing scopes."""
         maker = self.maker
         outside, outer_count = (self.vararg, self.loops), len(self.locals)
         mark = maker.scope.open()

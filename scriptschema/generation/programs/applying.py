@@ -18,9 +18,8 @@ def applied(
 ) -> m.Expr:
     """Return an expression that applies `operation` to `operands`.
 
-    If `function` is given, the library member is called through `function` instead of by its name.
-    `function` is an expression for the member, such as a local that holds it. If `as_method` is
-    true, a member of `string` is called as a method, as in `operand:rep(2)`.
+    If `function` is given, the expression calls it instead of naming the library member. If
+    `as_method` is true, a member of `string` is called as a method, as in `operand:rep(2)`.
     """
     if function is not None:
         return nodes.call(function, operands)
@@ -56,10 +55,10 @@ def is_printable(operation: Operation) -> bool:
 
 
 def printable(operation: Operation, value: m.Expr) -> m.Expr:
-    """Return an expression to print for the result `value` of an operation.
+    """Return an expression for printing `value`, the result of an operation.
 
-    This is the result itself, the joined items of an array, or the length of a buffer. For other
-    results, and for those that may vary between runs, it is the type.
+    Arrays are joined, and buffers are represented by their lengths. Any result whose text may
+    differ between runs is represented by its type.
     """
     results = operation.results
     if is_printable(operation):

@@ -1,11 +1,10 @@
 """The axes along which generated programs vary, and the pairs of values on two axes.
 
-Many bugs appear only with a particular combination of an operation, the source of an operand, the
-surroundings, and a boundary value. `operations` returns operators, metamethods and library members
-with their parameters. `SOURCES` lists the places that an operand can come from, and `SURROUNDINGS`
-lists the places where an operation can appear. `Position.values` lists the classes of values that a
-parameter can have. Impossible combinations are excluded: for example, a kind without constants
-cannot have constant operands, and the top level cannot have parameters.
+Many bugs appear only with a particular combination of an operation, an operand's source, the
+surrounding code, and a boundary value. `operations` returns operators, metamethods and library
+members. `SOURCES` lists the sources of operands, and `SURROUNDINGS` lists the places where an
+operation can appear. `Position.values` lists the classes of values that a parameter can have.
+Impossible combinations, such as a parameter at the top level, are excluded.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
 @attrs.frozen(eq=False)
 class Source:
-    """A place that an operand can come from. Using it requires `nodes` additional nodes.
+    """A source of operands, such as a local variable. Its use adds `nodes` nodes to a program.
 
-    `is_constant` is true if the operand must be written as a constant, `is_variable` if it can be
-    assigned to, and `renews` if its value is created again each time the code runs. `in_function`,
-    `in_loop` and `in_vararg` are true if the operand must be in a function, in a loop, or in a
-    function with `...`, respectively. `annotated` is true if the operand needs an annotation, and
-    `untyped` if a type checker rejects it.
+    The operand must be a constant if `is_constant` is true, and can be assigned to if `is_variable`
+    is true. If `renews` is true, the operand's value is created again each time the code runs. The
+    operand must be in a function if `in_function` is true, in a loop if `in_loop` is true, and in a
+    function with `...` if `in_vararg` is true. If `annotated` is true, the operand needs an
+    annotation. If `untyped` is true, a type checker rejects the operand.
     """
 
     name: str
@@ -69,12 +68,12 @@ VARARGS: Final = SOURCES[-1]
 
 @attrs.frozen(eq=False)
 class Surroundings:
-    """A place where an operation can appear.
+    """A place where an operation can appear, such as a coroutine.
 
-    `is_function` is true if the place is in a function, so that errors can be caught. `may_loop` is
-    true if a loop may enclose the operation. `may_vary` is true if the enclosing function may be a
-    vararg function. `may_hold` is true if the place may contain functions. `attribute` is true if
-    the place requires a Luau version with attributes.
+    `is_function` is true if the operation is in a function, where errors can be caught. `may_loop`
+    is true if the operation may be in a loop. `may_vary` is true if the enclosing function may have
+    `...`. `may_hold` is true if arguments may be functions. `attribute` is true if the place
+    requires a Luau version with attributes.
     """
 
     name: str
@@ -200,10 +199,7 @@ def _values(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_harmless(parameter: Parameter, value: str) -> bool:
-    """Return whether at least one value in the class `value` lets the call succeed.
-
-    `value` is one of `Position.values`.
-    """
+    """Return whether the operation can succeed with a value of the class `value`."""
     kind = parameter.kind
     if kind in ("string", "integer") or (kind == "number" and not parameter.role):
         return True
@@ -215,9 +211,9 @@ def _is_harmless(parameter: Parameter, value: str) -> bool:
 
 
 def within(parameter: Parameter, value: str) -> list[str]:
-    """Return the numbers in the class `value` that are within the parameter's bounds.
+    """Return the integers of a class in `NUMBERS` that are within the parameter's bounds.
 
-    `value` is one of `Position.values`. The list is empty if the parameter has no bounds.
+    The list is empty if the parameter has no bounds, or if `value` is another class.
     """
     low, high = parameter.bounds or (1, 0)
     return [n for n in NUMBERS.get(value, ()) if _INTEGER.fullmatch(n) and low <= int(n) <= high]
@@ -228,10 +224,10 @@ _INTEGER: Final = re.compile(r"-?[1-9]\d*|0")
 
 @attrs.frozen(eq=False)
 class Position:
-    """The position of an operand: its parameter, and its possible sources and classes of values.
+    """An operand's position in an operation: its parameter, sources and classes of values.
 
-    Values in `harmless` classes do not make the operation fail, but values in `fragile` classes
-    may. `safe` combines the sources and the harmless classes.
+    The operation may fail with a value of a `fragile` class, but not with one of a `harmless`
+    class. `safe` has the sources and the harmless classes.
     """
 
     name: str
@@ -272,14 +268,15 @@ class Position:
 
 @attrs.frozen(eq=False)
 class Operation:
-    """An operation on operands: a way to use an operator, a metamethod or a library member.
+    """A way to use an operator, a metamethod or a library member.
 
-    `operator` is the operator, or the operator that calls the metamethod, if any. `positions` has a
-    position for each parameter, or None for a parameter that does not take a single operand.
+    `operator` is the operator (for a metamethod, the operator that calls it), if any. `positions`
+    has None for each parameter that does not take a single operand, such as a format with its
+    values.
 
-    Each use of the operation covers one source and one class of values at each position. With
-    `need` uses, all sources and harmless classes can be covered. With `fragile` uses, all fragile
-    classes can be covered. `fragile` is 0 if the operation has no fragile classes.
+    Each use of the operation covers one source and one class of values at each position. `need` is
+    the number of uses that can cover all sources and harmless classes. `fragile` is the number of
+    uses that can cover all fragile classes.
     """
 
     name: str

@@ -37,7 +37,7 @@ def number(maker: Maker, parameter: Parameter, value: str, length: int, before: 
     """Return an expression for a number, and the number itself (0 if unknown).
 
     `value` is the number's class: `axes.ORDINARY`, `axes.OFF_BY_ONE` or a key of `axes.NUMBERS`.
-    `length` and `before` are as in `Parameter.limits`.
+    For `length` and `before`, see `luau.library.Limits`.
     """
     if value == axes.ORDINARY:
         low, high = parameter.bounds or (0, 9)

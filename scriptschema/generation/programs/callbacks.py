@@ -13,28 +13,24 @@ from scriptschema.generation.programs.nodes import MAKE
 
 
 def grow() -> m.Stat:
-    """Return a statement that needs so much stack space that Luau reallocates the stack.
+    """Return a statement that makes Luau reallocate the stack.
 
-    This invalidates all pointers into the old stack, including those in the C++ code that called
-    the function with this statement.
+    C++ code that called the enclosing function then has invalid pointers into the old stack.
     """
     return nodes.call_statement(border_values.of_text("table.pack(table.unpack({}, 1, 250))"))
 
 
 def _error_handler(body: list[m.Stat]) -> m.Expr:
-    """Return an expression that runs `body` in the handler of an `xpcall`."""
     error = nodes.expr("global_", nodes.builtin("error"))
     return nodes.group(nodes.call_builtin("xpcall", error, _function(body)))
 
 
 def _index(body: list[m.Stat]) -> m.Expr:
-    """Return an expression that runs `body` in the metamethod `__index`."""
     value = nodes.as_prefix(_object("__index", body))
     return nodes.expr("index_name", MAKE[m.ExprIndexName](value, nodes.custom(0)))
 
 
 def _tostring(body: list[m.Stat]) -> m.Expr:
-    """Return an expression that runs `body` in the metamethod `__tostring`."""
     body = [*body, nodes.return_([nodes.string("a")])]
     return nodes.call_builtin("tostring", _object("__tostring", body))
 

@@ -127,8 +127,8 @@ def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
     """Return a statement that calls a member and prints its results.
 
-    If the results vary between runs, or would print as addresses, the statement only prints the
-    type of the first result.
+    If the results vary between runs, or would print as addresses, only the first result's type is
+    printed.
     """
     results = signature.results
     # In the worst case it is print(type((f(...)))).
@@ -153,8 +153,8 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
     """Return `pcall(f, ...)`, which calls `f` even if the compiler would inline `f(...)`.
 
-    With sound types, return `pcall(function() return f(...) end)` for a member whose type does not
-    exactly describe its arguments.
+    With sound types, the result is `pcall(function() return f(...) end)`, unless the type of `f`
+    exactly describes its arguments.
     """
     if maker.grammar.typed and str(signature) not in _PLAIN:
         return _caught_inside(maker, signature, size, room)
