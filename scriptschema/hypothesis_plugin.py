@@ -1,10 +1,8 @@
-"""Lets Hypothesis find our strategies, even if a program does not import `strategies`.
-
-`st.from_type(messages.Expr)` and `st.builds` use these strategies.
+"""Lets `st.from_type(messages.Expr)` and `st.builds` use our strategies without an import.
 
 When Hypothesis is imported, it calls `register` (entry point `hypothesis`). `register` only
-registers a callback, which is called once all message classes are defined. Therefore the order of
-the two imports does not matter, and a program that uses only one of the packages does not load the
+registers a callback, which is called once all message classes are defined. So Hypothesis and the
+messages can be imported in any order, and a program that uses only one of them does not load the
 other.
 
 Source: the Hypothesis manual, "Extension entry points".

@@ -1,15 +1,15 @@
 """The schema: messages and enums that describe a Luau program as a tree.
 
 Tags, field names, rules and types are defined only here. The codec, the `.proto` file, the
-generator and the paths in errors are all derived from them, so a change here changes the format.
+generator and the paths in errors are derived from them, so a change here changes the format.
 
 The first 57 messages, their fields without a `Since`, and the 3 `Op` enums are the original schema.
-Only these are read and written unless a version of Luau is requested. A field with a `Since` is an
-extension: `Since` is the first version of Luau that accepts the field's syntax. Within a message,
-extensions follow the other fields, and messages that only extensions refer to are declared last. If
-upstream's schema has the same field, the extension has the same tag. Fields that upstream's schema
-lacks or represents differently have tags from 1000 on, which take two bytes each. Upstream's
-largest tag is 20.
+Nothing else is read or written unless a version of Luau is requested. A field with a `Since` is an
+extension: `Since` is the first Luau version that accepts the field's syntax. Within a message,
+extensions follow the other fields. Messages that only extensions refer to are declared last.
+
+If upstream's schema has the same field, the extension has the same tag. Other extensions have tags
+from 1000 on, which take two bytes each. Upstream's largest tag is 20.
 
 Each message is a class, in the specification's order and with its names. A field whose name is a
 Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field is
@@ -22,8 +22,8 @@ Python keyword or `self` gets a trailing underscore (`else_`, `self_`). A field 
 An `int` is an int32 unless it is annotated with Int64. A `float` is a double.
 
 Names of variables, types and globals are int32 indexes, which the consumer maps to real names. The
-methods of the classes are in `base.py`. The possible values of `which` are repeated in `Which`,
-since type checkers cannot derive them; a test compares them with the fields.
+classes' methods are in `base.py`. `Which` repeats the possible values of `which`, since type
+checkers cannot derive them. A test compares them with the fields.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class ExprConstantBool(Message):
 class ExprConstantNumber(Message):
     """A number constant. In the original schema, it is a 32-bit integer.
 
-    If `double` is set, it holds the number, and `val` holds the nearest int32 for readers without
+    `double`, if set, is the number. `val` is then the nearest int32, for readers without
     extensions.
 
     Source: specification 2.1.
@@ -218,8 +218,8 @@ class ExprConstantNumber(Message):
 class ExprConstantString(Message):
     """A string constant.
 
-    Luau strings can contain arbitrary bytes. Bytes that are not valid UTF-8 are represented by lone
-    surrogates (Python's `surrogateescape`) and are written back unchanged.
+    Bytes that are not valid UTF-8 become lone surrogates (Python's `surrogateescape`), and are
+    written back unchanged.
 
     Source: specification 2.1.
     """
@@ -259,9 +259,9 @@ class ExprVarargs(Message):
 class ExprCall(Message):
     """A call: `func(args)`.
 
-    If `self` is true and `func` is a field selected by name (possibly with explicit type
-    arguments), the call is a method call: `expr:index(args)`. `parenless` says that the only
-    argument, a string or a table, is written without parentheses: `func "x"`.
+    If `self` is true and `func` is `expr.index`, possibly with explicit type arguments, this is the
+    method call `expr:index(args)`. If `parenless` is true, the only argument, a string or a table,
+    is written without parentheses: `func "x"`.
 
     Source: specification 2.1.
     """
@@ -298,10 +298,10 @@ class ExprIndexExpr(Message):
 class ExprFunction(Message):
     """A function: `function<generics, genericpacks...>(args, ...) body end`.
 
-    `types` contains the types of the parameters and `rettypes` those of the results, by position.
-    `vararg` is true if the parameters end with `...`. The type of `...` is the next item of
-    `types`. If it is written `...: T...`, its type is the generic pack `vararg_pack` instead.
-    `rettail` is the pack that follows `rettypes`.
+    `types` has the parameters' types by position, followed by the type of `...`. If the source has
+    `...: T...`, this type is the generic pack `vararg_pack` instead. `rettypes` has the results'
+    types, and `rettail` is the pack that follows them. `vararg` is true if the parameters end with
+    `...`.
 
     Source: specification 2.1.
     """
@@ -396,7 +396,7 @@ class ExprBinary(Message):
 class ExprIfElse(Message):
     """A conditional expression: `if <cond> then <then> else <else>`.
 
-    The field `elseif` holds a nested ExprIfElse for an `elseif` branch, in place of `else`.
+    `elseif` holds the nested ExprIfElse of an `elseif` branch, in place of `else`.
 
     Source: specification 2.1.
     """
@@ -509,7 +509,7 @@ class StatBlock(Message):
 class StatIf(Message):
     """`if <cond> then <then> else <else> end`.
 
-    The field `elseif` holds a nested StatIf for an `elseif` branch, in place of `else`.
+    `elseif` holds the nested StatIf of an `elseif` branch, in place of `else`.
 
     Source: specification 2.2.
     """
@@ -640,7 +640,7 @@ class StatAssign(Message):
 class StatCompoundAssign(Message):
     """`var op= value`, or `var //= value` if `floor` is true.
 
-    If `floor` is true, `op` is ignored when the statement is printed. The parser sets it to Div.
+    If `floor` is true, the parser sets `op` to Div, and the printer ignores `op`.
 
     Source: specification 2.2.
     """
@@ -666,7 +666,7 @@ class StatCompoundAssign(Message):
 class StatFunction(Message):
     """`function var(args) body end`.
 
-    If `self` is true and `var` is a field selected by name, the function is a method:
+    If `self` is true and `var` is `expr.index`, this is a method:
     `function expr:index(args) body end`.
 
     Source: specification 2.2.
@@ -836,11 +836,10 @@ class TypeFunction(Message):
     """A function type: `<generics, genericpacks...>(args) -> rets`.
 
     `argtail` is the pack that follows `args`, and `rettail` is the pack that follows `rets`.
-    `argnames` are the names of `args` by position. An unset Name means that the parameter has no
-    name.
+    `argnames` has the names of `args` by position. A parameter without a name has an unset Name.
 
-    The original schema has no field that marks a function type as variadic. The specification lists
-    this as an open item.
+    In the original schema, function types cannot be variadic. The specification lists this as an
+    open item.
 
     Source: specification 2.3.
     """
@@ -900,8 +899,7 @@ class TypeClass(Message):
 class TypeRef(Message):
     """A type that a required module exports: `prefix.index<arguments>`.
 
-    `prefix` is the local variable that holds the module. If there is no such local variable,
-    `prefix_global` is used instead.
+    `prefix` is the local variable that holds the module. `prefix_global`, if set, replaces it.
 
     Source: specification 2.3.
     """
@@ -988,9 +986,9 @@ class ExprInstantiate(Message):
 class ExprAttr(Message):
     """An attribute of a function: `@native` or, if `braced` is true, `@[deprecated(args)]`.
 
-    `name` is the name of the attribute if its kind is Unknown. `joined` is true if the attribute
-    shares the brackets of the previous attribute. `parenthesised` is true if the source has
-    optional parentheses: around a single string or table, or an empty pair.
+    `name` is the name of an attribute of type Unknown. `joined` is true if the attribute shares the
+    previous attribute's brackets. `parenthesised` is true if the source has optional parentheses:
+    `()`, or a pair around a single string or table.
 
     Source: https://luau.org/grammar
     """
@@ -1137,8 +1135,8 @@ class TypeOmitted(Message):
 class TypePack(Message):
     """Any number of types: `...variadic`, `generic...` or, in parentheses, a list of types.
 
-    If an ExprFunction has no results, an empty list in its `rettail` means that the source contains
-    the empty return type, as in `(): ()`.
+    If the source has the explicit return type `()`, the `rettail` of the ExprFunction is an empty
+    list.
 
     Source: https://luau.org/grammar
     """
@@ -1211,10 +1209,9 @@ _VERSIONS: Final = sorted(
 class Schema:
     """The messages, fields and enums that trees may contain.
 
-    It is the original schema, together with the extensions up to the Luau version `since` (if set).
-    `messages` maps names to messages: first the original 57, then the messages that extension
-    fields refer to. `fields` maps each message to its fields by attribute name, in tag order.
-    `enums` maps the schema's enum names to enums.
+    They belong to the original schema or, if `since` is set, to the extensions up to that Luau
+    version. `messages` has the messages by name, beginning with the original 57. `fields` has each
+    message's fields by attribute name, in tag order. `enums` has the schema's enums by name.
     """
 
     since: Version | None
@@ -1247,7 +1244,7 @@ class Schema:
 def schema(luau: str | Version | None = None) -> Schema:
     """Return the schema for a version of Luau, or the original schema for None.
 
-    Raises ValueError for a string that is not a version: see `Version.parse`.
+    Raises ValueError for an invalid version (see `Version.parse`).
     """
     if luau is None:
         return _schema(None)

@@ -6,11 +6,10 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-A generator gets all its decisions from a source of choices. Elsewhere, the source is a seed
-or a fuzzer's bytes. Here, it is Hypothesis: see `drawing.choices`.
+Hypothesis makes all of the generators' choices (see `drawing.choices`).
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
-Only this module and `drawing` import hypothesis; the program generator is imported on first use.
+Only this module and `drawing` import hypothesis. The program generator is imported on first use.
 
 Source: the Hypothesis manual, "Strategies reference" and "Extension entry points".
 """
@@ -53,7 +52,7 @@ _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
 
 
 class _DrawnSampler(Sampler):
-    """Samples trees with Hypothesis. Each expression, statement and type is a separate draw."""
+    """Draws each expression, statement and type as a separate unit."""
 
     choices: DrawnChoices
 
@@ -113,10 +112,10 @@ def messages(
 ) -> SearchStrategy[MessageT]:
     """Return a strategy for trees of class `cls`.
 
-    `size`, from 1 to `MAX_SIZE`, is the maximum number of nodes. A tree has more nodes only if
-    they are required. The other options are those of `generation.trees.generate`. Failing examples
-    shrink towards the smallest tree. Raises ValueError for options that do not allow any tree,
-    and TypeError if `cls` is not a message class of the version `luau`.
+    `size`, from 1 to `MAX_SIZE`, is the maximum number of nodes, which only required nodes may
+    exceed. The other options are those of `generation.trees.generate`. Failing examples shrink
+    towards the smallest tree. Raises ValueError for options that do not allow any tree, and
+    TypeError if `cls` is not a message class of the version `luau`.
     """
     _check_size(size)
     grammar = grammar_of(weights, luau)
@@ -127,27 +126,27 @@ def messages(
 
 
 def module_sets(**options: Unpack[TreeOptions]) -> SearchStrategy[ModuleSet]:
-    """Return a strategy for programs, with or without a module. Options are as for `messages`."""
+    """Return a strategy for programs, with or without a module. For options, see `messages`."""
     return messages(ModuleSet, **options)
 
 
 def exprs(**options: Unpack[TreeOptions]) -> SearchStrategy[Expr]:
-    """Return a strategy for expressions. Options are as for `messages`."""
+    """Return a strategy for expressions. For options, see `messages`."""
     return messages(Expr, **options)
 
 
 def stats(**options: Unpack[TreeOptions]) -> SearchStrategy[Stat]:
-    """Return a strategy for statements. Options are as for `messages`."""
+    """Return a strategy for statements. For options, see `messages`."""
     return messages(Stat, **options)
 
 
 def blocks(**options: Unpack[TreeOptions]) -> SearchStrategy[StatBlock]:
-    """Return a strategy for blocks of statements. Options are as for `messages`."""
+    """Return a strategy for blocks of statements. For options, see `messages`."""
     return messages(StatBlock, **options)
 
 
 def types(**options: Unpack[TreeOptions]) -> SearchStrategy[Type]:
-    """Return a strategy for types. Options are as for `messages`."""
+    """Return a strategy for types. For options, see `messages`."""
     return messages(Type, **options)
 
 
@@ -167,8 +166,10 @@ def programs(
 
     `size`, from 1 to `MAX_SIZE`, is the approximate maximum number of nodes. If `with_module` is
     true, programs may have a module. The other options are those of `generation.programs.program`.
-    Failing examples shrink to a few statements that still run. For programs that compile but need
-    not run, use `module_sets().map(repair)`. Raises ValueError for invalid options.
+    Failing examples shrink to a few statements that still run. Raises ValueError for invalid
+    options.
+
+    For programs that compile but need not run, use `module_sets().map(repair)`.
     """
     from scriptschema.drawing.programs import drawn_programs
     from scriptschema.generation.programs import check_options, grammar_of
@@ -211,8 +212,9 @@ def sources(
 ) -> SearchStrategy[str]:
     """Return a strategy for Luau sources that run: programs without a module, rendered as text.
 
-    `names` and `style` are those of `luau.render.render`. If `style` is `random`, a style is drawn
-    for each source, and shrinks to no style. The other options are those of `programs`.
+    `names` and `style` are those of `luau.render.render`. If `style` is `random`, Hypothesis draws
+    a style for each source, and shrinks it to the plain style. The other options are those of
+    `programs`.
     """
     return _sources(programs(with_module=False, **options), names, style)
 
@@ -247,7 +249,7 @@ def mutated(
 
 
 def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
-    """Return a strategy for encodings of trees of class `cls`. Options are as for `messages`."""
+    """Return a strategy for encodings of trees of class `cls`. For options, see `messages`."""
     luau = options.get("luau")
     return messages(cls, **options).map(lambda tree: wire.encode(tree, luau=luau))
 
@@ -274,8 +276,8 @@ def _damaged(draw: DrawFn, encodings: SearchStrategy[bytes]) -> Damaged:
 def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[Damaged]:
     """Return a strategy for encodings with one to four faults, for tests of decoders.
 
-    Options are as for `messages`. Faults are truncation, changed bits and bytes, removed, repeated
-    or moved pieces, unknown fields of every wire type, groups, and varints that are longer than
+    For options, see `messages`. Faults are truncation, changed bits and bytes, removed, repeated or
+    moved pieces, unknown fields of every wire type, groups, and varints that are longer than
     necessary. Some of the damaged encodings may still be valid.
     """
     return _damaged(encoded(cls, **options))

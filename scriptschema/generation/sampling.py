@@ -1,17 +1,17 @@
 """Builds random trees from choices that shrink (Hypothesis) or run out (a fuzzer's bytes).
 
-With such choices, equal sequences should give equal subtrees at any place in a tree. A part can
-then be left out, or can replace the enclosing part, without changing the rest. To this end, no part
-depends on the number of nodes that another part has used. Instead, each place has a hint: the
-number of nodes to aim for, which is divided among fields and items beforehand.
+With such choices, equal sequences should give equal subtrees anywhere in a tree. A part can then be
+left out, or can replace the enclosing part, without changing the rest. So no part depends on the
+number of nodes that other parts have used. Instead, each part has a hint: the number of nodes to
+aim for. A message's hint is divided among its fields and items before they are built.
 
 The larger the hint, the more often lists have items and messages hold other messages. A choice that
-adds items or messages for a small hint also adds them for any larger hint. Whatever the hint, the
+adds items or messages for a small hint also adds them for any larger hint. For every hint, the
 choice 0 means no and the choice 1 means yes, so a shrunk subtree stays the same when it is moved.
 The number of choices that determine a list's length does not depend on that length.
 
-A part depends on earlier parts only in a tree that reaches the requested size. Such a tree then
-leaves out everything that would need more nodes.
+Trees that reach the requested size are an exception. They leave out everything that would need more
+nodes, so their parts depend on earlier parts.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
 
 
 def decides(number: int, threshold: int) -> bool:
-    """Return whether `number`, from 0 to 255, means yes: it is 1, or at least `threshold`.
+    """Return whether `number`, from 0 to 255, is 1 or at least `threshold`.
 
-    For any threshold of at least 2, 0 means no and 1 means yes.
+    Thresholds are at least 2, so 0 always means no and 1 always means yes.
     """
     return number == 1 or number >= threshold
 
 
 class Sampler:
-    """Builds one tree of at most `size` nodes, if its class allows a tree that small.
+    """Builds one tree, which exceeds the requested size only if its class has no smaller tree.
 
-    In a narrow tree, lists have at most one item, and each part may be as large as the whole tree,
-    so the tree gets deeper until it has `size` nodes. `left` is the number of nodes that may still
-    be added, not counting those that existing nodes require.
+    In a `narrow` tree, lists have at most one item, and each part may be as large as the whole
+    tree, so the tree becomes deep. `left` is the number of nodes that may still be added, not
+    counting those that existing nodes require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -114,9 +114,9 @@ class Sampler:
         return message
 
     def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        """Like `build`, but for an optional field or alternative that can hold a tree of any size.
+        """Like `build`, but for an optional part of any size.
 
-        With Hypothesis, this method is overridden to draw such a part as a separate unit.
+        With Hypothesis, this method is overridden to draw the part as a separate unit.
         """
         return self.build(cls, hint, depth)
 
@@ -143,10 +143,10 @@ class Sampler:
         return self.choices.below(256)
 
     def threshold(self, step: Step, hint: int) -> int:
-        """Return the threshold to pass to `decides` for a list, an optional field or a oneof.
+        """Return the threshold that `decides` needs for a list, an optional field or a oneof.
 
-        `decides` then returns whether the list may have items, whether the field is set, or whether
-        an alternative that can grow is chosen.
+        `decides` then returns whether the list may have items, the field is set, or the oneof gets
+        an alternative that can grow.
         """
         key = max(0, min(hint, _LARGEST))
         limit: int | None = step.tables.get(key)

@@ -1,15 +1,15 @@
 """Generates random trees of any message class.
 
-All trees are built with one grammar, which is derived from the messages (`grammar.py`). Any source
-of choices can be used (`choices.py`). If choices can shrink or run out, `sampling.py` builds the
-tree. If choices are random numbers, this module builds it, from the root down. Each message gets a
-budget of nodes, keeps the nodes that it requires, and divides the rest among its fields. The budget
-determines the number of items in a list. For a oneof, an alternative that can use the budget is
-chosen. A tree's size is thus known beforehand, and trees get long lists rather than deep branches.
+One grammar, derived from the messages (`grammar.py`), describes all trees. Any source of choices
+can be used (`choices.py`). If choices can shrink or run out, `sampling.py` builds the tree.
+
+If choices are random numbers, this module builds the tree from the root down. Each message gets a
+budget of nodes, reserves the nodes that it requires, and divides the rest among its fields. The
+budget determines the number of items in a list. A oneof gets an alternative that can use the
+budget. So a tree's size is known beforehand, and trees get long lists rather than deep branches.
 When the budget is used up, the cheapest completion is chosen.
 
-`weights.WEIGHTS` has the relative frequencies of the alternatives, so that trees look like
-programs.
+`weights.WEIGHTS` has the relative frequencies of alternatives, so that trees look like programs.
 """
 
 from __future__ import annotations
@@ -80,24 +80,22 @@ def generate(
 ) -> Message:
     """Return a random tree of class `cls` that is valid according to the schema.
 
-    The choices come from `seed` or `choices`. The same seed gives the same tree on every
-    machine. Without either argument, each call returns a different tree.
+    The choices come from `seed` or `choices`. The same seed gives the same tree on every machine.
+    Without either argument, each call returns a different tree.
 
-    `size` is the target number of nodes (messages) and is at least 1. If choices can shrink or run
+    `size`, at least 1, is the target number of nodes (messages). For choices that can shrink or run
     out (Hypothesis, a fuzzer's bytes), `size` is only a limit, which required nodes may exceed. No
     tree has more than `max_depth` levels below its root, or more than `DEEPEST`.
 
-    `weights` overrides some of the default weights (`weights.WEIGHTS`) for this tree. It maps
-    messages to the weights of their alternatives, or is the path of a TOML file with a table for
-    each message. `swarm` disables a random subset of the alternatives for this tree (Groce et al.,
-    "Swarm Testing", ISSTA 2012).
+    `weights` overrides some of the default weights (`weights.WEIGHTS`). It maps messages to the
+    weights of their alternatives, or is the path of a TOML file with a table for each message.
+    `swarm` disables random alternatives (Groce et al., "Swarm Testing", ISSTA 2012).
 
-    If `luau` is a version such as `0.711` or `today`, trees may have the extensions of that
-    version.
+    If `luau` is a version such as `0.711` or `today`, trees may have that version's extensions.
 
-    Raises WeightsError for invalid weights. Raises ValueError for an unknown version, and for a
-    size or depth that is too small for a tree. Raises TypeError if `cls` is not a message class
-    of that version.
+    Raises WeightsError for invalid weights. Raises ValueError for an unknown version, for a size or
+    depth that is too small, and if both `seed` and `choices` are given. Raises TypeError if `cls`
+    is not a message class of that version.
     """
     if seed is not None and choices is not None:
         raise ValueError("seed and choices cannot be combined")
@@ -225,8 +223,7 @@ def _table(
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
     """Return the alternatives that fit `budget` and `depth`, and their cumulative weights.
 
-    Alternatives that limit the size of the tree are less likely for budgets of at least 4 nodes.
-    For budgets of at least 12 nodes, they are excluded unless there are no others.
+    With a larger budget, alternatives that limit the tree's size are less likely or excluded.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

@@ -1,8 +1,7 @@
 """The weights of alternatives in random trees, and how nodes are distributed among fields.
 
-`SHARES` divides a message's spare budget of nodes among its fields, and `LENGTHS` determines the
-lengths of lists. Users may override `WEIGHTS`. The other tables have entries for certain messages
-and fields, and make trees look like programs.
+Users may override `WEIGHTS`. `SHARES` divides a message's spare nodes among its fields, and
+`LENGTHS` determines the lengths of lists. These and the other tables make trees look like programs.
 """
 
 from __future__ import annotations
@@ -159,9 +158,9 @@ LENGTHS: Final = {
 
 
 def read_weights(path: Path) -> Weights:
-    """Return the weights in a TOML file that has a table for each message.
+    """Return the tables of weights in a TOML file.
 
-    Raises WeightsError if the weights are invalid, and OSError if the file cannot be read.
+    Raises WeightsError if the file is not valid TOML, and OSError if it cannot be read.
     """
     import tomllib  # only here: few runs read a file, and tomllib is slow to import
 

@@ -8,11 +8,10 @@
       end
     end, 4))
 
-`axes.py` defines the values to combine. The surroundings of an operation are the code that it
-appears in, such as a loop or a coroutine. `Counts` tracks the number of uses of each pair so far,
-and the pair with the fewest uses comes next. An operation may fail only if it is among the last in
-its statement, so that the earlier ones still run, and only if errors are caught there. Values that
-a call changes are also printed.
+`axes.py` defines the values to combine. An operation's surroundings are the code around it, such as
+a loop or a coroutine. `Counts` counts the uses of each pair of values, and the pair with the fewest
+uses comes next. Operations may fail only where errors are caught, and only at the end of their
+statement, so that earlier operations still run. Values that a call changes are also printed.
 """
 
 from __future__ import annotations
@@ -114,11 +113,7 @@ def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
 
 
 def _rare(maker: Maker, *, fragile: bool) -> Operation:
-    """Draw a few random operations and return the one whose rarest pair has the fewest uses.
-
-    The probability of drawing an operation is proportional to its `need`, or to its `fragile` if
-    the parameter `fragile` is true and any operation is fragile.
-    """
+    """Return the operation whose rarest pair has the fewest uses, from a few drawn at random."""
     operations, sums = maker.grammar.fragile
     if not fragile or not sums[-1]:  # without libraries, no operation is fragile
         fragile = False
@@ -129,9 +124,9 @@ def _rare(maker: Maker, *, fragile: bool) -> Operation:
 
 @attrs.frozen
 class _Operand:
-    """An operand that later operations can use again. `read` returns an expression for it.
+    """An operand, which later operations can read again.
 
-    `length` is the operand's length, or its value if it is a number.
+    `length` is the length of the operand or, for a number, its value.
     """
 
     source: Source
@@ -142,7 +137,6 @@ class _Operand:
     length: int
 
     def suits(self, operation: Operation, parameter: Parameter, *, fragile: bool) -> bool:
-        """Return whether this operand suits a parameter. If `fragile`, it may cause an error."""
         mine = self.parameter
         if mine.kind == "object":
             return self.operation is operation and mine == parameter
@@ -153,11 +147,7 @@ class _Operand:
 
 
 class _Frame:
-    """Builds one statement that combines operations.
-
-    `steps` has the statements in the function that contains the operations, and `outside` has the
-    statements before that function.
-    """
+    """Builds one statement that combines operations."""
 
     def __init__(self, maker: Maker, place: Surroundings, room: int) -> None:
         self.maker = maker
@@ -170,8 +160,8 @@ class _Frame:
         self.may_grow = without.isdisjoint(callbacks.USED_TO_GROW)
         self.room = room - _CALLBACK_LEVELS if self.is_callback else room
         self.vararg = place.name == "varargs" or (place.may_vary and maker.below(4) > 0)
-        self.outside: list[m.Stat] = []
-        self.steps: list[Step] = []
+        self.outside: list[m.Stat] = []  # before the function that contains the operations
+        self.steps: list[Step] = []  # in this function
         self.parameters: list[tuple[int, m.Type | None, m.Expr]] = []
         self.rest: list[m.Expr] = []
         self.operands: list[_Operand] = []
@@ -181,16 +171,15 @@ class _Frame:
         self.allowed = self.sources()
 
     def statement(self, operation: Operation) -> m.Stat:
-        """Return a statement that performs `operation` and possibly other operations.
+        """Return a statement that performs `operation` after other operations that cannot fail.
 
-        Operations that cannot fail may precede it. If `is_function` is true, errors are caught, and
-        operations that can fail may follow it.
+        Operations that may fail can follow it where errors are caught.
         """
         maker = self.maker
         maker.made += 13
         mark = maker.scope.open()
         if self.place.name == "loop":
-            self.repeat()
+            self.add_loop()
         for _ in range(maker.below(_MOST)):
             other = _rare(maker, fragile=False)
             if other.can_stand(self.place):
@@ -214,8 +203,7 @@ class _Frame:
         maker.scope.close(mark)
         return nodes.stat("block", nodes.block([*self.outside, *body]))
 
-    def repeat(self) -> None:
-        """Add a loop that runs all later statements two or three times."""
+    def add_loop(self) -> None:
         variable, count = self.maker.scope.declare(), 2 + self.maker.below(2)
 
         def loop(body: list[m.Stat]) -> m.Stat:
@@ -226,10 +214,7 @@ class _Frame:
         self.steps.append(loop)
 
     def called(self, body: list[m.Stat]) -> list[m.Stat]:
-        """Return statements that run `body` in a function and print its results.
-
-        `self.place` determines how the function is called, for example in a coroutine.
-        """
+        """Return statements that run `body` in a function and print the results."""
         maker, place = self.maker, self.place.name
         maker.made += 14
         name, count = maker.scope.declare(), maker.scope.declare()
@@ -264,10 +249,6 @@ class _Frame:
         return [*lines, nodes.print_([nodes.call_builtin("pcall", caller)])]
 
     def called_back(self, body: list[m.Stat]) -> list[m.Stat]:
-        """Return statements that run `body` in a function that Luau's C++ code calls.
-
-        Virtual machines handle protected calls and yielding differently there.
-        """
         maker = self.maker
         maker.made += 18
         callback = self.callbacks[maker.below(len(self.callbacks))]
@@ -277,10 +258,7 @@ class _Frame:
         return [nodes.print_([callback(body)])]
 
     def growing(self, value: m.Expr) -> m.Expr:
-        """Return the callback `value`. In one case out of four, it first grows the stack.
-
-        Only a function expression is changed, not a library member such as `rawequal`.
-        """
+        # Only a function expression can be changed, not a library member such as `rawequal`.
         if value.function is not None and self.may_grow and self.maker.below(4) == 3:
             self.maker.made += callbacks.GROW_NODES
             value.function.body.body.insert(0, callbacks.grow())
@@ -297,13 +275,14 @@ class _Frame:
         length = before = 0
         whole = maker.below(4) > 0
         wrong = maker.below(len(operation.positions) or 1)
+        # Only one position may use `...`, because all its uses in a statement have the same value.
         varied = self.least_varied(operation)
         for number, position in enumerate(operation.positions):
             parameter = operation.parameters[number]
             if parameter.optional and maker.below(8) == 0:
                 break
             if position is None:
-                operands += self.others(parameter, fragile=fragile)
+                operands += self.other_arguments(parameter, fragile=fragile)
                 continue
             for _ in range(maker.below(4) if parameter.repeated else 1):
                 at = length, before
@@ -325,11 +304,8 @@ class _Frame:
         maker.counts.add(operation, fragile=fragile)
         self.perform(operation, operands, subject)
 
-    def others(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
-        """Return the arguments for a parameter that does not take a single operand.
-
-        These are either a function, or a format string followed by its values.
-        """
+    def other_arguments(self, parameter: Parameter, *, fragile: bool) -> list[m.Expr]:
+        """Return a callback, or a format string and its values, for a parameter."""
         maker = self.maker
         if parameter.function is not None:
             return [self.growing(calls.function(maker, parameter.function, self.room))]
@@ -371,10 +347,7 @@ class _Frame:
             self.shown += _content(subject)
 
     def alias(self, operation: Operation) -> m.ExprPrefix | None:
-        """Return an expression, such as a variable, through which to call a library member.
-
-        In most cases, the result is None, and the member is called by its name.
-        """
+        """Return an expression to call a library member through, or None to call it by name."""
         maker = self.maker
         if not operation.library or maker.grammar.typed or maker.below(32) < 31:
             return None
@@ -385,7 +358,6 @@ class _Frame:
         return nodes.as_prefix(self.put(source, "callable", function)())
 
     def assigned(self, call: m.Expr) -> list[m.Expr]:
-        """Assign a call's results to two or three new locals. Return expressions that read them."""
         maker = self.maker
         variables = [maker.scope.declare() for _ in range(2 + maker.below(2))]
         maker.made += 3 * len(variables)
@@ -396,17 +368,11 @@ class _Frame:
     # Operands
 
     def least_varied(self, operation: Operation) -> Position | None:
-        """Return the position at which `...` was used least, or None if no position can use `...`.
-
-        Only this position may use `...`, because all uses of `...` in a statement have the same
-        value.
-        """
         uses = self.maker.counts.uses
         positions = [each for each in operation.positions if each and axes.VARARGS in each.sources]
         return min(positions, key=lambda each: uses(each.name, axes.VARARGS), default=None)
 
     def sources_of(self, position: Position, *, fragile: bool, varied: bool) -> list[Source]:
-        """Return the sources that are possible at a position, including `...` only if `varied`."""
         allowed = self.allowed
         if position.parameter.kind == "row" and self.place.name == "loop" and not fragile:
             # In the next iteration, the row would be frozen or empty.
@@ -424,12 +390,10 @@ class _Frame:
         *,
         fragile: bool,
     ) -> _Operand:
-        """Return an operand for a position, from one of the sources in `able`.
+        """Return an operand for a position, with a rarely used source and class of values.
 
-        Sources and classes of values that were rarely used at the position are preferred.
-
-        `at` is a pair of numbers that describe the operands to the left: the length of the first
-        operand, and the value of the last number. Each is 0 if it does not exist or is unknown.
+        `at` has the length of the operation's first operand, and the value of the last number
+        before this operand. Each is 0 if unknown.
         """
         maker = self.maker
         counts = maker.counts
@@ -463,7 +427,6 @@ class _Frame:
         return new_operand
 
     def sources(self) -> set[Source]:
-        """Return the sources that an operand can come from in the surroundings `self.place`."""
         maker = self.maker
         return {
             source
@@ -476,10 +439,7 @@ class _Frame:
         }
 
     def put(self, source: Source, kind: str, value: m.Expr) -> Callable[[], m.Expr]:
-        """Add the code that makes `value` available from `source`.
-
-        Return a function that makes a new expression for the value whenever it is called.
-        """
+        """Make `value` available from `source`. The result builds an expression for the value."""
         maker, name = self.maker, source.name
         maker.made += source.nodes
         if source.is_constant:
@@ -534,11 +494,7 @@ class _Frame:
     # Values
 
     def value(self, parameter: Parameter, value: str, at: tuple[int, int]) -> border_values.Value:
-        """Return an expression for an operand, and its length or integer value (0 if unknown).
-
-        `value` is the class of the operand's value, as in `axes.Position.values`. `at` is as
-        in `operand`.
-        """
+        """Return an operand of class `value`, and its length or integer value (0 if unknown)."""
         maker, kind = self.maker, parameter.kind
         if parameter.is_number:
             maker.made += 4
@@ -558,14 +514,10 @@ class _Frame:
         return expression, 0
 
     def object(self, operation: Operation, source: Source, *, shared: bool) -> Callable[[], m.Expr]:
-        """Add code that creates an object with the operation's metamethod, available from `source`.
+        """Add an object with the operation's metamethod. The result builds an expression for it.
 
-        Return a function that returns an expression for the object. Some objects are read before
-        the operation, either before or after their metatable is set.
-
-        Usually, the object has the metatable of the operation's previous object, if any. Otherwise,
-        it gets a new metatable. If `shared` is true, the new metatable has the same metamethod as
-        the previous one. If `shared` is false, the metamethod may be different.
+        The object usually has the metatable of the operation's previous object. If `shared` is
+        true, even a new metatable has the previous metamethod.
         """
         maker, name = self.maker, operation.name
         maker.made += 13
@@ -586,18 +538,17 @@ class _Frame:
         when = maker.below(6)
         if when == 5 and source.name not in ("call", "field", "global", "varargs"):
             read = self.put(source, "object", content)
-            self.use(read)
+            self.read_items(read)
             change = nodes.call_builtin("setmetatable", read(), nodes.read(metatable))
             self.steps.append(nodes.call_statement(change))
             return read
         value = nodes.call_builtin("setmetatable", content, nodes.read(metatable))
         read = self.put(source, "object", value)
         if when == 4:
-            self.use(read)
+            self.read_items(read)
         return read
 
-    def use(self, read: Callable[[], m.Expr]) -> None:
-        """Add a statement that reads two items of a table."""
+    def read_items(self, read: Callable[[], m.Expr]) -> None:
         self.maker.made += 2 * _ITEM_NODES
         items = (nodes.index(nodes.as_prefix(read()), nodes.number(key)) for key in (1, 2))
         self.steps.append(nodes.print_([nodes.call_builtin("type", item) for item in items]))

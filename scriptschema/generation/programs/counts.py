@@ -18,12 +18,11 @@ ItemT = TypeVar("ItemT", bound=Hashable)
 class Counts:
     """Counts a generator's uses of each idiom, each operation, and each pair (`on`, `item`).
 
-    `on` is the name of an operation or of an operand's position. For an operation, `item` is the
-    surroundings in which it appears (`axes.Surroundings`). For a position, `item` is the source
-    (`axes.Source`) or the class of a value that is used there. `idioms` maps the name of each idiom
-    to its uses.
+    `on` is the name of an operation or of an operand's position. An operation is paired with its
+    `axes.Surroundings`. A position is paired with the operand's `axes.Source` and with the class of
+    its value. `idioms` maps the name of each idiom to its uses.
 
-    Each generator has its own counts, so the same choices give the same sequence of programs.
+    Generators do not share counts, so that equal choices give equal programs.
     """
 
     def __init__(self) -> None:
@@ -49,10 +48,7 @@ class Counts:
         return self._pairs[on][item]
 
     def is_rare(self, on: str, items: Sequence[ItemT], item: ItemT) -> bool:
-        """Return whether the pair (`on`, `item`) is rare among the pairs of `on` with `items`.
-
-        A pair is rare if it has at most one more use than the pair with the fewest uses.
-        """
+        """Return whether `item` has at most one more use with `on` than the rarest of `items`."""
         uses = self._pairs[on]
         return uses[item] <= min([uses[each] for each in items]) + 1
 

@@ -1,8 +1,7 @@
 """Expressions by kind: tables of templates and literals.
 
-Each kind has templates with weights, the simplest first. An expression of a kind can also be a
-literal, a variable, or a call to a library member (`calls.py`) or to one of the program's
-functions.
+Each kind has weighted templates, the simplest first. An expression can also be a literal, a
+variable, or a call to a library member (`calls.py`) or to one of the program's functions.
 """
 
 from __future__ import annotations
@@ -426,9 +425,9 @@ def read(variable: Variable) -> Expr:
 
 
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that builds an expression for the value of a variable of this kind.
+    """Return a producer of expressions for the value of a variable of this kind.
 
-    The function returns None if no variable of this kind is in scope.
+    The producer returns None if no variable of this kind is in scope.
     """
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:
@@ -451,10 +450,9 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
 
 
 def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
-    """Return a function that builds a call to a function of the program.
+    """Return a producer of calls to the program's functions whose first result is of this kind.
 
-    The first result of the called function is of this kind. If no such function is in scope, or if
-    a call would cost too much, None is returned instead of a call.
+    The producer returns None if no such function is in scope, or if a call would cost too much.
     """
 
     def make(maker: Maker, size: int, room: int) -> Expr | None:

@@ -1,8 +1,8 @@
 """The grammar of programs: tables of expressions and statements, by kind and size.
 
-A grammar is created once for each set of options, which determine the weights. Its tables hold
-functions that take a maker, a size and the number of available levels. Such a function returns an
-expression, a list of statements, or None if the scope does not have the necessary variables.
+The tables hold producers: functions that take a maker, a size and the number of available levels. A
+producer returns an expression, a list of statements, or None if necessary variables are not in
+scope.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def module(typed: bool = False, exports: bool = False) -> Template:
 
 
 class Grammar(Tables):
-    """The tables of expressions and statements, according to the weights of idioms and libraries.
+    """The tables of expressions and statements, weighted by idiom and library.
 
     `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`
-    excludes code that runs but is rejected by a type checker. `luau` is the version that must be
-    able to run the program, or None for all versions. Programs do not use what is in `without`:
-    libraries, their members, globals, and syntax as in `templates.uses`.
+    excludes code that a type checker rejects. `luau` is the version that must be able to run the
+    program, or None for all versions. Programs use nothing in `without`, which has names of
+    libraries, members, globals and syntax (see `templates.uses`).
     """
 
     def __init__(
@@ -164,8 +164,7 @@ class Grammar(Tables):
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar with about half of the idioms and libraries left out.
 
-        The idioms in `_LEFT_OUT` are left out less often, because no other idiom can replace them.
-        For example, only `combination` can add rare combinations of operations and operands.
+        The idioms in `_LEFT_OUT`, which no other idiom can replace, are more likely to stay.
         """
 
         def kept(weights: Mapping[str, float]) -> dict[str, float]:
@@ -185,10 +184,7 @@ class Grammar(Tables):
         )
 
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
-        """Return the library members that return a value of `kind`, and their cumulative weights.
-
-        If `kind` is "", the results do not matter, but members marked `fails` are left out.
-        """
+        """Return the available signatures of `_members(kind)`, and their cumulative weights."""
         weighted: list[tuple[float, Signature]] = []
         for library, share, signature in _members(kind):
             weight = share * self.library_weights.get(library, 0)
@@ -214,9 +210,8 @@ def _needs(
     results: Sequence[str],
     libraries: Mapping[str, str] = LIBRARY_OF_KIND,
 ) -> set[str]:
-    """Return the names that a member or operation needs. None of them may be in `without`.
+    """Return the name of a member or operation, and the libraries that it needs.
 
-    These are its own name, its library, and the libraries of its parameters and results.
     `libraries` maps kinds to the libraries that create their values.
     """
     kinds = (*(parameter.kind for parameter in parameters), *results)
@@ -238,10 +233,9 @@ def _argument(kind: str) -> Producer:
 
 @cache
 def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
-    """Return (library, share, signature) for each signature that returns a value of `kind`.
+    """Return each signature that returns a `kind`, as (library, share of weight, signature).
 
-    If `kind` is "", return all signatures that are not marked `fails`. The signatures of a member
-    share the member's weight.
+    For "", return all signatures that are not marked `fails`.
     """
     numbers = Counter(str(signature) for signature in SIGNATURES)
     return [
@@ -266,7 +260,6 @@ def _callbacks(typed: bool) -> Mapping[tuple[str, int], Sequence[Producer]]:
 
 @cache
 def _simplest(typed: bool) -> Mapping[str, Producer]:
-    """Return, for each kind, a function that returns its simplest expression."""
     return {kind: _simplest_of(kind, typed) for kind in _KINDS}
 
 
@@ -283,10 +276,7 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
 def _expressions(
     kind: str, calls: bool, typed: bool, luau: Version | None, without: Set[str]
 ) -> Sequence[Table]:
-    """Return the tables of a kind's expressions for each size from 0 to `LARGEST`.
-
-    If `calls` is true, the expressions include library calls. They use nothing in `without`.
-    """
+    """Return a kind's tables of expressions, one for each size from 0 to `LARGEST`."""
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
     producers: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
@@ -319,8 +309,6 @@ def _expressions(
 
 
 def _library_call(kind: str) -> Producer:
-    """Return a function that returns a call to a library member with results of this kind."""
-
     def make(maker: Maker, size: int, room: int) -> Expr:
         signatures, sums = maker.grammar.calls[kind]
         return calls.call(maker, signatures[maker.pick(sums)], size, room)

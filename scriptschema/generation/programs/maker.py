@@ -1,15 +1,15 @@
 """The maker, which generates expressions and statements for the other modules of this package.
 
-`Maker` uses the other classes in this module: types (`Annotations`), templates, and tables of
-templates. `templates/` compiles the templates, and `grammar.py` fills the tables.
+`Maker` uses annotations, templates, and tables of templates, whose classes are also in this module.
+`templates/` compiles the templates, and `grammar.py` fills the tables.
 
-The methods that generate code take a target number of nodes (`size`) and the number of available
-levels (`room`). The result may be larger or smaller than `size`, but never needs more levels than
+Methods that generate code take a target number of nodes (`size`) and the number of available levels
+(`room`). The result may have more or fewer nodes than `size`, but never needs more levels than
 `room`.
 
-Programs terminate. The cost of a statement is the maximum number of times that it runs
-(`Function.times`), and a call costs as much as its function. When `limit` is used up, no loops or
-calls are chosen.
+Programs terminate. Each statement costs the maximum number of times that it runs
+(`Function.times`), and a call costs as much as its function. When the total cost reaches a limit,
+the maker chooses no more loops or calls.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ Said: TypeAlias = str | Callable[[], Type] | None
 
 
 class Annotations:
-    """Provides types for statements. This base class does not provide any types.
+    """Provides types for statements. This base class provides no types.
 
-    `declare` is true if the types that a template declares are brought into scope.
+    If `declare` is true, types that a template declares are brought into scope.
     """
 
     declare = False
@@ -91,8 +91,8 @@ class Annotations:
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
         """Return types for the local variables of one declaration, in order.
 
-        The list may be shorter than the list of variables, or empty. The remaining variables have
-        no type.
+        The list may be empty or shorter than the list of variables. The remaining variables have no
+        type.
         """
         return []
 
@@ -116,7 +116,7 @@ class Annotations:
 
 
 class Frame:
-    """One use of a template: what its names refer to, and the number of nodes left to use.
+    """One use of a template: the meaning of its names, and the number of nodes left (`spare`).
 
     `cost` is the total cost of the functions that the template has defined so far.
     """
@@ -149,15 +149,15 @@ class Frame:
 class Template:
     """A template, which is compiled when it is first used.
 
-    `fixed` is the number of nodes that the template always has. `weight` is the total weight of its
-    holes, which share the other nodes. `heavy` is the number of additional nodes to expect:
-    the average for repeated parts and for alternatives, and the minimum for certain holes, such as
-    COMBINATION(). `levels` is the depth of the deepest hole.
+    `fixed` is the number of nodes that the template always has. The holes share the other nodes
+    according to their weights, which add up to `weight`. `heavy` is the number of additional nodes
+    to expect: the average for repeated parts and alternatives, and the minimum for certain holes,
+    such as COMBINATION(). `levels` is the depth of the deepest hole or node.
 
-    `needs` contains the kinds of variables that must be in scope, and `declares` is the number of
-    variables that the template declares. `vararg`, `loop` and `returns` are true if the template
-    must be in a function with `...`, in a loop, or in a function with results of known kinds,
-    respectively. `repeats` is true if the template loops or defines a function.
+    `needs` has the kinds of variables that must be in scope. `declares` is the number of variables
+    that the template declares. The template must be in a function with `...` if `vararg` is true,
+    in a loop if `loop` is true, and in a function with results of known kinds if `returns` is true.
+    `repeats` is true if the template loops or defines a function.
 
     `compile` returns a function that builds the nodes.
     """
@@ -226,29 +226,28 @@ class Idiom:
 class Tables:
     """The tables that a maker chooses from. `grammar.Grammar` fills these tables.
 
-    `wrong` is the number of operands and arguments, out of 256, that are wrong on purpose where
-    errors are caught. `wrong_unguarded` is the corresponding number for places where errors are not
-    caught. `ends` is the probability, out of 256, that a block ends before its next statement.
+    Where errors are caught, `wrong` of 256 operands and arguments are wrong on purpose. Elsewhere,
+    `wrong_unguarded` of 256 are wrong. `ends` is the probability, out of 256, that a block ends
+    before its next statement.
 
     `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
-    are true if the Luau version has these features. `exports` also requires that the grammar's
-    `idiom_weights` contain "exported values". `modules` is true if a program may have a module.
-    `combines` is true if a share of each program is reserved for combinations. `without` contains
-    the names of libraries, members and globals that programs do not use.
+    are true if the Luau version has these features. `exports` also requires the idiom "exported
+    values". `modules` is true if a program may have a module. `combines` is true if a share of each
+    program is reserved for combinations. `without` has the names of libraries, members, globals and
+    syntax that programs do not use.
 
     `expressions` maps each kind to tables of producers, one for each size up to `LARGEST`.
-    `simplest` maps each kind to a producer of its simplest expression, which works in any scope.
-    `callbacks` contains producers of callbacks for library members. Its keys are (kind of result,
-    number of parameters). `calls` maps a kind to the library members that return a value of that
-    kind, and "" to members regardless of their results.
+    `simplest` maps each kind to a producer of the simplest expression, which works in any scope.
+    `callbacks` maps (kind of result, number of parameters) to producers of callbacks for library
+    members. `calls` maps a kind to the library members that return a value of that kind, and "" to
+    members with any results.
 
-    `operations` contains the operations to combine with operands, and their cumulative weights. An
-    operation's weight is the number of uses that it needs (`Operation.need`). `fragile` contains
-    the same operations, but their weights are the numbers of uses that may fail
-    (`Operation.fragile`). `places` contains the places where operations can appear.
+    `operations` has the operations to combine with operands, and their cumulative weights
+    (`Operation.need`). `fragile` has the same operations, weighted by `Operation.fragile`. `places`
+    has the places where operations can appear.
 
-    `large` contains large idioms, with which a program may begin. `declarations` maps kinds to
-    idioms that declare a variable of the kind. `simplest_idiom` fits in any scope.
+    `large` has large idioms, with which a program may begin. `declarations` maps a kind to the
+    idiom that declares a variable of that kind. `simplest_idiom` fits in any scope.
     """
 
     wrong: int
@@ -283,7 +282,8 @@ class Tables:
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
         """Return the idioms that fit here, and their cumulative weights.
 
-        If `wide` is true and any of the idioms have a block or similar holes, return only those.
+        If `wide` is true and some of the idioms have large holes, such as a block, return only
+        those.
         """
         function = maker.scope.function
         # If choices do not fill the tree, use one table, so that choices mean the same everywhere.
@@ -318,10 +318,10 @@ class Tables:
         return able, list(accumulate(weights))
 
     def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
-        """Return the idiom to use if `idiom` does not fit.
+        """Return an idiom to use instead of `idiom`, which does not fit.
 
-        If possible, this is an idiom that declares a variable that `idiom` needs. Otherwise, it is
-        the simplest idiom.
+        If possible, the result declares a variable that `idiom` needs. Otherwise, it is the
+        simplest idiom.
         """
         missing = [kind for kind in idiom.template.needs if not scope.by_kind.get(kind)]
         declaring = self.declarations.get(min(missing)) if missing and not scope.crowded else None
@@ -331,8 +331,8 @@ class Tables:
 class Maker:
     """Generates one program from choices and a grammar, in a scope that grows with the program.
 
-    `made` is the number of nodes so far. `counts` counts the idioms and combinations in this
-    program and, if `combines` is true, also in earlier programs. Rare ones are then preferred.
+    `made` is the number of nodes so far. `counts` counts idioms and combinations across programs.
+    If it is given, the maker prefers rare idioms and combinations.
     """
 
     def __init__(
@@ -427,7 +427,7 @@ class Maker:
         return result
 
     def some(self, kind: str) -> Variable | None:
-        """Return a random variable of the given kind in scope, or None if there is no such one.
+        """Return a random variable of this kind in scope, or None if there is no such variable.
 
         The variable declared last is the simplest choice.
         """
@@ -450,7 +450,7 @@ class Maker:
     def statement(self, size: int, room: int) -> list[Stat]:
         """Return the statements of one idiom, with at most about `size` nodes in total.
 
-        A declaration of a variable that the idiom needs may come first.
+        They may begin with the declaration of a variable that the idiom needs.
         """
         function = self.scope.function
         function.steps += function.times
@@ -479,9 +479,9 @@ class Maker:
         return [*before, *(body or [])]
 
     def large(self, size: int, room: int) -> list[Stat]:
-        """Return the statements of a large idiom, or an empty list.
+        """Return the statements of a large idiom, or an empty list if the idiom does not fit.
 
-        A large idiom has, for example, more constants or more lines than a byte can count.
+        A large idiom has, for example, more than 255 constants or lines.
         """
         idioms, cumulative = self.grammar.large
         if not idioms:
@@ -495,8 +495,8 @@ class Maker:
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         """Return the next statements of a block, or None if the block ends.
 
-        Before each statement, a separate choice decides whether the block ends. So a statement can
-        be removed by removing only its choices.
+        Each statement has its own choice of whether the block ends. Shrinking can thus remove a
+        statement by removing its choices.
         """
         return self.statement(size, room) if self.below(256) >= self.grammar.ends else None
 

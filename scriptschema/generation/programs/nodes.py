@@ -1,12 +1,14 @@
 """Creates messages fast, without checks, from parts that are known to be valid.
 
-`MAKE` has a function for each message. The function's arguments are the values of the message's
-slots in order. Extension fields are optional. For a message with a oneof, the last two arguments
-are the alternative's name and value. `MAKERS` maps the names of these functions, such as
-`make_ExprCall`, to the functions. For each alternative of a message that consists only of a oneof,
-`MAKERS` also has a function that creates the message together with the alternative. The functions
-below create the nodes that generators need most often, including the Expr, ExprPrefix or Stat
-around them.
+`MAKE` maps each message class to a function that takes the values of the message's slots in order.
+Extension fields are optional. For a message with a oneof, the last two arguments are the
+alternative's name and value.
+
+`MAKERS` has the same functions by name, such as `make_ExprCall`. It also has functions such as
+`make_Expr_call`, which create an Expr together with its ExprCall.
+
+The functions below create the nodes that generators need most often, including the Expr, ExprPrefix
+or Stat around them.
 """
 
 from __future__ import annotations
@@ -24,10 +26,7 @@ from scriptschema.versions import TODAY
 
 
 def _parameters(cls: type[Message]) -> str:
-    """Return a message's slots as a parameter list.
-
-    The first extension and all later slots are optional.
-    """
+    """Return a message's slots as a parameter list, optional from the first extension on."""
     newer = dict(cls._newer_slots)
     first = next((n for n, slot in enumerate(cls._slots) if slot in newer), len(cls._slots))
     return ", ".join(f"{slot}=None" if n >= first else slot for n, slot in enumerate(cls._slots))

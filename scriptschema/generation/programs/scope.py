@@ -27,9 +27,9 @@ CROWDED: Final = 32
 class Variable:
     """A variable: the index of its name, and its kind.
 
-    If it is a function, `parameters` and `results` are the kinds of its parameters and results.
-    `cost` is the maximum number of statements that a call to the function, or to the object's
-    method, executes. `is_global` means that the variable is one of the program's own globals.
+    For a function, `parameters` and `results` are kinds. `cost` is the maximum number of statements
+    that a call to the function, or to a method of the object, executes. `is_global` is true for the
+    program's own globals.
     """
 
     name: int
@@ -44,10 +44,9 @@ class Variable:
 class Function:
     """The state of the function whose body is being generated.
 
-    `times` is the maximum number of times that the current statement runs per call to the function,
-    and `steps` is the total of these numbers over all statements so far. `results` contains the
-    kinds of the function's results, or is None if they can be of any kind. `guarded` is true if
-    errors raised in the function are caught.
+    `times` is the assumed maximum number of times that the current statement runs. `steps` is the
+    total of these numbers so far. `results` has the kinds of the function's results, or is None if
+    any kind is allowed. `guarded` is true if errors raised in the function are caught.
     """
 
     vararg: bool
@@ -60,9 +59,9 @@ class Function:
 
 @attrs.define(eq=False)
 class Alias:
-    """A type that is in scope: the index of its name, and how many generics and packs it has.
+    """A type in scope: the index of its name, and how many generics and packs it has.
 
-    `kind` is the kind of the type's values, or "" if the values do not have a kind.
+    `kind` is the kind of the type's values, or "" if the values have no kind.
     """
 
     name: int
@@ -97,9 +96,9 @@ class Scope:
         """Return the scope at a place in an existing program.
 
         `variables` has a (name index, kind) pair for each visible local, with the innermost last.
-        The kind is a key of `luau.library.KINDS`, or None if the value is unknown. `loop` is true
-        if a loop in the same function encloses the place, `vararg` if the function has `...`, and
-        `guarded` if enclosing code catches errors.
+        The kind is a key of `luau.library.KINDS`, or None if unknown. `loop` is true if a loop in
+        the same function encloses the place, `vararg` if the function has `...`, and `guarded` if
+        errors at the place are caught.
         """
         declared = list(variables)
         scope = cls(vararg=vararg, first=max((name for name, _ in declared), default=-1) + 1)
@@ -127,10 +126,7 @@ class Scope:
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type name that is not in scope.
-
-        If all type names are in scope, return the index of one of them.
-        """
+        """Return the index of a type name that is not in scope, or of any if all are in scope."""
         names = len(DEFAULT.types)
         used = {alias.name for alias in self.types}.union(self.packs)
         for _ in range(names):

@@ -1,11 +1,10 @@
 """Idioms: pieces of programs that exercise a feature, as templates with names and weights.
 
-The idioms are in the `.luau` files of this folder, by topic. Above each idiom is a line with its
-name and weight, such as `-- counter: 3`. If the idiom runs but a type checker rejects it, the mark
-`! untyped` follows. If the original schema cannot represent the idiom, a version such as `! 0.711`
-follows, which is the version that introduced the syntax or library member. The notation of
-templates is described in `templates/__init__.py`. The first idiom is the simplest, and programs
-shrink to it.
+The `.luau` files of this folder contain the idioms, by topic. A line such as `-- counter: 3` above
+each idiom gives its name and weight. The mark `! untyped` on that line means that the idiom runs,
+but a type checker rejects it. A version such as `! 0.711` introduced the idiom's syntax or library
+member, which the original schema cannot represent. `templates/__init__.py` describes the notation
+of templates. Programs shrink to the first idiom, which is the simplest.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Templates: pieces of programs, written as Luau with holes, from which trees are built.
 
-A template is parsed once and compiled to functions, which build its messages for each use. Globals
-with these names are holes:
+A template is parsed and compiled once. Globals with these names are holes:
 
-    NUMBER, STRING ...      an expression of that kind. The kinds are in `luau.library.KINDS`
-    some_number ...         a variable of that kind that is in scope. The same name means the
-                            same variable. A different name of that kind, such as some_number_2,
+    NUMBER, STRING ...      an expression of that kind (see `luau.library.KINDS`)
+    some_number ...         a variable of that kind in scope. The same name means the same
+                            variable. A different name of that kind, such as some_number_2,
                             can mean a different variable
     RANGE(1, 6)             an integer constant in that range
     ONE_OF(a, b)            one of the expressions, of which the first is the simplest
@@ -14,38 +13,37 @@ with these names are holes:
     RESULT                  an expression for the enclosing function to return
     BLOCK()                 zero or more statements
     ALIAS()                 a type alias, if types are requested
-    TYPE                    any type. It can be used where a type is expected
+    TYPE                    any type, where a type is expected
     TYPE_FUNCTION()         a type function
     LIBRARY()               a call to any library member, with its results printed
-    COMBINATION()           operations on boundary values (see `combinations.py`), in which the
-                            sources of the values and the surrounding code vary
-    ANYTHING()              code that must not run, in which values are used in arbitrary ways
+    COMBINATION()           operations on boundary values (see `combinations.py`)
+    ANYTHING()              code that must not run (see `anything.py`)
     if MAYBE then ... end   these statements, or none, in the enclosing scope
     if REPEAT(2, 9) then ... end                        these statements, 2 to 9 times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
-    UNTYPED(a)              the expression `a` in a list, such as an argument, or in `ONE_OF`. It is
-                            left out if the program has sound types
-    if UNTYPED then ... end statements that are left out if the program has sound types
-    if TYPED then ... end   statements that are left out unless the program has sound types
-    elseif UNTYPED then     a branch of `if ONE_OF` that is left out if the program has sound types
+    UNTYPED(a)              `a`, unless types are sound: an item of a list, such as an argument,
+                            or of `ONE_OF`
+    if UNTYPED then ... end statements, unless types are sound
+    if TYPED then ... end   statements, only if types are sound
+    elseif UNTYPED then     a branch of `if ONE_OF`, unless types are sound
 
 Types declare kinds: `local total: number` is a variable that later statements may use as a number.
 The same is true of parameters. A variable is private to the template if it has no type, or if its
-type is not a kind (`number | string`). A `for` variable without a type is private unless its name
-begins with a kind and `_` (`integer_i`). Other statements may call a local function whose types are
-kinds.
+type is not a kind (`number | string`). In a declaration without types, such as a loop's, a name
+that begins with a kind and `_` also declares the kind (`integer_i`). Other statements may call a
+local function whose types are kinds.
 
-The option `types` determines the annotations. With sound types, types that are not kinds are kept
-as written, including types that the template declares. If no parameter has a type, all parameter
-types are inferred. Write `any` where a type checker could not infer a type.
+The option `types` determines the annotations. With sound types, types that are not kinds stay as
+written, including types that the template declares. If no parameter has a type, all parameter types
+are inferred. Write `any` where a type checker could not infer a type.
 
-In programs for a given Luau version, functions occasionally get attributes, and private variables
-become constants where possible.
+In programs for a given Luau version, some functions get attributes, and some private variables
+become constants.
 
-If a field or a global is not one of Luau's, its name is replaced with one of the program's own
-names: `x0`, `x1` and so on. Different templates rarely get the same names. Only `value`, `update`
-and `text`, which every object has, become `x0`, `x1` and `x2` in all templates. A string that
-refers to one of these fields must therefore be "x0", "x1" or "x2".
+Fields and globals that Luau does not have get the program's own names: `x0`, `x1` and so on.
+Different templates rarely get the same names. Only `value`, `update` and `text`, which every object
+has, become `x0`, `x1` and `x2` in all templates. A string that refers to one of these fields must
+therefore be "x0", "x1" or "x2".
 """
 
 from __future__ import annotations
@@ -67,7 +65,7 @@ def expression(text: str, *, typed: bool = False, newer: bool = False) -> Templa
 
     `typed` is true if a type checker must accept the program. `newer` is true if the original
     schema cannot represent the expression. Raises parse.ParseError if `text` is not Luau, and
-    ValueError if it is not a template.
+    ValueError for Luau that is not a template.
     """
     return _template(text, f"return {text}", typed, newer)
 
@@ -75,7 +73,7 @@ def expression(text: str, *, typed: bool = False, newer: bool = False) -> Templa
 def statements(text: str, *, typed: bool = False, newer: bool = False) -> Template:
     """Return the template for the statements in `text`.
 
-    The arguments and errors are as in `expression`.
+    The arguments and errors are those of `expression`.
     """
     return _template(text, "", typed, newer)
 

@@ -50,9 +50,9 @@ class Compiler:
     """Compiles one template, and stores its sizes and requirements in `template`.
 
     `typed` means that a type checker must accept the program. `loops` is the number of enclosing
-    loops. `guarded` contains the ids of functions whose errors are caught. `given` contains the
-    kinds of the variables that statements in a REPEAT declare. Variables of these kinds need not be
-    in scope before the template. `assigned` contains the variables that are assigned.
+    loops. `guarded` has the ids of functions whose errors are caught. `given` has the kinds of the
+    variables that statements in a REPEAT declare. Such variables need not be in scope before the
+    template. `assigned` has the name indexes of the local variables that are assigned.
     """
 
     def __init__(self, template: Template, source: str, typed: bool, newer: bool) -> None:
@@ -79,8 +79,8 @@ class Compiler:
     def part(self, compiled: Callable[[], Build]) -> Part:
         """Call `compiled` to compile an optional part, and return the part.
 
-        Its nodes are counted in the part itself, not in the template's `fixed` and `heavy`. The
-        weight of its holes is counted in both.
+        The template's `weight` includes the weight of the part's holes. The template's `fixed` and
+        `heavy` do not include the part's nodes.
         """
         template = self.template
         fixed, weight, heavy = template.fixed, template.weight, template.heavy
@@ -270,7 +270,6 @@ class Compiler:
 
 
 def _assigned(tree: Message) -> set[int]:
-    """Return the name indexes of the local variables that a template assigns."""
     indexes: set[int] = set()
     for node, _ in walk(tree):
         if isinstance(node, LValue) and node.local is not None:

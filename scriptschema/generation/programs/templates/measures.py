@@ -1,8 +1,8 @@
-"""Reads the sizes and requirements of templates from a file, so that only a few are compiled.
+"""Reads templates' sizes and requirements from `measures.json`, so few templates are compiled.
 
-A program uses about a tenth of the templates, but the choice among templates depends on the sizes
-and requirements of all of them. Both are stored in `measures.json`. A template that is not in the
-file is compiled to determine them. A test compares the file with the templates.
+A program uses about a tenth of the templates, but needs the sizes and requirements of all templates
+to choose among them. A template that is not in the file is compiled. A test compares the file with
+the templates.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ _FIELDS: Final = (
 
 
 def restore(template: Template, source: str, typed: bool, newer: bool) -> bool:
-    """Set a template's sizes and requirements to those in the file of measurements.
-
-    Return whether the template is in this file. If not, nothing is set.
-    """
+    """Set a template's sizes and requirements from the file. Return whether the file has them."""
     row = rows().get(_key(source, typed, newer))
     if row is None:
         return False

@@ -1,7 +1,7 @@
-"""Compiles templates to Python code, which is run for each use of a template.
+"""Compiles templates to Python code, which runs for each use of a template.
 
 A `Source` is code that builds a part of a template, for a maker and a frame. The enclosing part
-includes the lines of this code, so most of a template becomes a single function. This function is
+includes the lines of this code, so most templates become a single function. This function is
 compiled when it is first called, since few programs use more than a tenth of all templates.
 """
 
@@ -75,8 +75,8 @@ class Writer:
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
         """Return an expression for each part in `builds`, in order.
 
-        A part that is a string is already an expression. Lines that must run before the expressions
-        are added to `lines`.
+        A string in `builds` is already an expression. Lines that must run first are added to
+        `lines`.
         """
         results: list[str] = []
         for build in builds:
@@ -94,7 +94,7 @@ class Writer:
     def kept(self, build: Build | str, lines: list[str]) -> str:
         """Return a name or literal that can be used repeatedly for a part.
 
-        If necessary, lines that assign the part to a variable are appended to `lines`.
+        If necessary, a line that assigns the part to this name is added to `lines`.
         """
         [result] = self.taken([build], lines)
         if result[-1] not in ")]":
@@ -106,7 +106,7 @@ class Writer:
     def called(self, build: Build) -> str:
         """Return an expression that calls `build`, instead of including the code of `build`.
 
-        If `build` is a Source, it is compiled separately, when it is first called.
+        A `Source` is then compiled separately, when it is first called.
         """
         return f"{self.name(build)}(maker, frame)"
 

@@ -56,8 +56,7 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
 def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     """Compile a function.
 
-    In its body, `...`, jumps and RESULT refer to this function, not to an enclosing function, so
-    they do not become requirements of the template.
+    `...`, jumps and RESULT in its body do not become requirements of the template.
     """
     template = compiler.template
     template.fixed += 1

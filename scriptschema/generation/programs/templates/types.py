@@ -1,8 +1,8 @@
 """Compiles types in templates, except those that are kinds.
 
-A kind inside another type, as in `{value: integer}`, is replaced with the type of the kind's
-values, and TYPE is replaced with any type. Types that the template declares, and generics, get
-names that are not in scope yet. The names of Luau's own types are kept.
+A kind inside another type, as in `{value: integer}`, becomes the type of the kind's values. TYPE
+becomes any type. Generics, and types that the template declares, get names that are not in scope
+yet. Luau's own types keep their names.
 """
 
 from __future__ import annotations
@@ -146,14 +146,12 @@ def _declare(names: Sequence[m.Typename], maker: Maker, frame: Frame) -> list[m.
 
 
 def _name_of(node: m.Typename, maker: Maker, frame: Frame) -> int:
-    """Return the index of a type's name, which may be used before its declaration."""
     key = _key(node)
-    if key not in frame.names:
+    if key not in frame.names:  # used before its declaration
         frame.names[key] = maker.scope.new_type()
     name: int = frame.names[key]
     return name
 
 
 def _key(node: m.Typename) -> str:
-    """Return the key of a type's name in `Frame.names`."""
     return f"type {node.index}"

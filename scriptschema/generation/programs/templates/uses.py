@@ -28,9 +28,9 @@ LIBRARY_OF_KIND: Final = {
 def uses(source: str) -> frozenset[str]:
     """Return what a template uses: globals, libraries, members such as `math.pi`, and syntax.
 
-    `source` is the text of the template, written as statements. Syntax is identified by its name in
-    the schema, such as `ExprIfElse` or `ExprBinary.Op.FloorDiv`. A hole or a type counts as a use
-    of the library that creates values of its kind.
+    `source` is the template's text, written as statements. Syntax is identified by its name in the
+    schema, such as `ExprIfElse` or `ExprBinary.Op.FloorDiv`. A hole or type of a certain kind
+    counts as a use of the library that creates values of that kind.
     """
     result = parse(source, luau=TODAY)
     names = result.names
