@@ -1,14 +1,9 @@
 """The static analysis of a document.
 
-An `Analysis` parses the text of a document once, into regions and their requests. While a user
-types, most of a document stays the same, so an analysis reuses the results of the previous analysis
-for unchanged text. Each region of a request file, called a part, is parsed separately.
-`Analysis.checked` combines the requests of all parts with the variables and names of the whole
-file. The module `diagnostics` reports the problems in an analysis, and `names` finds the names in
-it.
-
-Nothing is sent. The only files that are read are OpenAPI descriptions and the files that a request
-file imports.
+An `Analysis` parses a document into regions and their requests, without sending anything. It reuses
+results of the previous analysis for unchanged text. A request file is divided into parts, which are
+parsed separately. `Analysis.checked` combines the requests of all parts with the variables and
+names of the whole file.
 
 All spans are offsets into the text, which has LF line endings.
 """
@@ -49,21 +44,20 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
 class _Named(values.RequestNames):
-    """The names of a document's requests, for checks that do not send requests."""
+    """The names of a document's requests, for checks that send nothing."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
 
     def requests_named(self, name: str, using: syntax.ParsedRequest) -> tuple[Hashable, ...]:
-        """Return a tuple with `name` if a request has this name, else an empty tuple."""
         del using
         return (name,) if name in self._names else ()
 
 
 class _Definitions(syntax.Definitions):
-    """The definitions in a request file. `source` is the text of the whole file.
+    """The definitions in a request file.
 
-    A part of the file is parsed only when a name that it defines is looked up.
+    A part of the file is parsed only when a name that the part defines is looked up.
     """
 
     def __init__(self, text: str, checked: Checked) -> None:
@@ -79,10 +73,9 @@ class _Definitions(syntax.Definitions):
         self.set_by_scripts = frozenset().union(*sets)
 
     def add(self, definition: syntax.Definition) -> None:
-        """Do nothing, because the constructor has already indexed all definitions."""
+        """Do nothing: the constructor has already indexed all definitions."""
 
     def before(self, name: str, offset: int) -> syntax.Definition | None:
-        """Return the last definition of `name` that starts before `offset`, or None."""
         parts = self._parts.get(name, [])
         at = bisect_left(parts, offset, key=lambda part: part.region.span.start)
         for part in reversed(parts[max(at - 2, 0) : at]):
@@ -106,8 +99,7 @@ class _Definitions(syntax.Definitions):
 class Checked:
     """The requests of a document, parsed together with all variables that they can use.
 
-    The diagnostics check these requests. Although the `parts` of a request file are parsed
-    separately, the offsets of the requests refer to the whole file.
+    In a request file, the requests' offsets refer to the whole file.
     """
 
     def __init__(self, text: str, parts: list[ParsedRegion]) -> None:
@@ -134,21 +126,20 @@ class Checked:
         return document
 
     def text(self, part: ParsedRegion) -> tuple[int, str]:
-        """Return (start, text) for a part.
+        """Return (start, text), where offsets in `document(part)` refer to `text`.
 
-        The offsets in the part's parse result refer to `text`, and `start` is the offset of the
-        part in `text`. For a separately parsed part of a request file, `text` is the whole file.
-        Otherwise, it is the part's own text, and `start` is 0.
+        `start` is the part's offset in `text`. If the part is one of several in a request file,
+        `text` is the whole file. Otherwise `text` is the part's own text.
         """
         if part.region.restclients is None:
             return 0, part.region.text
         return part.region.span.start, self._text
 
     def request_at(self, part: ParsedRegion, inside: int) -> syntax.ParsedRequest | None:
-        """Return the request that contains the offset `inside` in the text of a part, or None.
+        """Return the request at the offset `inside` in the text of a part, or None.
 
-        In a request file, an offset that is not in any of the part's requests belongs to the next
-        request after the part or, at the end of the file, to the last request before it.
+        In a request file, an offset outside the part's requests belongs to the next request below
+        the part. If there is no such request, it belongs to the last request above the part.
         """
         request = part.parsed.request_at(inside)
         if request is not None:
@@ -188,12 +179,11 @@ class Analysis:
         described: Described | None = None,
         divided: bool = True,
     ) -> None:
-        """Parse `text`, and reuse the results of `before`, the analysis of an earlier version.
+        """Parse `text`, reusing the results of `before`, the analysis of an earlier version.
 
         `inputs` returns the sources of the variables' values and the files that may be read. `name`
-        is the file name of the document. `files` reads the files that the document imports, and
-        `described` reads the OpenAPI descriptions that it names. If `divided` is False, a request
-        file is parsed as a single region.
+        is the document's file name. `files` reads imported request files, and `described` reads
+        OpenAPI descriptions. If `divided` is False, a request file is parsed as a single region.
         """
         self.text = text
         self.kind = kind
@@ -409,11 +399,7 @@ def _settings_of(
     inherited: header.Inherited,
     region: regions.Region,
 ) -> BlockSettings:
-    """Return the settings of a block, cached in `known` as long as they remain valid.
-
-    This is a function, not a method, so that no `ParsedRegion` holds a reference to its analysis.
-    The analysis is then freed as soon as nothing uses it.
-    """
+    # A function, not a method, so that no `ParsedRegion` keeps its analysis alive.
     read = partial(settings_of, region, document, inherited, folder)
     block, heading = region.kept, region.heading
     if block is None or heading is None:
@@ -425,7 +411,7 @@ def _settings_of(
 
 
 def _is_division(parts: list[ParsedRegion]) -> bool:
-    """Return whether parsing a request file in parts gives the same result as parsing the whole."""
+    """Return whether parsing `parts` separately gives the same result as parsing the whole file."""
     if not any(part.reading.is_complete for part in parts):
         return False
     # An assertion may belong to the request above, in another part.

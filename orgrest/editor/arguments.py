@@ -29,7 +29,7 @@ _VAR = re.compile(r":?var[ \t]+")
 
 
 def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, str, int]]:
-    """Yield (key, value, value offset) for each keyword line right above a block, bottom first."""
+    """Yield (key, value, value offset) for the keyword lines directly above, from the bottom up."""
     for number in range(block.line - 1, -1, -1):
         match = _KEYWORD_LINE.match(document.lines[number])
         if match is None:
@@ -77,10 +77,10 @@ def line_span(document: org.OrgDocument, line: int) -> Span:
 def of_properties(
     document: org.OrgDocument, first: int = 0, last: int | None = None
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield (text, offset, language) for the header arguments in properties.
+    """Yield (text, offset, language) for each property that sets header arguments.
 
-    The language "" means all languages. Only the lines from `first` up to, but not including,
-    `last` are searched. Lines are counted from 0.
+    The language "" means all languages. Only lines from `first` up to, but not including, `last`
+    are searched, counted from 0.
     """
     if first == 0 and last is None and "header-args" not in document.text.lower():
         return

@@ -61,18 +61,17 @@ def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
 
 @classes.frozen
 class _Last:
-    """The last outcome of a request: a summary line and the verdicts, both without secrets."""
+    """The last outcome of a request, without secrets."""
 
     summary: str
     verdicts: tuple[Verdict, ...] = ()
 
 
 class Sent:
-    """A snapshot, by line, of a document's requests at the time of a run.
+    """A document's requests at the time of a run, by line.
 
     `requests` maps the line of each request to the request's identity. `starts` maps the line of
-    each block, or of each request outside of blocks, to the identities of its requests. An Outcome
-    refers to its block or request by the same line.
+    each block, or of each request outside blocks, to the identities of its requests.
     """
 
     def __init__(self, analysis: Analysis) -> None:
@@ -144,7 +143,6 @@ class LastOutcomes:
 
 
 def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRequest]]:
-    """Yield (identity, part, request) for each request in a document."""
     seen = Counter[object]()
     for part in analysis.parts:
         for request in part.parsed.requests:
@@ -154,10 +152,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
 
 
 def _sends(request: ParsedRequest) -> object:
-    """Return what a request sends, for comparison: its method, target, headers and body.
-
-    Comments, assertions and the indentation of a block make no difference.
-    """
+    """Return what a request sends, as a value that identifies the request."""
     headers = tuple(
         (header.name.text, header.value.text) if isinstance(header, HeaderLine) else header.name
         for header in request.headers
@@ -168,7 +163,7 @@ def _sends(request: ParsedRequest) -> object:
 
 
 def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span | None:
-    """Return the span at which to show a verdict, or None if its assertion no longer exists."""
+    """Return the span to mark for a verdict, or None if its assertion no longer exists."""
     for assertion in request.assertions:
         if assertion.text.text == verdict.name:
             start = assertion.text.offset(0)
@@ -192,8 +187,8 @@ def _masked(verdict: Verdict, safe: Callable[[str], str]) -> Verdict:
 def counted(verdicts: tuple[Verdict, ...]) -> str:
     """Return how many assertions passed or failed, as text to append to a summary.
 
-    The text begins with a comma, and names the first failed assertion. It is empty if there are no
-    verdicts.
+    The text begins with a comma and names the first failed assertion. Without verdicts, it is
+    empty.
     """
     if not verdicts:
         return ""
@@ -204,7 +199,7 @@ def counted(verdicts: tuple[Verdict, ...]) -> str:
 
 
 def _paths(response: Response) -> Iterator[tuple[str, str]]:
-    """Yield (path, description) for each path into a response. Descriptions contain no values."""
+    """Yield (path, description) for each path into a response, without the values."""
     for name, _ in response.headers:
         yield f"headers.{name}", "A header of the last response."
     try:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Reply:
-    """The result of a block for Babel, and the outcome.
+    """The result of a block for Babel, and the outcome of the evaluation.
 
-    `value` is the value that the Babel function returns. If `text` is not None, Org inserts this
-    text instead, unchanged. `room` is the edit that makes room for the result (see
-    `placing.room_for`), or None if Org itself removes the right text.
+    The Babel function returns `value`. If `text` is not None, Org inserts `text` instead,
+    unchanged. `room` is the edit that makes room for the result (see `placing.room_for`). It is
+    None if Org itself removes the right text.
     """
 
     value: layout.Returned
@@ -43,10 +43,10 @@ class Reply:
 
 @classes.frozen
 class BabelBlock:
-    """A block as parsed by Org. `line` is its line, counted from 1.
+    """A block as parsed by Org, at a `line` counted from 1.
 
-    `text` is the body of the block with all references expanded, and `arguments` contains its
-    header arguments. `values` and `literal` contain its ``:var`` variables, as in `Context.block`.
+    `text` is the body of the block with all references expanded. `values` and `literal` are its
+    ``:var`` variables (see `Context`).
     """
 
     line: int

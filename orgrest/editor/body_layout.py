@@ -1,8 +1,7 @@
 """Formats a JSON, XML or GraphQL body, which may contain variables.
 
-Formatting changes the bytes that are sent. But the new body consists of the same tokens as the old
-body: numbers, strings, escapes and repeated keys stay as written. `find` returns an edit for the
-request at an offset, unless the edit would change anything except the body.
+Formatting changes the bytes that are sent, but keeps all tokens: numbers, strings, escapes and
+repeated keys stay as written.
 """
 
 from __future__ import annotations
@@ -59,13 +58,12 @@ def find(analysis: Analysis, offset: int) -> Edit | None:
     first, last = to_file(start), to_file(end - 1) + 1
     margin = analysis.text[analysis.text.rfind("\n", 0, first) + 1 : first]
     inner = text[text.rfind("\n", 0, start) + 1 : start]
-    if margin.strip() or not _stays(request, text[begin:start], inner, new):
+    if margin.strip() or not _changes_only_body(request, text[begin:start], inner, new):
         return None
     return Edit(first, last, new.replace("\n", f"\n{margin}"))
 
 
-def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
-    """Return whether replacing a request's body with `new` changes nothing else."""
+def _changes_only_body(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
     body = request.body
     if body is None or body.files or body.file is not None:
         return False
@@ -88,7 +86,6 @@ def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> 
 
 
 def _kind(request: syntax.ParsedRequest) -> Kind | None:
-    """Return the language of a request's body, based on its headers or how the body starts."""
     headers = {
         header.name.text.lower(): header.value.text.lower()
         for header in request.headers
@@ -154,10 +151,7 @@ def _graphql(text: str) -> str | None:
 
 
 def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
-    """Return the whitespace between the GraphQL tokens `before` and `this`.
-
-    `this` must not be a closing bracket.
-    """
+    """Return the whitespace before the GraphQL token `this`, which is not a closing bracket."""
     if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
         return ""
     if this in ("(", ":", "!"):

@@ -1,12 +1,8 @@
-"""Completion: the candidates at an offset in a document.
+"""Completion: the candidates at an offset in an Org document or a request file.
 
-`complete` returns the candidates at an offset in an Org document or a request file. It works on
-incomplete lines. It determines what a line belongs to by reading the lines above it with the
-parsers that a run uses. In Org, only the block around the offset is extracted. The rest of the
-document is searched only for what the context needs, such as URLs, names and header arguments.
-
-Each kind of context is a member of `model.Kind`. Code in `contexts` or `org_lines` recognizes it,
-and a row of `offers.OFFERS` yields its candidates.
+The parsers that a run uses read the lines above the offset. The line itself may be incomplete:
+`contexts` and `org_lines` recognize its possible contexts. Each kind of context is a member of
+`model.Kind`, and a row of `offers.OFFERS` yields its candidates.
 
 Offsets refer to the given text, with its original line endings. Values from the environment or
 netrc, and values computed from them, are shown as `***`.
@@ -44,15 +40,15 @@ def complete(
 ) -> list[Candidate]:
     """Return the candidates for completion at `offset` in `text`, most likely first.
 
-    - `files` returns the names in a folder, whose path is given as written in the document. The
-      names of subfolders end in a slash.
+    - `files` returns the names in a folder, given the folder's path in the document. Names of
+      subfolders end in a slash.
     - `environ` contains the names of environment variables.
     - `settings` returns the variables of the chosen environments, each with its value and source.
     - `imported` returns the names that other files define.
     - `described` returns the OpenAPI description in a file that the document names.
     - `beside` returns the OpenAPI descriptions near the document.
 
-    Raises ValueError if the offset is outside of the text.
+    Raises ValueError if the offset is outside the text.
     """
     cursor = Cursor(
         text,

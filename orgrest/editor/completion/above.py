@@ -1,10 +1,8 @@
-"""The context of a line, as determined by the lines above it in the same region.
+"""The context of a line, determined by the lines above it in the same region.
 
-The context consists of what the line belongs to (`state`) and the variables that the lines above it
-set (`definitions`). For `state`, the parser of the request language reads only the last of the
-parts that can be parsed separately (see `parts` in the parsers). For `definitions`, restclient's
-parser reads each part that may set variables. In request files, a regular expression finds the
-variables.
+`state` is what the line belongs to. To find it, the request parser reads only the last of the parts
+that can be parsed separately. `definitions` are the variables that the lines above set. They are
+found by restclient's parser, or by a regular expression in request files.
 """
 
 from __future__ import annotations
@@ -30,10 +28,10 @@ _COLON_DEFINITIONS = re.compile(rf"^[ \t]*{COLON_DEFINITION.pattern}", re.MULTIL
 
 @classes.frozen
 class Definition:
-    """A variable with its `value`, or with a `note` that describes the value if it is not known.
+    """A variable with its `value`, or with a `note` that describes an unknown value.
 
-    `offset` is the position of the definition in the request text. If the variable is defined
-    elsewhere, `where` describes the place. `computed` is True if the value is an expression.
+    `offset` is the definition's offset in the request text. `where` describes a definition
+    elsewhere. `computed` is True if the value is an expression.
     """
 
     name: str
@@ -76,8 +74,7 @@ class ContextAbove:
     def comments(self, line: str) -> bool:
         """Return whether `line` would be parsed as a comment.
 
-        In a body in restclient's language, a `#` that is indented more than the body is not a
-        comment.
+        In a restclient body, a `#` that is indented more than the body does not start a comment.
         """
         text = line.lstrip(" \t")
         if self._is_common:

@@ -1,9 +1,7 @@
 """The possible contexts at an offset, the most likely first.
 
-In the text of a request file or block, the contexts depend on the part of a request to which the
-line belongs. `STATES` contains a function for each state of the parser. The function is passed the
-line up to the offset, which may be incomplete. `org_lines` handles the other lines of an Org
-document.
+`STATES` maps each state of the parser to a function. The function is passed the line up to the
+offset. `org_lines` handles the lines of an Org document that are outside blocks.
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
 
 
 def _begin(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the contexts in a line where a request or a definition may start."""
+    """Yield the contexts in a line that may start a request or a definition."""
     if cursor.is_common and request_files.DEFINITION.match(text):
         yield from _variable(cursor, text)
     elif definition := grammar.DEFINITION.fullmatch(text):
@@ -172,7 +170,7 @@ def _expression(cursor: Cursor, text: str) -> Iterator[Context]:
 
 
 def _variable(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the context of the variable reference being typed at the end of `text`, if any."""
+    """Yield the context of the variable reference at the end of `text`, if any."""
     match = _VARIABLE.search(text)
     if match is None:
         return

@@ -35,10 +35,9 @@ _ENDS = [
 class Cursor:
     """An offset in a text, and its surroundings.
 
-    `files`, `environ`, `settings`, `imported`, `described` and `beside` are the arguments of
-    `complete`. `code` is the text of the region around the offset or, if there is no region, the
-    whole text, with LF line endings. `before` is the part of the line before the offset. `after` is
-    the part after it, without trailing whitespace.
+    The parameters are those of `complete`. `code`, with LF line endings, is the text of the region
+    around the offset, or the whole text if there is no region. `before` is the line up to the
+    offset, and `after` is the rest of the line without trailing whitespace.
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class Cursor:
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
         """Return a context with the text `prefix`, which ends at the offset.
 
-        The span of the context also includes the match of the pattern `rest` after the offset.
+        The context's span also covers the match of the pattern `rest` after the offset.
         """
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)

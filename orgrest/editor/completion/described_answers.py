@@ -29,7 +29,6 @@ _IN_BODY = ("body", "jsonpath")
 
 
 def _responses(cursor: Cursor) -> list[tuple[str, Node]]:
-    """Return (status, node) for each described response to the request above, with 2xx first."""
     described = operation(cursor)
     every = list(described.node.child("responses").children()) if described is not None else []
     return sorted(every, key=lambda response: not response[0].startswith("2"))
@@ -50,7 +49,7 @@ def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fields(response: Node, typed: str) -> Iterator[Offer]:
-    """Yield the fields that can follow the typed part of a JSONPath."""
+    """Yield the fields that can follow an incomplete JSONPath."""
     before, dot, _ = typed.rpartition(".")
     steps = _steps(before) if dot else ()
     if steps is None:
@@ -68,9 +67,9 @@ def _fields(response: Node, typed: str) -> Iterator[Offer]:
 
 
 def _steps(path: str) -> tuple[str | None, ...] | None:
-    """Return the steps of a JSONPath, or None if any of them is not a field or a list item.
+    """Return the field names in a JSONPath, with None for each list item.
 
-    The step for a field is its name, and the step for a list item is None.
+    Return None if the path has other steps.
     """
     rest = path.removeprefix("$")
     steps: list[str | None] = []

@@ -45,9 +45,8 @@ Kind: TypeAlias = Literal[
 class Context:
     """The context at an offset in a document.
 
-    `prefix` is the text from the start of the context to the offset. `span` is the span of the
-    context, including text after the offset (except for a URL). `subject` depends on the kind of
-    context:
+    `prefix` is the text from the start of the context to the offset. `span` also includes text
+    after the offset, except for a URL. `subject` depends on the kind of context:
 
     - for a value or parameter of a header: the header;
     - for the value of a header argument: the argument;
@@ -67,8 +66,7 @@ class Context:
 class Candidate:
     """A candidate for completion, shown as `label`. `insert` replaces the text in `span`.
 
-    `documentation` is short plain text: a description, followed by the specification or the line
-    that defines the candidate.
+    `documentation` is plain text: a description, then the specification or the defining line.
     """
 
     label: str
@@ -95,11 +93,11 @@ class Offer:
 
 @classes.frozen
 class Imported:
-    """The names that a request file can use from the files that it imports, and from responses.
+    """The names that a request file can use from imported files and from responses.
 
-    `variables` maps each name to (value, where defined), and `requests` maps each name to a
-    position. For the name of each request that received a response, `answered` contains the paths
-    into the last response, mapped to their descriptions.
+    `variables` maps each name to the value and the place of its definition, and `requests` maps
+    each name to a position. `answered` maps the name of a request to the paths into its last
+    response, with their descriptions.
     """
 
     variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)

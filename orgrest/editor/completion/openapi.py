@@ -33,10 +33,10 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH"
 
 
 def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
-    """Return the OpenAPI descriptions to use at the offset, and whether they were found by search.
+    """Return the OpenAPI descriptions to use at the offset, and whether a search found them.
 
-    If the document names a description, only that description is used, and the second value is
-    False. Otherwise, the descriptions near the document are used, and the second value is True.
+    If the document names a description, only that description is used. Otherwise, the descriptions
+    near the document are used.
     """
     name = _named(cursor) if "openapi" in cursor.text else ""
     if name == NONE:
@@ -77,18 +77,12 @@ def operation(cursor: Cursor) -> Operation | None:
 
 
 def _may_apply(description: Description, url: str) -> bool:
-    """Return whether a description near the document may apply to `url`, a result of `_plain`.
-
-    An unknown server counts as a match.
-    """
+    """Return whether a description near the document may apply to `url`, a result of `_plain`."""
     return url.startswith(f"{_UNKNOWN}/") or description.matches_server_or_localhost(url)
 
 
 def _plain(url: str) -> str:
-    """Return a URL with its variables replaced, so that it can be parsed.
-
-    A server that is missing or contains a variable becomes `_UNKNOWN`. Other variables become `x`.
-    """
+    """Replace a URL's missing or unknown server with `_UNKNOWN`, and variables with `x`."""
     base = _BASE.match(url)
     rest = url[base.end() :] if base else url
     text = base[0] if base else ""
@@ -108,7 +102,7 @@ def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _fits(description: Description, typed: str) -> bool:
-    """Return whether a description near the document may apply to a URL that is being typed."""
+    """Return whether a description near the document may apply to an incomplete URL."""
     base = _BASE.match(typed)
     if base is None or "://" not in base[0] or "{" in base[0]:
         return bool(base and base[0]) or any(
@@ -220,10 +214,10 @@ def values_of(schema: Node) -> list[Any]:
 
 @classes.frozen
 class _Place:
-    """A place in a JSON body: the steps that lead to it, and the text typed there (`prefix`).
+    """The end of incomplete JSON text: the steps that lead there, and the typed `prefix`.
 
     A step is the name of a field, or None for an item of a list. `key` is True if the name of a
-    field is being typed, and `quoted` is True if the typed text follows an opening quote.
+    field is being typed. `quoted` is True after an opening quote.
     """
 
     steps: tuple[str | None, ...]
@@ -233,7 +227,7 @@ class _Place:
 
 
 def _place(text: str) -> _Place | None:
-    """Return the place at the end of incomplete JSON text, or None if nothing can be completed."""
+    """Return the place at the end of incomplete JSON, or None if nothing can be completed there."""
     frames: list[list[Any]] = []  # for each open bracket: key, what comes next, bracket
     at = 0
     for token in _TOKEN.finditer(text):
@@ -336,7 +330,7 @@ def json_of(node: Node) -> list[Node]:
 
 
 def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
-    """Return the schemas that may describe the value at a path in JSON.
+    """Return the schemas that may describe the JSON value at a path.
 
     Each of the `steps` is the name of a field, or None for an item of a list.
     """

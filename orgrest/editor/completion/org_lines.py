@@ -70,7 +70,7 @@ def _property_name(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
 
 
 def _arguments(cursor: Cursor, text: str) -> Iterator[Context]:
-    """Yield the contexts in the header argument that is being typed at the end of `text`."""
+    """Yield the contexts in the incomplete header argument at the end of `text`."""
     if len(re.findall(r'(?<!\\)"', text)) % 2:
         return
     name = _ARGUMENT.search(text)

@@ -63,7 +63,7 @@ def context(cursor: Cursor) -> Context | None:
 
 
 def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
-    """Return the context after `import`, `run` or `# @import`: a file path or a request name."""
+    """Return the context of a file path or request name after `import`, `run` or `# @import`."""
     if match["word"] == "run" and "#" in match["what"]:
         name = match["what"].partition("#")[2].lstrip()
         return cursor.here("request", name, rest=r"[^(]*")
@@ -132,6 +132,6 @@ def _variable(name: str, value: str, where: str) -> Offer:
 
 
 def _named(cursor: Cursor) -> dict[str, int]:
-    """Return the names of the file's requests, each with the number of the line that names it."""
+    """Return the name of each request in the file, with the line that names it."""
     matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(cursor.code)}
     return dict(zip(matches, cursor.lines(matches.values()), strict=True))

@@ -19,9 +19,9 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P
 
 @classes.frozen
 class Signature:
-    """A function's usage (`label`), its description, and the spans of its parameters in the label.
+    """The usage of a function, its description, and its parameters.
 
-    `active` is the index of the argument that is being typed.
+    `parameters` are spans in `label`, the usage. `active` is the index of the argument being typed.
     """
 
     label: str

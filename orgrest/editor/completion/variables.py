@@ -69,7 +69,7 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _secrets(known: Mapping[str, Definition]) -> set[str]:
-    """Return the names of variables whose values are computed from the environment or netrc."""
+    """Return the names of variables computed from the environment or netrc, even indirectly."""
     lengths = sorted({len(name) for name in known})
     users: dict[str, list[str]] = {}  # for each variable: the variables whose values refer to it
     for variable in known.values():
@@ -96,7 +96,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
 
 
 def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
-    """Yield the variables from blocks above and from header arguments, lowest precedence first."""
+    """Yield variables captured above or set by header arguments, lowest precedence first."""
     line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()
@@ -111,10 +111,7 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var`` value, and "".
-
-    If the text is not known yet, return "" and a description of the value instead.
-    """
+    """Return (text, "") for a ``:var`` value, or ("", description) for an unknown value."""
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""
     if isinstance(value, argument_syntax.ValueReference):
@@ -123,7 +120,7 @@ def _shown(value: argument_syntax.Value) -> tuple[str, str]:
 
 
 def _header_arguments(cursor: Cursor, region: regions.Region) -> arguments.Arguments:
-    """Return the header arguments of the block around the offset, including inherited ones."""
+    """Return the header arguments of the block at the offset, including inherited arguments."""
     if region.block is None or ":var" not in cursor.text:
         return arguments.Arguments()
     start = region.base + region.block.start
