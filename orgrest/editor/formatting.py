@@ -1,12 +1,11 @@
 """Formats documents by normalizing whitespace that is neither sent nor significant.
 
 There is one space between the parts of a request line, after a header's colon, and on each side of
-the `=` of a variable. Trailing whitespace is removed, and the parts of a request file are separated
-by one empty line. Bodies, scripts, here-documents and unknown lines stay unchanged. In an Org
-document, only request blocks are formatted.
+the `=` of a variable. Trailing whitespace is removed. One empty line separates the parts of a
+request file. Bodies, scripts, here-documents and unknown lines stay as written. In an Org document,
+only request blocks are formatted.
 
-Formatting must not change requests. Therefore the formatted text is parsed again, and a region
-whose requests would change is left unchanged.
+The formatted text is parsed again. A region whose requests would change is not formatted.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
     edits_of_parts: list[list[Edit]] = []
     for part in analysis.parts:
         edits_of_part: Iterable[Edit] = ()
-        if _may_change(analysis, part):
+        if _may_be_formatted(analysis, part):
             edits_of_part = _in_file(
                 part, _Region(part, in_org=analysis.document is not None).edits()
             )
@@ -88,7 +87,7 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
 def _lines(text: str, span: Span) -> Span:
     """Return `span` extended to whole lines.
 
-    A line is left out if `span` ends exactly at its start.
+    A line is not included if `span` ends exactly at its start.
     """
     end = max(span.start, span.end - 1)
     newline = text.find("\n", end)
@@ -99,14 +98,7 @@ def _touches(edit: Edit, within: Span) -> bool:
     return edit.start <= within.end and within.start <= edit.end
 
 
-def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
-    """Return whether a region may be formatted.
-
-    A region with an unclosed script, comment or here-document may not be formatted. In an Org
-    document, the same is true of a region without a request, a region with noweb references, a
-    prologue or an epilogue, and a region whose text is inserted into other blocks or whose result
-    is cached.
-    """
+def _may_be_formatted(analysis: Analysis, part: ParsedRegion) -> bool:
     requests, block = part.parsed.requests, part.region.block
     problems = (*part.parsed.problems, *(problem for each in requests for problem in each.problems))
     if any(problem.code.startswith("unclosed") for problem in problems):
@@ -144,7 +136,7 @@ def _of_item(item: syntax.Item) -> _Meaning | None:
 
 
 def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
-    """Yield the edits of a file that correspond to `edits` of a region's text."""
+    """Yield the edits of a region's text as edits of the file."""
     to_file = part.region.to_file
     for edit in edits:
         end = to_file(edit.end - 1) + 1 if edit.end > edit.start else to_file(edit.start)
@@ -154,9 +146,9 @@ def _in_file(part: ParsedRegion, edits: Iterable[Edit]) -> Iterator[Edit]:
 class _Region:
     """The edits that format one region, found line by line.
 
-    `_understood` contains the lines whose whitespace may change. `_kept` contains the lines that
-    were recognized but must stay unchanged, such as bodies. All other nonblank lines are unknown.
-    They stay unchanged, and so do the blank lines next to them.
+    The whitespace of `_understood` lines may change. `_kept` lines, such as bodies, must not
+    change. All other nonblank lines are unknown. They stay as written, like the blank lines next to
+    them.
     """
 
     def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:
@@ -172,7 +164,6 @@ class _Region:
         self._found: list[Edit] = []
 
     def edits(self) -> list[Edit]:
-        """Return the edits, which do not overlap, in document order."""
         items = self._part.parsed.items
         unknown: set[int] = set()
         for item in items:
@@ -273,7 +264,6 @@ class _Region:
         self._outdent(self._line(start))
 
     def _outdent(self, line: int) -> None:
-        """Remove the leading whitespace of a line if it is not significant."""
         if self._in_org or self._part.restclient or line not in self._understood:
             return
         text = self._lines[line]
@@ -305,9 +295,9 @@ class _Region:
             self._replace(start, len(self._text), "\n")
 
     def _run(self, first: int, end: int, known: set[int]) -> None:
-        """Replace blank lines from `first` up to `end` with one if they are between known lines.
+        """Replace blank lines with one empty line if the lines around them are known.
 
-        Blank lines at the beginning of a request file are removed.
+        At the beginning of a request file, remove the blank lines.
         """
         if first == 0:
             if end in known and not self._in_org:
@@ -320,7 +310,6 @@ class _Region:
     # --------------------------------------------------------------------------------- helpers
 
     def _line(self, offset: int) -> int:
-        """Return the number of the line at an offset, counted from 0."""
         return bisect_right(self._starts, offset) - 1
 
     def _lines_of(self, span: Span) -> range:

@@ -51,7 +51,6 @@ def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield findings about calls to blocks that do not exist."""
     names = [block.name for block in document.blocks if block.name and block.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.heading.comment or document.block_named(block.call.name):
@@ -63,10 +62,7 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 
 def _properties(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield findings about unknown header arguments in properties.
-
-    Properties that can also apply to blocks in other languages are not checked.
-    """
+    """Yield findings about unknown header arguments in properties for request blocks only."""
     if not analysis.property_texts:
         return
     blocks = [block for block in document.blocks if block.kind == "block"]
@@ -93,7 +89,7 @@ def _arguments(analysis: Analysis, document: org.OrgDocument) -> Iterator[Findin
 
 
 def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield findings about lines that look like part of a request but are ignored in a run."""
+    """Yield findings about lines that look like parts of requests but are ignored in a run."""
     requests = [part.region.block for part in analysis.parts if part.region.block is not None]
     lines = [(block.line, why) for block, why in misspelt.languages(document)]
     lines += ((document.line_of(at), why) for at, why in misspelt.lines(document, requests))
@@ -108,7 +104,6 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
 
 
 def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    """Yield findings about blocks that have the same name as an earlier block."""
     names = [block.name.lower() for block in document.blocks if block.name]
     used = set(names)
     if len(used) == len(names):
@@ -132,10 +127,7 @@ def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[F
 def _renaming(
     document: org.OrgDocument, block: Block, span: Span, used: Collection[str]
 ) -> tuple[Fix, ...]:
-    """Return a tuple that contains one fix, which gives a block an unused name.
-
-    If the result directly below the block has the same name, it is renamed, too.
-    """
+    """Return a fix that renames a block together with a result of the same name below."""
     name = document.text[span.start : span.end]
     new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in used)
     edits = [Edit(span.start, span.end, new)]
@@ -154,7 +146,7 @@ def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
 
 @lru_cache(4096)
 def _unknown(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the unknown argument names in `text`, each with its index."""
+    """Return (name, index) for each unknown argument name in `text`."""
     return tuple(name for name in arguments.names_in(text) if name[0][1:] not in KNOWN)
 
 
@@ -163,7 +155,7 @@ def _misspelt(
 ) -> Finding:
     """Return a finding about an unknown name. Its fix inserts the most similar known name.
 
-    Names that are less similar than `alike` (0 to 1) are not suggested.
+    `alike` (0 to 1) is the least similarity of a suggested name.
     """
 
     def fixes() -> tuple[Fix, ...]:

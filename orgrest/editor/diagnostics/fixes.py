@@ -1,8 +1,7 @@
-"""Quick fixes for the problems in a region. `FIXES` maps the codes of problems to the fixes.
+"""Quick fixes for the problems in a region.
 
-A fix is a function that is called on demand. It takes a `Place`, and returns a title and a change
-to the region's text, or None if the problem cannot be fixed. `as_edit` converts the change to an
-edit to the file.
+`FIXES` maps problem codes to functions that are called on demand. Such a function takes a `Place`
+and returns a title and a change to the region's text, or None if it cannot fix the problem.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ GUESSES = frozenset({"undefined-variable"})
 
 
 def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
-    """Return a tuple with the fix for a problem in `part`, or an empty tuple if it has no fix.
+    """Return a tuple with the fix for a problem in `part`, or an empty tuple.
 
     The fix contains an edit to `file`, the text of the whole file.
     """

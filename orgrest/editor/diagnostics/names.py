@@ -57,9 +57,8 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
 def _may_be_wrong(analysis: Analysis) -> bool:
     """Return whether two requests might share a name, or a request might depend on itself.
 
-    This test is cheaper than the exact checks. A name refers to the closest request above that has
-    the name, if any. Therefore requests that only refer to requests above them cannot form a cycle.
-    If the document imports files, the result is True if at least one request has a name.
+    This is a cheap test before the exact checks. Requests that refer only to requests above them
+    cannot form a cycle.
     """
     named = analysis.named
     if not named or analysis.imports is not None:
@@ -77,7 +76,6 @@ def _may_be_wrong(analysis: Analysis) -> bool:
 
 
 def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
-    """Yield the problems with the names of requests in the main document of `imports`."""
     document = imports.main.document
     for again, first in namesakes(document):
         naming = again.directive("name")
@@ -91,8 +89,8 @@ def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
 class _Visit:
     """A request on the current path of a depth-first search for cycles.
 
-    `needs` yields the requests that it refers to, and `at` is the offset of its reference to the
-    next request on the path.
+    `needs` yields the request's references. `at` is the offset of the reference to the next request
+    on the path.
     """
 
     request: ParsedRequest
@@ -103,8 +101,7 @@ class _Visit:
 def _circles(imports: Imports, text: str) -> Iterator[Problem]:
     """Yield a problem for each cycle of requests that depend on their own responses.
 
-    The problem is at a reference in the document itself. If the cycle is in imported files, this is
-    the reference that leads to the cycle.
+    The problem is at the last reference on the path that is in the document itself.
     """
     own = imports.main.document
     done: set[int] = set()
@@ -141,7 +138,7 @@ def _circles(imports: Imports, text: str) -> Iterator[Problem]:
 
 
 def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Yield the names of the requests that a request needs, with the offsets of the references."""
+    """Yield (name, offset) for each reference to another request."""
     for directive in request.directives:
         name = directive.value.text.strip()
         if directive.name in ("ref", "force-ref") and name in named:

@@ -36,10 +36,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 class About:
     """The OpenAPI descriptions that may apply to a request.
 
-    `is_named` is False if the document does not name a description. In that case, `descriptions`
-    are those in files near the document. Each of them applies only if the request matches one of
-    its operations and, if the host is known, goes to one of its servers or to this machine.
-    `broken` is the problem to report if the named description cannot be read, otherwise None.
+    If the document names no description, `is_named` is False, and `descriptions` were found near
+    the document. Such a description applies only if the request matches one of its operations. If
+    the host is known, the request must also go to one of the description's servers or to this
+    machine. `broken` is the problem to report if the named description cannot be read.
     """
 
     descriptions: tuple[Description, ...] = ()
@@ -124,10 +124,9 @@ def _wrong(
 
 
 def _plainly_wrong(part: Part) -> str | None:
-    """Return the problem with a scalar value, or None if it is valid.
+    """Return the problem with the type or `enum` of a scalar value, if any.
 
-    Only the value's type and the schema's `enum` are checked. Objects, lists and values with
-    unknown variables are not checked.
+    Values with unknown variables are not checked.
     """
     schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")

@@ -1,8 +1,7 @@
 """Runs the checks on a document, and reuses problems found in the document's previous version.
 
-Nothing is sent, and the contents of files to be sent are not read: the checks only test whether
-these files can be read. The problems of a part depend on its text, the definitions in other parts,
-and the settings of its region. As long as these are unchanged, the problems are reused.
+A part's problems are reused while its text, its region's settings and the definitions in other
+parts are unchanged. The checks send nothing. They only test whether files to be sent can be read.
 """
 
 from __future__ import annotations
@@ -37,10 +36,7 @@ _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
 def _given_by(environment: Environment) -> Hashable:
-    """Return the variables of the chosen environments, and the errors in environment files.
-
-    The result is compared to find out whether an environment has changed.
-    """
+    """Return a value that changes with the chosen environments and the errors in their files."""
     wrong = tuple(str(file.error) for file in environment.every.broken)
     with contextlib.suppress(OrgrestError):  # reported where a variable is not found
         return wrong, tuple(environment.settings().items())
@@ -53,7 +49,7 @@ class Report:
     def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
         """Find the problems, reusing those in `before`, the report on an earlier version."""
         self.analysis = analysis
-        self._is_described = "openapi" in analysis.text or _has_one_beside(analysis)
+        self._is_described = "openapi" in analysis.text or _may_find_description(analysis)
         self._of_descriptions: VersionCache[Hashable, tuple[Problem, ...]] = VersionCache(
             before._of_descriptions if before else None
         )
@@ -131,7 +127,6 @@ class Report:
                 yield self._placed(part, problem)
 
     def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
-        """Return a finding for a problem of a region, with its position in the file."""
         start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
         span = Span(start, max(start, end))
         text = self.analysis.text
@@ -143,7 +138,7 @@ class Report:
     # ------------------------------------------------------------------------- in one region
 
     def _problems(self, part: ParsedRegion) -> Iterator[Problem]:
-        """Yield the problems of a part, with offsets in its text."""
+        """Yield a part's problems, with offsets in the part's text."""
         analysis, document = self.analysis, self.analysis.checked.document(part)
         base, text = analysis.checked.text(part)
         context = part.context(self._context)
@@ -153,7 +148,7 @@ class Report:
         )
         imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
-        for problem in _told(text, document.problems, document.notices, base):
+        for problem in _as_problems(text, document.problems, document.notices, base):
             if not loose and not (problem.code == "no-request" and self._may_be_empty(part)):
                 yield problem.moved(-base)
         start = base
@@ -174,12 +169,12 @@ class Report:
         if below is not None:  # the first request that may use these definitions
             checked = check(below, context, definitions)
             end = definitions[-1].span.end
-            for problem in _told(text, checked.problems, checked.notices, start):
+            for problem in _as_problems(text, checked.problems, checked.notices, start):
                 if problem.start <= end and not (unknown and problem.code == "undefined-variable"):
                     yield _masked(problem, context).moved(-base)
 
     def _described(self, part: ParsedRegion) -> Iterator[Problem]:
-        """Yield the violations of OpenAPI descriptions in a part, with offsets in its text."""
+        """Yield a part's violations of OpenAPI descriptions, with offsets in the part's text."""
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
         analysis, context = self.analysis, part.context(self._context)
@@ -199,9 +194,9 @@ class Report:
             yield from problems
 
     def _may_be_empty(self, part: ParsedRegion) -> bool:
-        """Return whether it is acceptable for a part to contain no requests.
+        """Return whether a part may have no requests.
 
-        This is the case if it has no text, is never evaluated, or is inserted into other blocks.
+        This is true if the part has no text, is never evaluated, or is inserted into other blocks.
         """
         block = part.region.block
         if block is None or not part.region.text.strip():
@@ -220,7 +215,7 @@ def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...
 
 
 def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
-    """Return whether the problems of a part depend only on what is in its cache key."""
+    """Return whether a part's problems depend only on the part's cache key."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
@@ -231,8 +226,8 @@ def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
 def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
     """Return, by cache key, the problems that the latest change to a request file cannot affect.
 
-    A change affects the parts whose text changed. It also affects the parts that mention a name
-    whose definition changed, or a name that depends on such a name.
+    A change affects the parts that changed, and the parts that mention a changed name directly or
+    indirectly.
     """
     old = [part.reading for part in before.analysis.parts]
     new = [part.reading for part in analysis.parts]
@@ -278,11 +273,10 @@ def _of_request(
 ) -> list[Problem]:
     """Return the problems in a request and in the definitions above it.
 
-    Errors and notices from expanding variables are left out if they have no offset, or an offset
-    before `start`.
+    Errors and notices of the expansion are omitted if they are before `start` or have no offset.
     """
     checked = check(request, context, definitions)
-    problems = list(_told(text, checked.problems, checked.notices, start))
+    problems = list(_as_problems(text, checked.problems, checked.notices, start))
     subject = requests.Subject(text, request, checked, definitions)
     problems += (problem for check in requests.CHECKS for problem in check(subject))
     return list(dict.fromkeys(_masked(problem, context) for problem in problems))
@@ -293,11 +287,8 @@ def _masked(problem: Problem, context: values.Context) -> Problem:
     return classes.evolve(problem, message=message)
 
 
-def _has_one_beside(analysis: Analysis) -> bool:
-    """Return whether a file near the document may be an OpenAPI description.
-
-    Returns False if the editor's settings turn off the use of such files.
-    """
+def _may_find_description(analysis: Analysis) -> bool:
+    """Return whether a file near the document may be a usable OpenAPI description."""
     if not analysis.described.found_beside:
         return False
     from orgrest.description.beside import beside
@@ -306,20 +297,17 @@ def _has_one_beside(analysis: Analysis) -> bool:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Return whether a problem might disappear when text from other blocks is inserted."""
+    """Return whether inserting text from other blocks might resolve a problem."""
     if problem.code in ("undefined-variable", "graphql", "bad-length"):
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
     return _NOWEB.search(line) is not None
 
 
-def _told(
+def _as_problems(
     text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
 ) -> Iterator[Problem]:
-    """Yield errors and notices as problems.
-
-    Those without an offset, and those before the offset `start`, are left out.
-    """
+    """Yield errors and notices as problems, unless they have no offset or are before `start`."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
     for problem in both:
         if problem.offset is None or problem.offset < start:

@@ -1,8 +1,7 @@
-"""Checks for suspicious parts of a request, and for what cannot be sent over the network.
+"""Checks for suspicious parts of a request, and for requests that cannot be sent.
 
-Syntax errors and undefined values are found by parsing and expansion (`orgrest.http`). Each check
-in the table `CHECKS` is a generator of problems. To add a check, add a function and a row in the
-table.
+Parsing and expansion (`orgrest.http`) find syntax errors and undefined values. `CHECKS` lists the
+checks, each of which is a generator of problems.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 class Subject:
     """A request to check, as written (`parsed`) and with its variables expanded (`checked`).
 
-    `text` is the text of its region, and `definitions` contains the definitions directly above it.
+    `text` is the region's text. `definitions` are the definitions directly above the request.
     """
 
     text: str
@@ -82,7 +81,7 @@ def _lisp(subject: Subject) -> Iterator[Problem]:
 
 
 def _json(subject: Subject) -> Iterator[Problem]:
-    """Yield the error in a JSON body that is invalid after its variables are replaced."""
+    """Yield the error in a JSON body that is invalid after expansion."""
     body, checked = subject.parsed.body, subject.checked
     if body is None:
         return
@@ -107,9 +106,9 @@ def _json(subject: Subject) -> Iterator[Problem]:
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
-    """Return the index in a template that corresponds to the index `at` in its expanded text.
+    """Return the index in a template for the index `at` in its expanded text.
 
-    `pieces` lists the pieces of the expanded text, each with its index in the template.
+    `pieces` are the pieces of the expanded text, each with its index in the template.
     """
     for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
         if at < len(text):
@@ -120,7 +119,7 @@ def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
 
 
 def _transport(subject: Subject) -> Iterator[Problem]:
-    """Yield the reason why the client would refuse to send the request, if there is one."""
+    """Yield the reason why the client would refuse to send the request, if any."""
     from orgrest.http.transport.wire import headers_for, parse_url
 
     request = subject.checked.request
