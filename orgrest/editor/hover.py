@@ -1,8 +1,7 @@
-"""Hover information in Markdown.
+"""Hover information in Markdown, with secrets masked.
 
-It covers the value and definition of a variable, the URL to which a request would be sent, the
-header arguments of blocks, and the methods, header fields, media types and status codes of HTTP.
-Secrets are masked.
+It describes variables, the URLs of requests, assertions, header arguments of blocks, and the
+methods, header fields, media types and status codes of HTTP.
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
 
 
 def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a part or in the header arguments of its block.
-
-    The text is returned with the span that it describes. Returns None if there is no text.
-    """
+    """Return (hover text, span) for an offset in a part or in its block's header arguments."""
     document, block = analysis.document, part.region.block
     for text, start in texts_of(document, block) if document and block else ():
         argument = _argument(text, start, offset)
@@ -64,10 +60,9 @@ def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Spa
 
 
 def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for the header argument at `offset`, and the argument's span.
+    """Return (hover text, span) for the header argument at `offset`, or None.
 
-    `text` contains the header arguments, and `start` is its offset in the document. Returns None if
-    there is no header argument at `offset`.
+    `text` contains the header arguments, and `start` is its offset in the document.
     """
     for name, at in names_in(text):
         span = Span(start + at, start + at + len(name))
@@ -94,11 +89,8 @@ def _about(entry: registry.Entry) -> str:
 
 
 def _code(text: str) -> str:
-    """Return `text`, truncated to `_MOST` characters, as a Markdown code block.
-
-    The delimiter is longer than any run of backquotes in the text.
-    """
     shown = sanitize.visible(text if len(text) <= _MOST else f"{text[:_MOST]}...")
+    # The fence must be longer than any run of backquotes in the text.
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", shown)), 3)
     return f"{fence}\n{shown}\n{fence}"
 
@@ -111,7 +103,6 @@ def _known(text: str) -> str:
 
 
 def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: Occurrence) -> str:
-    """Return the hover text for a variable: its value and its definition."""
     inside = part.region.from_file(occurrence.span.start)
     request = analysis.checked.request_at(part, inside)
     value = None
@@ -151,7 +142,6 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: 
 
 
 def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
-    """Yield the hover text for a name that refers to a request."""
     named = analysis.request_named(occurrence.name, occurrence.span.start)
     if named is None:
         return
@@ -161,7 +151,6 @@ def _of_request(analysis: Analysis, occurrence: Occurrence) -> Iterator[str]:
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:
-    """Yield a phrase that names the environment and the file that define a variable."""
     try:
         setting = environment.setting(name)
         if setting is not None:
@@ -177,7 +166,7 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
 
 
 def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a request, and its span relative to the region."""
+    """Return (hover text, span in the region) for an offset in a request."""
     inside = part.region.from_file(offset)
     if (about := assertions.about(part, inside)) is not None:
         return about

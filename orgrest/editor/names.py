@@ -1,11 +1,13 @@
 """The occurrences of names: variables of requests, and named elements of Org documents.
 
-They are used for finding definitions and references, and for renaming. The variables of a request
-file are visible in the whole file. The scope of an Org block's variables consists of the block, the
-`:var` assignments in its header arguments, and the arguments of calls to the block. Variables that
-the block captures are also visible in the blocks below it, and a variable that `:var` sets in a
-property is visible in all blocks that inherit the property. Names of elements are visible in the
-whole document and are case-insensitive.
+Occurrences are used to find definitions and references, and to rename. Scopes of names:
+
+- A request file's variable is visible in the whole file.
+- An Org block's variable is visible in the block, in the `:var` assignments of its header
+  arguments, and in the arguments of calls to the block. Captured variables are also visible in the
+  blocks below.
+- A variable that `:var` sets in a property is visible in all blocks that inherit the property.
+- An element's name is visible in the whole document and is case-insensitive.
 """
 
 from __future__ import annotations
@@ -75,8 +77,8 @@ class RenameError(OrgrestError):
 class Occurrence:
     """One occurrence of a name in the text, without delimiters such as `:` or `{{ }}`.
 
-    `part` is the index of the region to which a variable belongs. It is -1 for a variable that
-    several regions share, and None for the name of an element.
+    `part` is the index of the variable's region. It is -1 for a variable that several regions
+    share, and None for the name of an element.
     """
 
     name: str
@@ -91,8 +93,8 @@ class Occurrence:
 class _Mention:
     """An occurrence of an Org element's name.
 
-    For a call, `sets` contains the variables that the call sets, as (name, offset). If `is_link` is
-    set, the text is only a name if an element of the document has this name.
+    `sets` contains (name, offset) for each variable that a call sets. The text of a link
+    (`is_link`) is a name only if an element of the document has this name.
     """
 
     name: str
@@ -108,8 +110,7 @@ class Names:
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
         """Prepare to search `analysis` for names. The search itself happens on first use.
 
-        `before` belongs to an earlier version of the document. The names of elements that
-        it found in unchanged sections are reused.
+        Names of elements in unchanged sections are reused from `before`, for an earlier version.
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}
@@ -190,7 +191,7 @@ class Names:
         return occurrences
 
     def _mentions(self) -> Iterator[tuple[_Mention, int]]:
-        """Yield each mention of an Org element, together with the start of its section."""
+        """Yield (mention, start of its section) for each mention of an Org element."""
         document = self.analysis.document
         if document is None:
             return
@@ -245,7 +246,7 @@ class Names:
         return sorted(dict.fromkeys(occurrences), key=lambda occurrence: occurrence.span.start)
 
     def _parts_of(self, name: str, index: int) -> frozenset[int]:
-        """Return the indexes of the parts in which a name means the same as in the part `index`."""
+        """Return the indexes of the parts in which a name means the same as in part `index`."""
         parts = self.analysis.parts
         if self.analysis.kind == "http":
             return frozenset(part.index for part in parts if name in part.region.text)
@@ -272,7 +273,7 @@ class Names:
         return frozenset(shares) if index in shares else frozenset({index})
 
     def _is_set_by(self, part: ParsedRegion, name: str) -> bool:
-        """Return whether a part or the `:var` arguments of its block define the variable `name`."""
+        """Return whether a part or its block's `:var` arguments define the variable `name`."""
         if name in part.reading.definitions:
             return True
         if not _is_in_arguments(part, name):
@@ -286,8 +287,8 @@ class Names:
     def part(self, name: Occurrence) -> ParsedRegion | None:
         """Return a part in which the variable `name` can be evaluated, or None.
 
-        For a variable that a property sets, this is the first part that inherits the property. For
-        the name of an element, returns None.
+        If a property sets the variable, return the first part that inherits the property. For the
+        name of an element, return None.
         """
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
@@ -295,10 +296,10 @@ class Names:
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return a list with one definition of `name`: the closest at or above this occurrence.
+        """Return a list with the closest definition of `name` at or above this occurrence.
 
-        If all definitions are below the occurrence, or if it is the name of an element, the list
-        contains all definitions.
+        The list contains all definitions if all are below the occurrence, or if the occurrence is
+        an element's name.
         """
         definitions = [occurrence for occurrence in self.same(name) if occurrence.role != "use"]
         above = [
@@ -307,10 +308,7 @@ class Names:
         return above[-1:] if above and name.part is not None else definitions
 
     def in_file(self, name: Occurrence) -> Location | None:
-        """Return the location where a name is defined in another file, or None.
-
-        If a request is named by a `### name` line, this is the location of the name in that line.
-        """
+        """Return the location where another file defines a name, or None."""
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
         if name.request:
@@ -321,11 +319,10 @@ class Names:
     def rename(self, name: Occurrence, new: str, others: Iterable[File] = ()) -> list[Edit]:
         """Return the edits that rename all occurrences of a name.
 
-        `others` are the files of other documents that import this one.
-
-        Raises RenameError if `new` is not a valid name or already exists, if the name is not
-        defined in this document, if a script, another file or the prefix in an `oauth2` header may
-        use the name, or if the edits would change the meaning of other text.
+        `others` are the files of other documents that import this document. Raises RenameError if
+        `new` is invalid or already exists, or if this document does not define the name. Also
+        raises RenameError if a script, another file or the prefix in an `oauth2` header may use the
+        name, or if the edits would change the meaning of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -364,7 +361,7 @@ class Names:
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_other_uses(self, name: Occurrence, others: Iterable[File]) -> None:
-        """Raise RenameError if text that is not renamed may use the variable or request `name`."""
+        """Raise RenameError if text that is not renamed may use a variable or request."""
         if name.part is None:
             return
         analysis = self.analysis
@@ -391,7 +388,7 @@ class Names:
     def _check_unnamed(self, name: Occurrence, of_file: str = "") -> None:
         """Raise RenameError if a script, a header or a file in a body may use `name`.
 
-        Such uses are not occurrences. In the message, `of_file` is appended to the line number.
+        `of_file` is appended to the line number in the message.
         """
         camel = re.sub("-([a-z])", lambda match: match[1].upper(), name.name)  # as in httpyac
         names = {name.name, camel, *((f"{name.name}Response",) if name.request else ())}
@@ -430,7 +427,7 @@ class Names:
         return f"line {number}"
 
     def _content(self, part: ParsedRegion, path: syntax.Template) -> str:
-        """Return the text of a file that a request names, or "" if it cannot be read."""
+        """Return the text of a file that a request names, or "" if it is not readable."""
         try:
             file = part.context(self.analysis.new_context()).locate(path.text)
             is_small = file.stat().st_size <= LARGEST
@@ -441,8 +438,7 @@ class Names:
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
         """Raise RenameError if the edits would change the meaning of other text.
 
-        The meaning changes if, after the edits, the new name does not occur as many times as there
-        are `places`. For example, other text may already contain the new name.
+        After the edits, the new name must occur as many times as the old name did before.
         """
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
@@ -471,7 +467,7 @@ def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
 
 
 def _mentions(document: org.OrgDocument, placed: org.Placed) -> list[_Mention]:
-    """Return the mentions of Org elements in a section. Offsets are relative to its start."""
+    """Return the mentions of Org elements in a section, with offsets in the section."""
     base, first, last = placed.start, placed.line, placed.end
     verbatim = {
         first + at for start, end in placed.section.verbatim for at in range(start, end + 1)
@@ -529,7 +525,6 @@ def _in_call(text: str, block: Block, call: BabelCall) -> Iterator[_Mention]:
 
 
 def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
-    """Yield a mention for each reference to a named Org element in header arguments."""
     for assignment in assignments(text):
         yield from _in_value(assignment.value, start + assignment.value_start)
     posts = [*_POST.finditer(text)]
@@ -539,14 +534,14 @@ def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
 
 
 def _in_value(text: str, start: int, depth: int = 1) -> Iterator[_Mention]:
-    """Yield the mentions in the value of a variable. Other text may follow the value."""
+    """Yield the mentions in a variable's value, which other text may follow."""
     value = argument_syntax.split(text, " \t", "")[0].rstrip(",")
     if not lisp.NUMBER.fullmatch(value) and (match := _TARGET.match(value)):
         yield from _called(match, start, depth)
 
 
 def _called(match: re.Match[str], start: int, depth: int = 1) -> Iterator[_Mention]:
-    """Yield the mentions in a match for ``NAME(arguments)``. The arguments may be missing."""
+    """Yield the mentions in ``NAME(arguments)``, or in ``NAME`` alone."""
     given = [*_given(match[2] or "", start + match.start(2))]
     sets = tuple((name, at) for name, at, _, _ in given)
     yield _Mention(match[1], start + match.start(1), "use", sets)
@@ -555,7 +550,7 @@ def _called(match: re.Match[str], start: int, depth: int = 1) -> Iterator[_Menti
 
 
 def _given(text: str, start: int) -> Iterator[tuple[str, int, str, int]]:
-    """Yield (name, offset, value, offset) for each of a call's arguments ``name=value``."""
+    """Yield (name, offset, value, offset) for each argument ``name=value`` of a call."""
     for piece in argument_syntax.split(text, ",", ""):
         name, equals, value = piece.partition("=")
         if equals and name.strip():
@@ -565,7 +560,7 @@ def _given(text: str, start: int) -> Iterator[tuple[str, int, str, int]]:
 
 
 def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
-    """Yield the templates in a region, that is, the texts in which variables are replaced."""
+    """Yield the texts of a region in which variables are replaced."""
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             yield item.value
@@ -582,7 +577,7 @@ def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
 
 
 def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
-    """Yield (name or expression, offset) for each reference to a name in a region."""
+    """Yield (name or expression, offset) for each reference in a region."""
     for template in _templates(part):
         for reference in part.references(template):
             if reference.literal is None:
@@ -592,7 +587,6 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
 
 
 def _credentials(part: ParsedRegion) -> Iterator[syntax.Template]:
-    """Yield the values of the Authorization headers in a region."""
     for request in part.parsed.requests:
         for line in request.headers:
             if isinstance(line, syntax.HeaderLine) and line.name.text.lower() == "authorization":
@@ -600,10 +594,7 @@ def _credentials(part: ParsedRegion) -> Iterator[syntax.Template]:
 
 
 def _files_of(part: ParsedRegion) -> Iterator[tuple[syntax.Template, bool]]:
-    """Yield the path of each file in which a region's variables are used.
-
-    The second value is whether the file is a script, as opposed to a part of a body.
-    """
+    """Yield (path, is_script) for each file that may use a region's variables."""
     for request in part.parsed.requests:
         is_filled = request.directive("inject-variables") is not None
         for file in request.body.files if request.body is not None else ():
@@ -628,7 +619,7 @@ def _expression(directive: syntax.Directive) -> tuple[str, int] | None:
 
 
 def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
-    """Yield (name, offset, role) for each occurrence of a variable in a region's text."""
+    """Yield (name, offset, role) for each variable in a region's text."""
     text = part.region.text
     for name, at in _references(part):
         is_other = name.startswith("$") or referred(name, part.named) is not None
@@ -661,7 +652,7 @@ def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
 
 
 def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
-    """Yield (name, offset, role) for each occurrence of a request's name in a region's text."""
+    """Yield (name, offset, role) for each request name in a region's text."""
     if not part.named:
         return
     for text, at in _references(part):

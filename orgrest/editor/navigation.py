@@ -45,8 +45,7 @@ class Hint:
 def links_of(analysis: Analysis, part: ParsedRegion, document: values.Context) -> Iterator[Link]:
     """Yield the links of a part: imported files, body files, and URLs without variables.
 
-    Files that the document may not read are left out. `document` is the context of the whole
-    document.
+    Files that the document may not read are omitted. `document` is the whole document's context.
     """
     for template, target in _linked(analysis, part, part.context(document)):
         span = Span(template.offset(0), template.offset(len(template.text) - 1) + 1)
@@ -121,8 +120,8 @@ def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
 def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
     """Return inlay hints with the values of the variables that are used in a span.
 
-    Only values that are known before a request is sent are shown. Secrets are masked. Values that
-    are different at each use are left out.
+    A value is shown only if it is known before a request is sent and is the same at each use.
+    Secrets are masked.
     """
     known_values: list[Hint] = []
     text = analysis.text

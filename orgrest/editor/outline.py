@@ -191,10 +191,7 @@ def tokens_of(part: ParsedRegion) -> Iterator[Token]:
 
 
 def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield (start, end, type) for each semantic token in a part.
-
-    No token spans several lines, and tokens do not overlap.
-    """
+    """Yield (start, end, type) for each semantic token. Tokens neither span lines nor overlap."""
     text = part.region.text
 
     def inside(
@@ -292,7 +289,7 @@ def _request(
 def _lines(
     template: syntax.Template, start: int, end: int, kind: TokenType
 ) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield a token of type `kind` for each non-blank line in `template.text[start:end]`."""
+    """Yield a token for each non-blank line in `template.text[start:end]`."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):
         piece = template.text[first:last].rstrip("\n")
@@ -307,7 +304,7 @@ def _lines(
 def lenses(analysis: Analysis) -> list[int]:
     """Return the offsets at which code lenses are shown.
 
-    They are the starts of the requests that can be sent or, in Org, of their blocks.
+    These are the starts of the requests that can be sent or, in Org, of their blocks.
     """
     if analysis.document is None:
         parts = analysis.parts

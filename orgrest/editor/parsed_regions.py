@@ -1,8 +1,7 @@
 """A parsed region of a document, called a part: its requests, and the context of its variables.
 
-While a user types, most of a document stays the same. Therefore the offsets in a part are relative
-to the part's own text. The data that a part needs from the parts above is in a `Captured` object
-that all parts share.
+The offsets in a part are relative to the part's own text, so that edits above do not affect them.
+All parts share a `Captured` object, which has the data that a part needs from the parts above.
 """
 
 from __future__ import annotations
@@ -49,11 +48,10 @@ class Captured:
     """An index of the variable names that the parts of a document capture.
 
     - `first` maps each captured name to the index of the first part that captures it.
-    - `lengths` maps the length of a captured name to the index of the first part that captures a
-      name of this length.
+    - `lengths` maps the length of a name to the index of the first part that captures such a name.
     - `everywhere` contains the names that a request file sets. All of its parts may use them.
     - `colons` contains the names that a request file defines as `:name = value`.
-    - `named` contains the names of the requests in the file and in the files that it imports.
+    - `named` contains the names of requests in the file and in imported files.
     """
 
     def __init__(self) -> None:
@@ -66,10 +64,7 @@ class Captured:
         self.digest = 0
 
     def share(self, parts: Iterable[ParsedRegion], before: Captured | None) -> None:
-        """Let all parts of a request file use the names that any of them sets.
-
-        If these names are the same as in `before`, its set object is reused.
-        """
+        """Let all parts of a request file use the names that any of them sets."""
         contents = [part.reading for part in parts]
         self.everywhere = frozenset().union(*[content.set for content in contents])
         if before is not None and before.everywhere == self.everywhere:
@@ -90,9 +85,9 @@ class Captured:
 class BlockSettings:
     """A block's settings for its requests: header arguments, `:var` values and the folder.
 
-    `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` maps each
-    `:var` variable without a valid value to the error message. `refers` is True if the value of a
-    `:var` variable comes from another element of the document.
+    `values`, `literal` and `directory` are arguments of `values.Context.block`. `wrong` maps
+    invalid `:var` variables to error messages. `refers` is True if a `:var` value comes from
+    another element of the document.
     """
 
     arguments: header.Arguments = classes.field(factory=header.Arguments)
@@ -107,10 +102,9 @@ class BlockSettings:
 def settings_of(
     region: regions.Region, document: org.OrgDocument, inherited: header.Inherited, folder: Path
 ) -> BlockSettings:
-    """Return the settings of a region's block. Errors in its header arguments become `faults`.
+    """Return the settings of a region's block. Errors in header arguments become `faults`.
 
-    The values of `:var` variables can come from elsewhere in `document`. `folder` is the folder of
-    the document.
+    `:var` values can come from elsewhere in `document`. `folder` is the document's folder.
     """
     settings, block = BlockSettings(), region.block
     if block is None:
@@ -166,8 +160,7 @@ class RegionContent:
     ) -> None:
         """Index the parse result of a request file, a part of one, or an Org block (`in_org`).
 
-        For a part of a request file, `restclients` says whether the file is in restclient's
-        language.
+        For a part of a request file, `restclients` is whether the file is in restclient's language.
         """
         self.text = text
         self.parsed = parsed
@@ -219,10 +212,9 @@ class RegionContent:
 
     @cached_property
     def code(self) -> tuple[tuple[str, int], ...]:
-        """The JavaScript of the scripts and of `?? js` assertions, as (code, offset) pairs.
+        """The JavaScript of scripts and of `?? js` assertions, as (code, offset) pairs.
 
-        For a script, the offset is the start of the code. For an assertion, it is the start of the
-        assertion, which is on the same line as the code.
+        For an assertion, the offset is its start, which is on the same line as the code.
         """
         scripts = ((self.text[span.start : span.end], span.start) for span in self.scripts)
         asserted = (
@@ -242,10 +234,9 @@ class RegionContent:
 
     @cached_property
     def reads_files(self) -> bool:
-        """Whether a body is read from a file.
+        """Whether a body is read from a file, which may appear or disappear at any time.
 
-        If so, problems and links are not reused, because the file may appear or disappear at any
-        time.
+        If so, problems and links are not reused.
         """
         bodies = (request.body for request in self.parsed.requests)
         return any(body is not None and (body.file or body.files) for body in bodies)
@@ -262,8 +253,8 @@ class RegionContent:
     def sets(self) -> tuple[tuple[str, str, str], ...]:
         """All names in this text that other parts can use, as (name, kind, value as written).
 
-        These are variables that the text defines or captures or that its scripts set, and the names
-        of requests.
+        These are names of requests, and variables that the text defines or captures or that scripts
+        set.
         """
         settings: list[tuple[str, str, str]] = []
         for item in self.parsed.items:
@@ -341,10 +332,10 @@ def _needs(request: syntax.ParsedRequest) -> Iterator[str]:
 
 
 class ParsedRegion:
-    """A parsed region: its requests, the settings of its block, and the context of its variables.
+    """A parsed region: its requests, its block's settings, and the context of its variables.
 
-    `captured` is shared by all parts of the document, and `index` is the index of this part.
-    `read_settings` reads the block's settings on first use.
+    All parts of a document share `captured`. `index` is the index of this part. `read_settings`
+    reads the block's settings on first use.
     """
 
     def __init__(

@@ -1,9 +1,8 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines. Without a selection, there are two candidates: the paragraph at
-the cursor, and all lines between the nearest boundaries above and below the cursor. In a request
-file, a boundary is a `###` line. In an Org document, it is a heading or a `#+...` line. The lines
-are parsed like the input of `orgrest import`.
+`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
+and all lines between the nearest boundaries. A boundary is a `###` line in a request file, and a
+heading or a `#+...` line in an Org document.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Pasted:
 
 @classes.frozen
 class _Found:
-    """The requests found in some lines. `what` is the name of their format as shown to users."""
+    """The requests found in some lines. `what` names their format for users."""
 
     span: Span
     what: str
@@ -50,19 +49,16 @@ class _Found:
 
     @property
     def badness(self) -> tuple[int, int]:
-        """A sort key: the number of notes about untranslated parts, then the negated span length.
-
-        The candidate with the smallest key is used.
-        """
+        """A sort key: the fewest notes about untranslated parts, then the longest span."""
         notes = sum(1 for _ in self.collection.folder.all_notes())
         return notes, self.span.start - self.span.end
 
 
 def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
-    """Return the conversion of the pasted text in `selection`.
+    """Return the conversion of the pasted text in `selection`, or None if there is no such text.
 
     If only whitespace is selected, or nothing, the text around the start of `selection` is
-    converted. Returns None if there is no pasted text that can be converted.
+    converted.
     """
     requests = [
         request for span in _spans(text, kind, selection) if (request := _read(text, kind, span))
@@ -81,7 +77,6 @@ def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
 
 
 def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
-    """Yield the spans of lines that may be the pasted text."""
     if text[selection.start : selection.end].strip():
         yield _lines(text, selection.start, selection.end)
         return
@@ -108,12 +103,11 @@ def _lines(text: str, start: int, end: int) -> Span:
 
 
 def _read(text: str, kind: Kind, span: Span) -> _Found | None:
-    """Return the requests in the lines of `span`, or None if their format is not known."""
     given = text[span.start : span.end]
     inner = given.strip()
     if not inner or len(inner) > _LONGEST:
         return None
-    what = _what(inner, kind)
+    what = _format_name(inner, kind)
     if what is None:
         return None
     from orgrest.convert.formats import read
@@ -129,8 +123,7 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
     return _Found(_lines(text, start, start + len(inner)), what, collection)
 
 
-def _what(text: str, kind: Kind) -> str | None:
-    """Return the name of the format that the beginning of `text` suggests, or None."""
+def _format_name(text: str, kind: Kind) -> str | None:
     from orgrest.convert import curl, messages
 
     if curl.BEGINS.match(text):
@@ -143,7 +136,6 @@ def _what(text: str, kind: Kind) -> str | None:
 
 
 def _is_in_block(text: str, offset: int) -> bool:
-    """Return whether an offset in the text of an Org document is inside a block."""
     inside = ""
     for match in _OPEN.finditer(text, 0, offset):
         if match[1].lower() == "begin":
@@ -154,10 +146,6 @@ def _is_in_block(text: str, offset: int) -> bool:
 
 
 def _written(text: str, kind: Kind, request: _Found) -> str | None:
-    """Return the converted requests as text, or None if they cannot be written without loss.
-
-    For example, a body might need a separate file.
-    """
     from orgrest.convert.shared.documents import document_of
 
     written = document_of(request.collection, org=kind == "org", bodies=None)

@@ -1,11 +1,10 @@
 r"""The text in an editor: its lines, positions in the client's units, and the client's changes.
 
-The Language Server Protocol gives a position as a line and a column. Lines end in LF, CRLF or CR.
-Columns are counted in UTF-8, UTF-16 or UTF-32 code units. Everything else in orgrest uses character
+In the Language Server Protocol, a position is a line and a column. Lines end in LF, CRLF or CR, and
+columns are counted in UTF-8, UTF-16 or UTF-32 code units. The rest of orgrest uses character
 offsets into a text with ``\n`` line endings. `orgrest.files` converts a file to this form if all of
-its lines end in CRLF, or all in CR. A `Text` converts between protocol positions and offsets. It is
-immutable: a change creates a new `Text`, so a background thread can keep the version that it
-started with.
+its lines end in CRLF, or all in CR. A `Text` converts between positions and offsets. It is
+immutable, so a background thread can keep the version that it started with.
 """
 
 from __future__ import annotations
@@ -32,10 +31,7 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines of `text` with their line endings.
-
-    The last line, which may be empty, has no line ending.
-    """
+    """Return the lines with their endings. The last line, maybe empty, has no ending."""
     lines = _LINE.findall(text)
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")
@@ -43,7 +39,7 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str) -> str:
-    """Return `text` with each surrogate pair joined if its halves arrived in two changes."""
+    """Join the surrogate pairs whose halves arrived in two changes."""
     if text.isascii() or not _SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -75,8 +71,8 @@ class Change:
 class Text:
     """A snapshot of the text of an open document.
 
-    `text` has LF line endings and is the text that orgrest parses. `newline` is the document's line
-    ending. Offsets refer to `text`, except for those in a `Change`, which refer to `raw`.
+    orgrest parses `text`, which has LF line endings. `newline` is the document's line ending.
+    Offsets refer to `text`, except for those in a `Change`, which refer to `raw`.
     """
 
     def __init__(self, raw: str | list[str], encoding: Encoding = "utf-16") -> None:
@@ -112,7 +108,7 @@ class Text:
     # ------------------------------------------------------------------------------- places
 
     def _clamped(self, place: Place) -> tuple[int, int]:
-        """Return a position, clamped to the text, as a line and the index of a character in it."""
+        """Return (line, index in the line) for a position, clamped to the text."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self.lines):
@@ -138,8 +134,8 @@ class Text:
     def offset(self, place: Place) -> int:
         """Return the offset of a position.
 
-        A column beyond the end of its line is clamped to the end of the line, and a line outside of
-        the text to the start or the end of the text.
+        A column beyond the end of its line is clamped to the line, and a line outside the text is
+        clamped to the text.
         """
         line, index = self._clamped(place)
         return self._starts[line] + index
@@ -228,9 +224,8 @@ class Text:
 def _changed(start: int, before: str, old: str, new: str) -> Change:
     """Return the change that turns `old` into `new`, without their common prefix and suffix.
 
-    `before` is the text before `old` in its first line, and `start` is the start of this line. If
-    lines were inserted or deleted, the change begins at the start of a line, even if the first of
-    these lines and the line below them begin with the same characters.
+    `before` is the text before `old` in its first line, and `start` is the start of this line. A
+    change that inserts or deletes lines begins at the start of a line.
     """
     most = min(len(old), len(new))
     same = _common(most, lambda size: old.startswith(new[:size]))
@@ -246,9 +241,8 @@ def _changed(start: int, before: str, old: str, new: str) -> Change:
 
 
 def _common(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `most` for which `fits` is true, found by bisection.
+    """Return the largest number up to `most` that `fits`, or 0, found by bisection.
 
-    If `fits` is true for a number, it must be true for all smaller numbers. Returns 0 if it is
-    false for 1.
+    If a number fits, all smaller numbers must fit.
     """
     return bisect_right(range(1, most + 1), 0, key=lambda size: not fits(size))

@@ -1,9 +1,8 @@
 """The regions of a file that contain requests, and how their offsets map to offsets in the file.
 
 A request file has a region for each part that can be parsed separately. An Org document has a
-region for each source block in a request language. The text of this region is the body of the
-block as it is evaluated, without indentation and without Org's escaping commas. Editor features use
-the `parsed` document of a region and return offsets in the file.
+region for each source block in a request language. The region's text is the body of the block as it
+is evaluated, without indentation and without Org's escaping commas.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ V = TypeVar("V")
 
 
 class VersionCache(Generic[K, V]):
-    """A cache of computed values that is carried over from one version of a document to the next.
+    """A cache of values that is carried over from one version of a document to the next.
 
     Entries that a version does not use are dropped, unless that version uses no entries at all.
     """
@@ -60,12 +59,12 @@ class VersionCache(Generic[K, V]):
 
 @classes.frozen(eq=False)
 class LineMap:
-    """The text of a region, and the position in the file of each of its lines.
+    """The text of a region, and the position of each of its lines in the file.
 
-    `lines` contains the offset in `text` at which each line starts. `starts` contains, for each
-    line, where it starts in the file, as an offset from the start of the region. `removed`
-    contains, for each line, the number of leading characters that were removed. The number is
-    negative if part of a tab was replaced with spaces.
+    `lines` contains the offset in `text` at which each line starts. `starts` contains the offset at
+    which each line starts in the file, relative to the region. `removed` contains the number of
+    leading characters removed from each line. The number is negative if spaces replaced part of a
+    tab.
     """
 
     text: str
@@ -76,10 +75,7 @@ class LineMap:
 
 @classes.frozen(eq=False)
 class _Body:
-    """The body of a block in an Org section: its line map, and the index of the block.
-
-    `span` is the position of the body, relative to the start of the section.
-    """
+    """A block's body: its line map, its span in the Org section, and the block's index there."""
 
     line_map: LineMap
     index: int
@@ -89,8 +85,7 @@ class _Body:
 class LineMaps:
     """A cache of the line maps of block bodies, both by section and by the text of their lines.
 
-    In the cache by text, the key also says whether the lines keep their indentation. `before` is
-    the cache for an earlier version of the document.
+    A key of `of_lines` also contains whether the lines keep their indentation.
     """
 
     def __init__(self, before: LineMaps | None = None) -> None:
@@ -105,10 +100,10 @@ class LineMaps:
 class Region:
     """A part of a file that is written in a request language.
 
-    `text` is its text, and `span` is its position in the file. `around` is the text of the Org
-    document, and `base` is the offset in `around` at which parsing started. The property `block` is
-    the Org block around the region, with offsets relative to `base`. `kept` is the same block, with
-    offsets relative to its section. Both are None in a request file.
+    `span` is the region's position in the file. `around` is the text of the Org document, and
+    `base` is the offset in `around` at which parsing started. `block` is the Org block around the
+    region, with offsets relative to `base`. `kept` is the same block, with offsets relative to its
+    section. In a request file, `block` and `kept` are None.
     """
 
     def __init__(
@@ -121,11 +116,11 @@ class Region:
         around: str = "",
         restclients: bool | None = None,
     ) -> None:
-        """Create a region. `line_map` maps its lines, and `span` is its position in the file.
+        """Create a region with the lines in `line_map`, at `span` in the file.
 
-        `block` contains the section of the Org block around the region, and the index of the block
-        in that section. For a part of a request file, `restclients` says whether the file is in
-        restclient's language.
+        `block` is the section of the Org block around the region, with the block's index in the
+        section. For a part of a request file, `restclients` is whether the file is in restclient's
+        language.
         """
         self.text = line_map.text
         self.span = span
@@ -155,10 +150,7 @@ class Region:
 
     @cached_property
     def source(self) -> Source:
-        """The text to parse. For an Org block, it includes the position of each line in the file.
-
-        The lines of a request file are parsed unchanged.
-        """
+        """The text to parse. For an Org block, it has the position of each line in the file."""
         if self.block is None:
             return Source(self.text)
         first = self.around.count("\n", 0, self.base) + self.block.first + 1
@@ -237,8 +229,8 @@ def of_document(document: org.OrgDocument, line_maps: LineMaps | None = None) ->
 def region_at(text: str, offset: int) -> Region | None:
     """Return the region of an Org document around `offset`, or None.
 
-    The rest of a long document is not parsed. A block that is not closed before the next heading
-    or the end of the text is also a region, because the user may still be typing it.
+    Only the section around the offset is parsed. An unclosed block is also a region, because the
+    user may still be typing it.
     """
     start = _section_start(text, offset)
     opened: re.Match[str] | None = None
@@ -259,8 +251,7 @@ def region_at(text: str, offset: int) -> Region | None:
 def _between(text: str, opened: re.Match[str], offset: int) -> Region | None:
     """Return the region of the source block that begins with the match `opened`, or None.
 
-    Returns None if `offset` is on or below the block's end line, or if the block does not contain
-    requests.
+    Returns None if `offset` is on or below the block's end line, or if the block has no requests.
     """
     section_end = _section_end(text, opened.start())
     end = section_end
@@ -293,7 +284,7 @@ def _verbatim(opened: re.Match[str]) -> bool:
 def _section_start(text: str, offset: int) -> int:
     """Return the start of the section around `offset`: its heading, or the start of the text.
 
-    A block that contains `offset` begins in this section, because blocks cannot contain headings.
+    A block around `offset` begins in this section, because blocks cannot contain headings.
     """
     at = _line_end(text, offset)
     while (start := text.rfind("\n*", 0, at)) >= 0:
@@ -318,7 +309,7 @@ def _whole(text: str) -> Region:
 
 
 def _of_lines(text: str) -> LineMap:
-    """Return the line map of `text` for a region whose lines are the same as in the file."""
+    """Return a line map for text whose lines are the same in the file."""
     lines = line_starts(text.split("\n"))
     starts = lines[:-1]
     return LineMap(text, lines, starts, [0] * len(starts))
@@ -346,7 +337,6 @@ def _of_sections(
 
 
 def _bodies(document: org.OrgDocument, placed: org.Placed, line_maps: LineMaps) -> list[_Body]:
-    """Return the bodies of the blocks in a section that contain requests."""
     bodies: list[_Body] = []
     for index, block in enumerate(placed.blocks):
         if block.kind != "block" or block.language not in REQUEST_LANGUAGES:

@@ -1,7 +1,6 @@
 """Hover information about the language of request files, as opposed to restclient's language.
 
-It covers directives, dynamic values, and the scripting API. Directives and dynamic values are
-described in tables of `orgrest.http`. The names in the API are those that `jetbrains.js` defines.
+It describes directives, dynamic values, and the scripting API that `jetbrains.js` defines.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def referred(text: str, named: Collection[str]) -> str | None:
 
 
 def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
-    """Return the hover text for an offset in a request file, and its span within the region.
+    """Return the hover text for an offset in a request file, and its span in the region.
 
     Returns None for variables, and for syntax that also exists in restclient's language.
     """

@@ -1,8 +1,7 @@
 """Caches the files that open documents use. A file is read again only if it has changed.
 
 The files are OpenAPI descriptions and imported request files. If an imported file is open in the
-editor, the editor's text is used instead of the file. A `Location` is the place where a request
-file defines a name.
+editor, the editor's text is used instead of the file.
 """
 
 from __future__ import annotations
@@ -174,7 +173,6 @@ class Described:
 
 
 def _is_current(loaded: Description | OrgrestError) -> bool:
-    """Return whether all files from which a description was read are unchanged."""
     from orgrest.description.nodes import stamp
 
     if isinstance(loaded, OrgrestError):
