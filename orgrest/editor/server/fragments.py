@@ -1,8 +1,8 @@
 """JSON results for a whole document, assembled from one fragment for each of its parts.
 
-A client requests all symbols, tokens and folding ranges after each pause in typing. Most parts stay
-the same and only move to other lines. Therefore the JSON text of a part is cached for the next
-version of the document, with placeholders for the line numbers.
+A client requests all symbols, tokens and folding ranges after each pause in typing. Therefore the
+JSON text of each part is cached for the document's next version, with placeholders for the line
+numbers.
 """
 
 from __future__ import annotations
@@ -42,16 +42,12 @@ class Encoded:
 
 @classes.frozen(eq=False)
 class _Lines:
-    """JSON text with `%d` in place of each line number, and the line numbers.
-
-    Line numbers are relative to the first line of the part.
-    """
+    """JSON text with `%d` for each line number. `lines` are relative to the part's first line."""
 
     template: str
     lines: tuple[int, ...]
 
     def at(self, line: int) -> str:
-        """Return the JSON text for a part whose first line is `line`."""
         return self.template % tuple([line + number for number in self.lines])
 
 
@@ -64,7 +60,6 @@ class _Writer:
         self._lines: list[int] = []
 
     def line(self, offset: int) -> str:
-        """Record the line number of an offset, and return the placeholder for it."""
         self._lines.append(self._text.line(offset) - self._first)
         return "%d"
 
@@ -94,7 +89,6 @@ class _Writer:
         return f'{{"range":{self.range(link.span.start, link.span.end)},"target":{target}}}'
 
     def made(self, template: str) -> _Lines:
-        """Return `template` together with the line numbers recorded for its placeholders."""
         return _Lines(template, tuple(self._lines))
 
 
@@ -102,9 +96,8 @@ class _Writer:
 class _Parts:
     """The values computed for all parts of one version of a document.
 
-    `keys` are the keys of the parts in the analysis, and `made` are their values. For each part,
-    `texts` contains the number of its first line together with the JSON text for this position, or
-    None if that text has not been generated yet.
+    `keys` are the parts' keys in the analysis, and `made` are their values. `texts` contains each
+    part's first line and the JSON text for this line, or None if the text is not generated yet.
     """
 
     keys: list[Hashable]
@@ -113,10 +106,7 @@ class _Parts:
 
 
 def _made(analysis: Analysis, kind: str, make: Callable[[ParsedRegion], object]) -> _Parts:
-    """Return the values of `make` for all parts. Values for unchanged parts are reused.
-
-    An edit usually changes adjacent parts, so the parts above and below stay the same.
-    """
+    """Return the values of `make` for all parts. Values for unchanged parts are reused."""
     keys, before = analysis.keys, analysis.outlines.get(kind) or _Parts([], [], [])
     top, end = _unchanged(before.keys, keys)
     rest = len(before.keys) - end
@@ -147,7 +137,7 @@ def _texts(
 
 
 def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
-    """Return the lengths of the common prefix and the common suffix, which do not overlap."""
+    """Return the lengths of the common prefix and suffix, which do not overlap."""
     most = min(len(old), len(new))
     top = next(
         (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most
@@ -226,8 +216,8 @@ def links(analysis: Analysis, text: Text) -> Encoded:
 def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
     """Return the code lenses of a document, with the outcomes and commands of requests.
 
-    The client resolves the commands later, using the `number` of the document. If `outcomes` is
-    None, the code lenses show only commands.
+    The client resolves the commands later, using the document's `number`. If `outcomes` is None,
+    only commands are shown.
     """
     last = outcomes.summaries(analysis) if outcomes is not None else {}
     starts = outline.lenses(analysis)
@@ -263,11 +253,11 @@ def _joined(texts: list[str]) -> Encoded:
 
 @classes.frozen(eq=False)
 class _Tokens:
-    """The semantic tokens of a part as LSP encodes them, each relative to the previous one.
+    """The semantic tokens of a part in LSP's encoding, each relative to the previous token.
 
-    `first` contains the line (relative to the part) and the column of the first token, and `last`
-    those of the last token. `rest` is the JSON text after the first two numbers. `count` is the
-    number of encoded numbers, including the first two.
+    `first` and `last` are the line (relative to the part) and the column of the first and last
+    token. `rest` is the JSON text after the first two numbers. `count` is the number of encoded
+    numbers, including these two.
     """
 
     first: list[int]
@@ -280,8 +270,8 @@ class _Tokens:
 class Tokens:
     """All semantic tokens in a version of a document.
 
-    `pieces` contains the encoded tokens of each part as JSON text, and `counts` contains the number
-    of integers in each of these texts. Parts without tokens are left out.
+    `pieces` contains each part's encoded tokens as JSON text, and `counts` contains the number of
+    integers in each piece. Parts without tokens are omitted.
     """
 
     id: str
@@ -331,7 +321,7 @@ def _of_tokens(text: Text, part: ParsedRegion) -> _Tokens:
 def encoded(
     tokens: Iterable[Token], text: Text, base: int = 0
 ) -> tuple[list[int], tuple[int, int]]:
-    """Return semantic tokens as LSP encodes them, each relative to the previous one.
+    """Return semantic tokens in LSP's encoding, each relative to the previous token.
 
     The first token is relative to the start of line `base`. Also returns the line (relative to
     `base`) and the column of the last token.

@@ -48,8 +48,8 @@ class Bodies:
     def write(self, response: Response, secrets: frozenset[str]) -> str:
         """Write the body of a response to a new file, and return the file's URI.
 
-        Secrets in a text body are masked. If there are more than `KEPT` files, the oldest file is
-        removed. Raises FileError if the file cannot be written.
+        Secrets in a text body are masked. Only the latest `KEPT` files remain. Raises FileError if
+        the file cannot be written.
         """
         kind = content.media_type(response)
         binary = content.is_binary(response, kind)
@@ -106,7 +106,7 @@ def shown(
 ) -> Iterator[tuple[str, Any]]:
     """Yield (name, value) for each field that an editor needs to show a body.
 
-    These fields are added to the body in the record. Reports do not contain them.
+    The record's body gets these fields, but reports omit them.
     """
     rendered = exchange.rendered
     yield "pretty", None if rendered is None else rendered.body
@@ -122,10 +122,9 @@ def shown(
 def editor_language(rendered: Rendered, response: Response) -> str:
     """Return the LSP language identifier for a rendered body.
 
-    Org uses `js` for JSON, JavaScript and empty bodies, but an editor would report errors in text
-    that is labeled with the wrong language. Therefore a body counts as JSON only if it is a single
-    JSON value, and as JavaScript only if its media type says so. In both cases, the body must be
-    complete.
+    Org's language `js` becomes `json` only for a single complete JSON value, and `javascript` only
+    for a complete body with a JavaScript media type. Otherwise it becomes `plaintext`, because an
+    editor would report errors.
     """
     if rendered.language != "js":
         return _NAMES.get(rendered.language, rendered.language)

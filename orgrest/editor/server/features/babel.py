@@ -19,8 +19,8 @@ The answer contains:
   `result` by its own rules;
 - `result`: the value that the Babel function returns: a string, a list of items, a list of rows (in
   which null is a horizontal rule), or null;
-- `room`: the old result that the new result replaces, as its start and end in characters counted
-  from 0, and the blank lines to insert at its end; or null if Org itself removes the right text;
+- `room`: the span of the old result to replace, in characters counted from 0, and the blank lines
+  to insert at its end; or null if Org itself removes the right text;
 - `notes`.
 """
 
@@ -106,10 +106,7 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _call(params: Any) -> BabelBlock:
-    """Return the Babel block that the request's parameters describe.
-
-    Raises JsonRpcInvalidParams if they are invalid.
-    """
+    """Return the Babel block that the parameters describe, or raise JsonRpcInvalidParams."""
     from orgrest.editor.babel import BabelBlock
 
     for name, kind in _FIELDS.items():

@@ -79,8 +79,7 @@ def answer(server: Server, document: OpenDocument, params: types.CompletionParam
 def _completion_list(server: Server, text: Text, candidates: Sequence[Candidate]) -> Encoded:
     """Return candidates as an LSP completion list.
 
-    If all candidates replace the same range and the client supports it, the range is sent only
-    once.
+    A range that all candidates replace is sent only once if the client supports this.
     """
     list_ = "text_document", "completion", "completion_list", "item_defaults"
     spans = {offer.span for offer in candidates}
@@ -108,7 +107,7 @@ def _completion_list(server: Server, text: Text, candidates: Sequence[Candidate]
 
 
 def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, str]]:
-    """Return the variables of the chosen environments, each with its value and source."""
+    """Return the variables of the chosen environments as (value, source)."""
     try:
         settings = Context(server.inputs(document)).environment.settings()
     except OrgrestError:  # reported at the requests that need it
@@ -125,7 +124,7 @@ def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, st
 
 
 def _imported(server: Server, document: OpenDocument) -> Imported:
-    """Return the names that a document can use from other files, and paths into responses."""
+    """Return the names that other files define, and the paths into responses."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
     answered = dict(document.last.answered)

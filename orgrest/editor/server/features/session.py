@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 def session(server: Server, params: Any) -> dict[str, Any]:
     """Return the cookies of a document, and the variables that responses and scripts have set.
 
-    If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the
-    returned object also contains a `state`. A later request can contain this `state` to restore the
-    cookies and variables.
+    If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the answer
+    also contains a `state`. A later request with this `state` restores the cookies and variables.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     clear, state = getattr(params, "clear", None), getattr(params, "state", None)
@@ -46,7 +45,6 @@ def session(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _shown(document: OpenDocument) -> dict[str, Any]:
-    """Return a document's cookies and variables for display, without secrets."""
     cookies = [
         {
             "name": cookie.name,
@@ -72,7 +70,6 @@ def _time(seconds: int) -> str | None:
 
 
 def _state(document: OpenDocument) -> str:
-    """Return a document's cookies and variables as a string that `_restore` can read."""
     state = {
         "cookies": [{**vars(cookie)} for cookie in document.cookies],
         "captured": document.captured,
@@ -83,7 +80,7 @@ def _state(document: OpenDocument) -> str:
 
 
 def _restore(document: OpenDocument, state: str) -> None:
-    """Add the cookies and variables in `state`, which another server returned, to a document.
+    """Add cookies and variables to a document from `state`, a result of `_state`.
 
     Raises JsonRpcInvalidParams if the state is malformed.
     """

@@ -165,7 +165,7 @@ async def _tokens_since(
 
 
 async def _all_tokens(server: Server, document: OpenDocument) -> tuple[Tokens, Tokens | None]:
-    """Return all semantic tokens of a document, and those that the client received last."""
+    """Return a document's semantic tokens, and those that the client received last."""
     analysis, text = await server.analysis(document)
     number = str(next(document.numbers))
     tokens = await asyncio.to_thread(fragments.tokens, analysis, text, number)
@@ -192,7 +192,6 @@ async def _lenses(server: Server, document: OpenDocument, _: types.CodeLensParam
 
 
 def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
-    """Add the command to a code lens, and return it."""
     name, number = lens.data if isinstance(lens.data, (list, tuple)) else ("", None)
     document = server.document_by_number(number)
     if document is not None and name in COMMANDS:
@@ -223,8 +222,8 @@ async def _actions(
                 )
                 for fix in report.fixes(diagnostic)
             )
-    actions += await _pasted(server, document, text, version, Span(start, end))
-    actions += await _body(server, document, report.analysis, text, version, start)
+    actions += await _convert_pasted(server, document, text, version, Span(start, end))
+    actions += await _format_body(server, document, report.analysis, text, version, start)
     if _has_request(report.analysis, start):
         line = params.range.start.line
         actions += (
@@ -239,10 +238,9 @@ async def _actions(
     return [x for x in actions if not kinds or any(_is_kind(x.kind, kind) for kind in kinds)]
 
 
-async def _pasted(
+async def _convert_pasted(
     server: Server, document: OpenDocument, text: Text, version: int | None, where: Span
 ) -> list[types.CodeAction]:
-    """Return the action that converts pasted text to a request, if there is such text."""
     from orgrest.editor import pasted
 
     pasted_text = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
@@ -254,7 +252,7 @@ async def _pasted(
     return [types.CodeAction(pasted_text.title, kind=types.CodeActionKind.QuickFix, edit=edit)]
 
 
-async def _body(
+async def _format_body(
     server: Server,
     document: OpenDocument,
     analysis: Analysis,
@@ -262,7 +260,6 @@ async def _body(
     version: int | None,
     offset: int,
 ) -> list[types.CodeAction]:
-    """Return the action that formats the body of the request at `offset`, if possible."""
     from orgrest.editor import body_layout
 
     layout = await asyncio.to_thread(body_layout.find, analysis, offset)
@@ -278,14 +275,13 @@ async def _body(
 def _is_kind(
     kind: types.CodeActionKind | str | None, requested: types.CodeActionKind | str
 ) -> bool:
-    """Return whether a kind of action is `requested` or a sub-kind of it, like `a.b` for `a`."""
+    """Return whether `kind` is `requested` or a sub-kind of it, like `a.b` for `a`."""
     name = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = requested.value if isinstance(requested, types.CodeActionKind) else requested
     return not above or name == above or name.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
-    """Return whether an offset is in a request that can be sent."""
     document = analysis.document
     if document is None:
         return any(part.parsed.requests for part in analysis.parts)
@@ -375,18 +371,16 @@ def make_server() -> Server:
     for name, action in COMMANDS.items():
         server.command(name)(functools.partial(action.run, server))
     for method, handler, options in FEATURES:
-        answer = _answer if asyncio.iscoroutinefunction(handler) else _at_once
+        answer = _answer if asyncio.iscoroutinefunction(handler) else _answer_in_loop
         server.feature(method, options)(functools.partial(answer, server, handler))
     return server
 
 
 async def _answer(server: Server, handler: Any, params: Any) -> Any:
-    """Await a handler that may be slow. Return None if the document is not open."""
     document = server.document(params.text_document.uri)
     return None if document is None else await handler(server, document, params)
 
 
-def _at_once(server: Server, handler: Any, params: Any) -> Any:
-    """Call a handler in the event loop. Return None if the document is not open."""
+def _answer_in_loop(server: Server, handler: Any, params: Any) -> Any:
     document = server.document(params.text_document.uri)
     return None if document is None else handler(server, document, params)

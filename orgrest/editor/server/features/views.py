@@ -34,9 +34,8 @@ _MOST_REQUESTS = 1000
 async def history(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/history` with the latest runs, or with a single request of a run.
 
-    The parameters `run` and `number` select a single request. If `clear` is true, the runs are
-    removed first. Raises JsonRpcException if there is no history, or if it does not contain the
-    request.
+    The parameters `run` and `number` (counted from 0) select a single request. If `clear` is true,
+    the runs are removed first. Raises JsonRpcException if the history or the request is missing.
     """
     run, number = getattr(params, "run", None), getattr(params, "number", None)
     folders = getattr(params, "folders", None)
@@ -54,7 +53,7 @@ async def history(server: Server, params: Any) -> dict[str, Any]:
 
 
 def _paths(uris_given: Any) -> list[Path]:
-    """Return the folders with the given `file` URIs. All other URIs are ignored."""
+    """Return the folders in a list of `file` URIs. Everything else is ignored."""
     uris = (
         [uri for uri in uris_given if isinstance(uri, str)] if isinstance(uris_given, list) else []
     )
@@ -69,9 +68,9 @@ def _forget(folders: list[Path]) -> None:
 
 
 def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
-    """Yield the runs in the history, latest first.
+    """Yield the runs of documents in or below `folders`, latest first.
 
-    If `folders` is not empty, yield only runs of documents in or below one of them.
+    If `folders` is empty, yield all runs.
     """
     from orgrest.run.history import runs
 
@@ -84,10 +83,7 @@ def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
 
 
 def _runs(folders: list[Path]) -> list[dict[str, Any]]:
-    """Return the latest runs in the history.
-
-    If `folders` is not empty, return only runs of documents in or below one of them.
-    """
+    """Return the latest runs from `_runs_below` as JSON."""
     runs: list[dict[str, Any]] = []
     count = 0
     for run in _runs_below(folders):
@@ -116,14 +112,13 @@ def _summary(run: KeptRun, number: int) -> dict[str, Any]:
 
 
 def _file(run: KeptRun, record: Record) -> Path:
-    """Return the file that contains a request of a run: its document, or an imported file."""
     document = Path(run.directory, record["document"])
     same = record["file"] == record["document"]
     return document if same else document.parent / record["file"]
 
 
 def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
-    """Return a request in the history in the format of the notification `orgrest/response`."""
+    """Return a request in the history, in the format of `orgrest/response`."""
     from orgrest.run.history import run_called, runs
 
     run = run_called(which, runs())
@@ -144,7 +139,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
 
 
 def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that an editor needs to show a body that is kept in the history."""
+    """Yield the fields that an editor needs to show a body from the history."""
     from base64 import b64decode
 
     from orgrest.editor.server.notifications import shown
@@ -171,8 +166,7 @@ def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str,
 async def pasted(server: Server, params: Any) -> dict[str, str] | None:
     """Answer `orgrest/pasted` with a replacement for text pasted over a range of a document.
 
-    The answer is None if the text is not in a format that can be imported, or if requests cannot be
-    inserted there.
+    The answer is None if the text cannot be imported, or if requests cannot be inserted there.
     """
     from orgrest.editor.pasted import find
 

@@ -37,7 +37,7 @@ class WorkspaceSymbols:
     ) -> list[types.WorkspaceSymbol]:
         """Return the symbols whose names contain the letters of `query` in the same order.
 
-        The letters need not be adjacent. Case, and whitespace in `query`, are ignored.
+        Other letters may be in between. Case, and whitespace in `query`, are ignored.
         """
         symbols = [symbol for document in opened for symbol in _of_text(document)]
         shown = {document.real_path for document in opened}
@@ -74,7 +74,6 @@ def _of_text(document: OpenDocument) -> Iterator[types.WorkspaceSymbol]:
 
 
 def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.WorkspaceSymbol]:
-    """Yield the requests and blocks of a document, without its variables."""
     for symbol in outline.symbols(analysis):
         if symbol.kind != "variable":
             place = types.Location(uri, to_range(text, symbol.selection))
@@ -82,7 +81,7 @@ def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.Workspa
 
 
 def _files(folders: list[Path]) -> Iterator[Path]:
-    """Yield the documents below `folders`. Hidden folders and package folders are skipped."""
+    """Yield the documents below `folders`, except in hidden folders and package folders."""
     count = 0
     for folder in folders:
         for place, inner, names in os.walk(folder):
