@@ -1,10 +1,9 @@
 """The language server, which brings orgrest to any editor over LSP.
 
-`completion`, `analysis` and the other modules of `orgrest.editor` compute what an editor shows.
-This package keeps the open documents (`documents`), answers the client (`features`), and sends
-requests at the user's command (`commands`, `sending`). `notifications` reports the outcomes to
-clients that display responses themselves. docs/language-server.md is for authors of editor
-extensions.
+The other modules of `orgrest.editor` compute what an editor shows. This package keeps the open
+documents (`documents`), answers the client (`features`), and sends requests at the user's command
+(`commands`, `sending`). `notifications` reports the outcomes to clients that display responses
+themselves. docs/language-server.md is for authors of editor extensions.
 
 Rules:
 

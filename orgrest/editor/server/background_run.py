@@ -63,12 +63,11 @@ class BackgroundRun:
     ) -> None:
         """Prepare the run without starting it.
 
-        `services` must not be shared with other runs, because this run adds its own callbacks to
-        it. `ask`, `prompt` and `notice` are called in the event loop: `ask` when a block needs
-        confirmation, `prompt` when a variable needs a value (its arguments are the question and
-        whether the value is a secret), and `notice` with messages about the selection of requests.
-        `login` lets the user sign in. `evaluate` is called in the thread, sends the requests and
-        returns their outcomes.
+        The run adds callbacks to `services`, which must not be shared with other runs. The event
+        loop calls `ask` when a block needs confirmation, `prompt` when a variable needs a value,
+        and `notice` with messages about the selection of requests. `prompt` is passed the question
+        and whether the value is a secret. `login` lets the user sign in. The thread calls
+        `evaluate`, which sends the requests and returns their outcomes.
         """
         self._evaluate = evaluate
         self._notice = notice
@@ -167,7 +166,7 @@ class BackgroundRun:
             self._loop.call_soon_threadsafe(call, *what)
 
     def _answer(self, question: Coroutine[Any, Any, _Answer]) -> _Answer | None:
-        """Ask a question in the event loop. Return the answer, or None if the run is stopped."""
+        """Return the user's answer to a question, or None if the run is stopped."""
         if self._cancelled:
             question.close()
             return None

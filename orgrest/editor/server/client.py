@@ -52,7 +52,7 @@ class ServerOfClient(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log an internal error instead of showing it to the user.
 
-        If the error was caused by malformed JSON from the client, send an error response instead.
+        Malformed JSON from the client is answered with an error response instead.
         """
         with contextlib.suppress(Exception):  # the client may be gone
             if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
@@ -83,9 +83,9 @@ class ServerOfClient(LanguageServer):
         return isinstance(announced, dict) and announced.get(what) is True
 
     async def prompt(self, document: OpenDocument, message: str, hidden: bool) -> str | None:
-        """Ask the user for a value that a document needs, and return it.
+        """Ask the user for a value that a document needs, and return the value.
 
-        Returns None if the user dismisses the question. Input is hidden if `hidden` is True.
+        Returns None if the user dismisses the question. `hidden` hides the user's input.
         """
         question = {"textDocument": {"uri": document.uri}, "message": message, "hidden": hidden}
         answer = await self.protocol.send_request_async("orgrest/prompt", question)

@@ -11,8 +11,7 @@ be given instead of `line`.
   `results` lists the result of each request.
 - ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
 - ``orgrest.requestAsHar`` returns the request in HTTP Archive (HAR) format, secrets included.
-  Editors generate code from it.
-- ``orgrest.cancel`` cancels all runs of the document, and returns how many there were.
+- ``orgrest.cancel`` cancels all runs of the document, and returns the number of runs.
 - ``orgrest.chooseEnvironment`` asks for the environment of the documents in this folder, remembers
   it, and returns `{"environments", "chosen"}`.
 """
@@ -46,7 +45,6 @@ Token: TypeAlias = int | str | None
 
 
 def _settings(server: Server, document: OpenDocument, **given: Any) -> Settings:
-    """Return a document's run settings, from the client's settings and the `given` ones."""
     choices = server.choices
     allowed = choices.settings["allowWrite"]
     return Settings(server.inputs(document), allow_write=allowed, timeout=choices.timeout, **given)
@@ -111,9 +109,9 @@ async def _request_as_har(
 async def _completed(
     server: Server, document: OpenDocument, line: int
 ) -> list[tuple[Request, Task]]:
-    """Return the requests at a line with their variables filled in, and the task of each.
+    """Return the requests at a line with their variables filled in, each with its task.
 
-    Nothing is sent. Raises JsonRpcException if the variables of a request cannot be filled in.
+    Nothing is sent. Raises JsonRpcException if a variable cannot be filled in.
     """
     from orgrest.editor.server.background_run import BackgroundRun
 
@@ -174,11 +172,10 @@ async def _cancel(server: Server, document: OpenDocument, _line: int, _token: To
 def environments(server: Server, params: Any) -> dict[str, Any]:
     """Answer `orgrest/environments` with the names of all environments, and the chosen names.
 
-    The names come from the environment files in the document's folder and in its parent folders up
-    to the project's root, and from the client's settings. The choice applies to all documents in
-    the folder. If the parameters contain `chosen`, these environments become the new choice before
-    the answer is built. Raises JsonRpcException if an environment file is invalid, or if a chosen
-    environment does not exist.
+    The names come from the client's settings, and from environment files in the document's folder
+    and its parents up to the project's root. If the parameters contain `chosen`, these environments
+    are first chosen for all documents in the folder. Raises JsonRpcException if an environment file
+    is invalid, or if a chosen environment does not exist.
     """
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     names = _environment_names(server, document)

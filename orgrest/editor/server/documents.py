@@ -151,7 +151,7 @@ def to_workspace_edit(
 ) -> types.WorkspaceEdit:
     """Return edits to a document as an LSP workspace edit.
 
-    If `versioned` is True, the client applies the edits only if the document still has `version`.
+    If `versioned` is True, the client applies the edits only to this `version` of the document.
     """
     changes = to_text_edits(text, edits)
     if not versioned:
@@ -163,8 +163,8 @@ def to_workspace_edit(
 def target_of(arguments: Any) -> tuple[str, int]:
     """Return the URI and the line (counted from 0) in the arguments of a command.
 
-    The arguments must consist of one object with `uri` and either `line` or `position`. Raises
-    JsonRpcInvalidParams if they do not.
+    The first argument has `uri` and either `line` or `position`. Raises JsonRpcInvalidParams if it
+    is not an object or has an invalid line.
     """
     argument = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
     if not isinstance(argument, dict):

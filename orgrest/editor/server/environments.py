@@ -1,8 +1,7 @@
 """The environments chosen in an editor: by the user for a folder, or in the client's settings.
 
-The user's choices are stored in `orgrest/environments.json` in the user's state directory
-(`$XDG_STATE_HOME`, else `~/.local/state`). The file contains an object that maps each folder to the
-names chosen for it.
+`orgrest/environments.json` in the user's state directory (`$XDG_STATE_HOME`, else `~/.local/state`)
+stores the user's choices. It maps each folder to the names chosen for that folder.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ class Choices:
     """The environments that the user has chosen, and the client's `settings` by name.
 
     Each option in `orgrest.options` that has a `setting` corresponds to the setting of that name.
-    `variables` corresponds to `--var`: it overrides all other variables, and can supply values when
-    the client cannot prompt for them. If `openapi` is True, a document that names no OpenAPI
-    description uses those in its folder and in the parent folders within the project.
+    The setting `variables` corresponds to `--var`: it overrides all other variables, and can supply
+    values to a client without prompts. If the setting `openapi` is True, a document that names no
+    OpenAPI description uses those in its folder and in the parent folders within the project.
     """
 
     def __init__(self) -> None:
@@ -98,7 +97,6 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Return the stored choices, which are empty if the file is missing or malformed."""
     try:
         with _file().open("rb") as stream:
             stored = json.loads(stream.read(_LARGEST))
@@ -110,7 +108,6 @@ def _read() -> dict[str, tuple[str, ...]]:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Return the names in a JSON value, which is a name or a list of names."""
     value = [value] if isinstance(value, str) else value
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 

@@ -28,7 +28,7 @@ _REFUSED = object()
 
 
 class _Server(typing.Protocol):
-    """The methods and attributes of a server that the protocol uses."""
+    """The members of a server that the protocol uses."""
 
     process_id: int | None
 
@@ -73,7 +73,7 @@ class Protocol(LanguageServerProtocol):
             self._server.watch(self._server.process_id)
 
     def _is_refused(self, method: str, number: Any) -> bool:
-        """Return whether a message is out of order. If it is a request, answer it with an error."""
+        """Return whether a message is out of order, after answering a request with an error."""
         if method == types.EXIT or self._initialized != (method == types.INITIALIZE):
             if not (self._shutdown and number is not None):
                 return False
@@ -104,7 +104,6 @@ class Protocol(LanguageServerProtocol):
             task.add_done_callback(self._sending.discard)
 
     def _send_handler_result(self, future: Any, *, msg_id: Any) -> None:
-        """Send the result of a request's handler, or an error response if the handler failed."""
         error = None if future.cancelled() else future.exception()
         if not isinstance(error, Exception) or isinstance(error, JsonRpcException):
             super()._send_handler_result(future, msg_id=msg_id)

@@ -63,7 +63,7 @@ class Responses:
     async def show(self) -> None:
         """Show all responses, and add ``text``, ``language`` and ``uri`` to each result.
 
-        A body that is not shown as text is written to a file, and ``data`` is its URI.
+        A body that is not shown as text is written to a file whose URI is ``data``.
         """
         if not self._found:
             return
@@ -85,7 +85,6 @@ class Responses:
             await self._show_document(path)
 
     def _suffix(self) -> str:
-        """Return the file suffix by which an editor recognizes the language."""
         languages = [language for _, parts in self._found for language, _ in parts]
         if len(set(languages)) > 1 or (len(languages) > 1 and languages[0].startswith("json")):
             return ".txt"  # a JSON file has only one value
@@ -94,7 +93,7 @@ class Responses:
     async def _text(
         self, rendered: Rendered, count: itertools.count[int], result: dict[str, Any]
     ) -> str:
-        """Return the text of a response. Binary and oversized bodies are written to a file."""
+        """Return a response's text, after writing a binary or oversized body to a file."""
         if rendered.data is None:
             return rendered.text
         data = (
@@ -114,9 +113,6 @@ class Responses:
 
 
 def _language(rendered: Rendered, response: Response) -> str:
-    """Return the LSP language identifier for a response as it is shown.
-
-    The head is shown as comments, so JSON with a head is `jsonc` (JSON with comments).
-    """
     language = editor_language(rendered, response)
+    # The head is shown as comments, which JSON does not allow.
     return "jsonc" if language == "json" and rendered.head else language

@@ -52,7 +52,7 @@ async def send(
 class _Sending:
     """A run of some of a document's requests, during which the user may edit the document.
 
-    `snapshot` is the text at the start of the run, and `changes` contains the edits since then.
+    `changes` contains the edits since the start of the run, when the text was `snapshot`.
     """
 
     def __init__(self, server: Server, document: OpenDocument, token: int | str | None) -> None:
@@ -66,10 +66,7 @@ class _Sending:
         self.responses = Responses(server, document, self.number)
 
     async def send(self, settings: Settings) -> list[dict[str, Any]]:
-        """Send the requests, insert results as they arrive, and show the other responses.
-
-        Returns the outcomes as JSON.
-        """
+        """Send the requests, insert or show their results, and return the outcomes as JSON."""
         server, document = self.server, self.document
         loop = asyncio.get_running_loop()
         history = History(lambda text: _in_loop(loop, partial(server.log, text)))
@@ -130,12 +127,10 @@ class _Sending:
         return Sent(analysis)
 
     def _notice(self, text: str) -> None:
-        """Show a warning about the selection of requests, for example that a block is not sent."""
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
         self.server.show_message(shown, types.MessageType.Warning)
 
     async def _results(self, run: BackgroundRun, sent: Sent) -> AsyncIterator[dict[str, Any]]:
-        """Yield the outcome of each request as JSON, after its result has been inserted."""
         captured: dict[str, str] = {}
         document = self.document
         async for outcome in run.outcomes():
@@ -145,7 +140,7 @@ class _Sending:
             document.secrets |= outcome.secrets
             try:
                 document.last.keep(sent, outcome)
-                result = await self._keep(outcome)
+                result = await self._insert_or_collect(outcome)
             except Exception as error:
                 reason = explained(error).reason
                 self.server.show_message(reason)
@@ -153,11 +148,8 @@ class _Sending:
                 result = {"line": line, "outcome": "error", "message": reason}
             yield result
 
-    async def _keep(self, outcome: Outcome) -> dict[str, Any]:
-        """Insert the result of an outcome into the document, or collect it to be shown later.
-
-        Returns the outcome as JSON.
-        """
+    async def _insert_or_collect(self, outcome: Outcome) -> dict[str, Any]:
+        """Insert the result of an outcome or collect it, and return the outcome as JSON."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -193,15 +185,11 @@ class _Sending:
         return result
 
     def _message(self, loop: asyncio.AbstractEventLoop, text: str) -> None:
-        """Notify the client of a message in a streaming response, so that it can be displayed.
-
-        This is called in the thread of the run, for clients that display responses themselves.
-        """
+        """Notify the client of a message in a streaming response, from the thread of the run."""
         about = {"token": self.token, "textDocument": {"uri": self.document.uri}, "text": text}
         _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))
 
     async def _notify(self, outcome: Outcome, line: int) -> None:
-        """Send the outcome of a request to a client that shows responses itself."""
         server = self.server
         for notification in await responses(
             self.document, self.version, line, outcome, server.bodies
@@ -209,7 +197,7 @@ class _Sending:
             server.protocol.notify(METHOD, {"token": self.token, **notification})
 
     async def _put(self, placing: Placing) -> str | None:
-        """Ask the client to insert a result. Return the reason if that fails, else None."""
+        """Ask the client to insert a result. Return the reason if that fails."""
         server, document = self.server, self.document
         reason: str | None = None
         for _ in range(TRIES):
@@ -248,10 +236,7 @@ class _Sending:
         return f"the editor refused to insert the result{why}; the result is shown instead"
 
     def _moved(self, start: int) -> int | None:
-        """Return the offset in the current raw text that corresponds to an offset in the snapshot.
-
-        Returns None if the text at the offset was deleted.
-        """
+        """Return the current raw offset for a snapshot offset, or None if it was deleted."""
         at: int | None = self.snapshot.raw_offset(start)
         for change in self.changes:
             if at is None:
@@ -261,7 +246,6 @@ class _Sending:
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Schedule a call in the event loop, from the thread of a run."""
     with contextlib.suppress(RuntimeError):  # the loop has ended
         loop.call_soon_threadsafe(call)
 
@@ -269,10 +253,7 @@ def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 def _block_now(
     document: org.OrgDocument, text: Text, placing: Placing, at: int | None
 ) -> Block | None:
-    """Return the block in which to insert a result, found by its offset `at` or else by its name.
-
-    `at` is the block's current offset. Returns None if the block no longer exists.
-    """
+    """Return the block for a result, found by its current offset `at` or else by its name."""
     if at is not None:
         offset = text.from_raw(at)
         line = document.line_of(offset)
@@ -283,7 +264,6 @@ def _block_now(
 
 
 def _summary(outcome: Outcome) -> str:
-    """Return a one-line summary of the outcome of a block or request, for the user."""
     if outcome.reason is not None:
         return outcome.reason.reason
     lines = [

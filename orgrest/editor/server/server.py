@@ -85,7 +85,6 @@ class Server(ServerOfClient):
             self._look_at_importing(document)
 
     def _opened(self, path: Path) -> str | None:
-        """Return the current text of a file if the client has it open, else None."""
         document = self.document_at(path)
         return None if document is None else document.text.text
 
@@ -126,9 +125,9 @@ class Server(ServerOfClient):
     def inputs(self, document: OpenDocument) -> Inputs:
         """Return the inputs from which a document's variables get their values.
 
-        They are the client's settings, the variables that earlier runs captured, the user's
-        environment variables and netrc file, and the document's folder. Environment files are read
-        from this folder and its parents up to the project's root.
+        They are the client's settings, variables that earlier runs captured, the user's environment
+        variables and netrc file, and the document's folder. Environment files are read from this
+        folder and its parents up to the project's root.
         """
         return Inputs.of_user(
             self.folder(document),
@@ -149,8 +148,8 @@ class Server(ServerOfClient):
     def services(self, document: OpenDocument, **given: Any) -> Services:
         """Return the services for a run of a document's requests.
 
-        They include the document's global variables and the user's logins, but no HTTP client.
-        `given` contains additional services.
+        They include the document's global variables, the user's logins and the services in `given`,
+        but no HTTP client.
         """
         from orgrest.run.services import Services
 
@@ -208,7 +207,7 @@ class Server(ServerOfClient):
     def look_soon(self, document: OpenDocument, delay: float = DELAY) -> None:
         """Check a document once the user has not typed for `delay` seconds.
 
-        Nothing is sent to clients that request diagnostics themselves, since they would show each
+        Does nothing for clients that request diagnostics themselves, since they would show each
         diagnostic twice.
         """
         if self.can("text_document", "diagnostic"):
@@ -257,7 +256,7 @@ class Server(ServerOfClient):
     # ----------------------------------------------------------------------------- commands
 
     def target(self, arguments: Any) -> tuple[OpenDocument, int]:
-        """Return the document and the line (counted from 0) that a command's arguments refer to.
+        """Return the document and the line (counted from 0) in a command's arguments.
 
         Raises JsonRpcInvalidParams if the arguments are invalid or the document is not open.
         """
@@ -285,9 +284,6 @@ class Server(ServerOfClient):
 
 
 def _imports(analysis: Analysis | None, document: OpenDocument) -> list[File]:
-    """Return the analysed file and the files that it imports, if `document` is one of these.
-
-    Otherwise, returns [].
-    """
+    """Return the analysed file and its imports if `document` is one of the imports, else []."""
     files = analysis.imports.files if analysis is not None and analysis.imports is not None else []
     return files if any(file.path == document.real_path for file in files[1:]) else []

@@ -1,9 +1,8 @@
 """Starts the language server on standard input and output or on a TCP port.
 
 The bytes from a client are split into messages here, so that the server can recover from malformed
-messages. Bytes that are not part of a message are skipped up to the next message and reported once.
-The names of header fields are case-insensitive. Source: the Language Server Protocol, "Base
-Protocol".
+messages. Bytes between messages are skipped and reported once. The names of header fields are
+case-insensitive. Source: the Language Server Protocol, "Base Protocol".
 """
 
 from __future__ import annotations
@@ -39,12 +38,9 @@ _LONG = 200
 
 
 def _favour_typing() -> None:
-    """Switch threads often and collect garbage rarely, for fast responses while a user types.
-
-    A full collection causes a noticeable delay if the analysis of a long document is in memory.
-    Analyses contain no reference cycles, so they are freed without any collection.
-    """
+    """Switch threads often and collect garbage rarely, for fast responses while a user types."""
     sys.setswitchinterval(0.0005)
+    # A full collection of a long document's analysis is slow. Analyses have no reference cycles.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
@@ -53,10 +49,9 @@ class _OneLine(logging.Formatter):
     """Formats log records as single lines without tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the first line of a record's message, followed by the exception.
+        """Return the first line of a message, then the exception or else the last line.
 
-        If there is no exception, the last line of a message with several lines follows instead.
-        Each of these two texts is truncated to `_LONG` characters.
+        Both parts are truncated to `_LONG` characters.
         """
         first, *more = record.getMessage().strip().splitlines() or [""]
         error = record.exc_info[1] if record.exc_info else None
@@ -66,15 +61,12 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_short() -> None:
-    """Write libraries' log records to standard error, each on a single line."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def _clean_up_when_ended(server: Server) -> None:
-    """Make SIGTERM and SIGHUP stop the server before they end the process."""
-
     def end(number: int, _: object) -> None:
         server.stop()
         signal.signal(number, signal.SIG_DFL)
@@ -88,7 +80,7 @@ def _clean_up_when_ended(server: Server) -> None:
 class _Frames:
     """Passes the messages from `reader` to pygls, each with only a Content-Length header.
 
-    `broken` is called once for each sequence of bytes that are not part of a message.
+    `broken` is called once for each sequence of bytes between messages.
     """
 
     def __init__(self, reader: AsyncReader, broken: Callable[[], None]) -> None:
@@ -98,7 +90,7 @@ class _Frames:
         self._next = b""
 
     async def readline(self) -> bytes:
-        """Return the next line of a message's header, or b"" once the client has disconnected."""
+        """Return the next line of a header, or b"" once the client has disconnected."""
         if self._next:
             line, self._next = self._next, b""
             return line
@@ -109,11 +101,10 @@ class _Frames:
         return b"Content-Length: %d\r\n" % length
 
     async def readexactly(self, count: int) -> bytes:
-        """Return the body of a message, which has `count` bytes."""
         return await self._reader.readexactly(count)
 
     async def _length(self) -> int:
-        """Read a message's header. Return the length of its body, or 0 if the stream ends."""
+        """Read a header. Return the length of the message's body, or 0 if the stream ends."""
         length, lost = 0, False
         while line := await self._reader.readline():
             match = _LENGTH.search(line)
@@ -155,7 +146,7 @@ def serve_stdio() -> int:
 def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
     """Serve the first client that connects over TCP, and return the exit status.
 
-    `announce` is called with the port, which the system chooses if `port` is 0. Raises OSError if
+    If `port` is 0, the system chooses a port. `announce` is called with the port. Raises OSError if
     the server cannot listen on the address.
     """
     server = make_server()

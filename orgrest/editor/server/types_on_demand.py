@@ -1,15 +1,13 @@
 """Creates each lsprotocol type on first use, which halves the server's startup time.
 
 lsprotocol declares 554 classes with `attrs.define`, which generates and compiles methods for each
-of them. It also resolves the annotations of all classes before the first message. A client needs
-only about a hundred of these classes. `load` imports lsprotocol's module with a different
-decorator, which postpones this work until a class is instantiated or its fields are read. The
-import, together with the converter that reads messages, takes 0.12 s of CPU time instead of 0.43 s
-(Python 3.11).
+class. It also resolves the annotations of all classes. A client needs only about a hundred of these
+classes. `load` imports lsprotocol's module with a decorator that postpones this work until a class
+is instantiated or its fields are read. The import, together with the converter that reads messages,
+takes 0.12 s of CPU time instead of 0.43 s (Python 3.11).
 
-lsprotocol's module is executed with a special `__import__`, so `attrs.define` is replaced only in
-that module. If another release of lsprotocol declares its types differently, all of them are
-created during the import, as usual.
+A special `__import__` replaces `attrs.define` only in lsprotocol's module. If another release
+declares its types differently, all types are created during the import, as usual.
 """
 
 from __future__ import annotations
@@ -64,13 +62,13 @@ def waiting() -> list[str]:
 
 
 def _import(name: str, *given: Any, **named: Any) -> Any:
-    """Import a module on behalf of lsprotocol. If it is `attrs`, its `define` is replaced."""
+    """Import a module for lsprotocol, with another `define` if the module is `attrs`."""
     module = builtins.__import__(name, *given, **named)
     return SimpleNamespace(**{**vars(module), "define": _postponed}) if module is attrs else module
 
 
 class _Fields:
-    """A descriptor in place of a class's attrs fields. Reading it applies `attrs.define`."""
+    """A descriptor for a class's attrs fields. Reading the fields applies `attrs.define`."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         _make_all(owner)
@@ -92,7 +90,6 @@ def _init(self: Any, *given: Any, **named: Any) -> None:
 
 
 def _make_all(cls: type) -> None:
-    """Create a class and its base classes, unless they have been created already."""
     with _making:
         for part in reversed(cls.__mro__):
             if _waits(part):
