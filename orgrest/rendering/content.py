@@ -156,7 +156,7 @@ def is_binary(response: Response, kind: str) -> bool:
 
     A body with a text media type is binary if its beginning contains several NULs, or if more than
     three in ten of its characters never occur in text. Any other body is binary if it contains even
-    a single character that never occurs in text.
+    one such character or is not UTF-8, unless it starts with a byte order mark. Images are binary.
     """
     body = response.body
     if kind.startswith("image/") or not body:
@@ -178,9 +178,9 @@ def is_binary(response: Response, kind: str) -> bool:
 
 
 def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
-    """Return the body as text with LF line endings, and notes about its decoding.
+    """Return the body as text with LF line endings, and notes about the decoding.
 
-    With `size`, only about that many bytes at the beginning are decoded.
+    With `size`, only about the first `size` bytes are decoded.
     """
     body = response.body if size is None else response.body[:size]
     codec, notes = _codec_of(response, kind)
@@ -194,7 +194,7 @@ def decode(response: Response, kind: str, size: int | None = None) -> tuple[str,
 
 
 def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
-    """Return the codec to decode a body with, and notes about the choice."""
+    """Return the codec for a body, and notes about the choice."""
     match = _PARAMETER.search(response.header("Content-Type") or "")
     charset = match and (match[1] if match[1] is not None else match[2])
     if match is None:
@@ -216,7 +216,6 @@ def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
 
 
 def _codec(charset: str) -> str | None:
-    """Return Python's name for a charset, or None if Python does not know the charset."""
     try:
         info = codecs.lookup(charset)
         "".encode(info.name)  # raises for a codec that is not a charset, like rot13

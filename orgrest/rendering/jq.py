@@ -1,12 +1,12 @@
 """Runs jq programs on response bodies: `:jq`, `:jq-args` and `-> jq-set-var`.
 
-The program comes from a document and its input from a server, so neither is trusted. jq runs in a
-child process with limits on time, memory and output. The environment of the process is empty, so
-that jq's `env` shows nothing. Modules are disabled because any file could be loaded as a module.
-Options that name a file are rejected. The Python package `jq` is used if it is installed, else the
-`jq` executable.
+Neither the program, which comes from a document, nor its input from a server is trusted. jq runs in
+a child process with limits on time, memory and output. The process has no environment that jq's
+`env` could show. Modules are disabled because any file could be loaded as a module. Options that
+name a file are rejected. The Python package `jq` is used if it is installed, else the `jq`
+executable.
 
-The child process first runs a few lines of Python, `_CHILD`, which set the limits and then replace
+The child process first runs `_CHILD`, a few lines of Python that set the limits and then replace
 the process with jq.
 """
 
@@ -127,7 +127,7 @@ except RecursionError:
 class _Options:
     """The command-line arguments for jq, in parsed form and as `words`.
 
-    `letters` contains a letter for each flag (as in `_PLAIN`), and `i` for `--indent`. `values`
+    `letters` contains a letter for each flag (see `_PLAIN`), and `i` for `--indent`. `values`
     contains the variables of `--arg` and `--argjson`.
     """
 
@@ -178,7 +178,7 @@ def _json(text: str) -> object:
 def _checked(program: str) -> str:
     """Return the program without comments, since jq versions disagree on where comments end.
 
-    Raises CaptureError if the program would read a file or reveal the paths of files.
+    Raises CaptureError if the program would read a file or reveal a path.
     """
     if "\0" in program:
         raise CaptureError("the jq program contains a NUL character")
@@ -212,8 +212,8 @@ def _checked(program: str) -> str:
 def run(program: str, text: str, args: str = "") -> str:
     """Run `program` on the JSON `text`, and return jq's output without the last newline.
 
-    Raises CaptureError if jq is missing, rejects the program or an argument, fails, or exceeds its
-    limits.
+    Raises CaptureError if jq is missing, fails, exceeds its limits, or rejects the program or an
+    argument.
     """
     options = _options(args)
     program = _checked(program)
@@ -235,8 +235,7 @@ def _by_package(program: str, text: str, options: _Options) -> str:
 def _start(words: list[str], text: str, *, site: bool) -> str:
     """Run the child process and return its output.
 
-    `words` starts with the path of the executable, or with the word `package` to use the Python
-    package.
+    `words` starts with the executable's path, or with `package` for the Python package.
     """
     python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}

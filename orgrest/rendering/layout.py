@@ -1,19 +1,17 @@
 """Lays out a response in an Org document: chooses the type and the wrapper of the result.
 
-`results` renders a response as text. This module wraps the text according to ``:results`` and
-``:wrap``, like Org 9.5. If ``:results`` contains ``list`` or ``table``, the text is first converted
-to a list or table. For the wrapper, ``:wrap`` takes precedence over the words ``html``, ``latex``,
-``org``, ``code``, ``raw`` and ``drawer``. As in ob-restclient, the default is ``raw``. Any other
-word of the same group (such as ``pp``) replaces it. If ``:wrap`` is missing and none of these six
-words applies, text other than a table becomes fixed-width text.
+The rendered text (see `results`) is wrapped according to ``:results`` and ``:wrap``, as in Org 9.5.
+With ``list`` or ``table``, the text is first converted. ``:wrap`` takes precedence over the words
+``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``. As in ob-restclient, the default is
+``raw``, which any other word of the same group (such as ``pp``) replaces. Without a wrapper, text
+other than a table becomes fixed-width text.
 
 A response can never add structure to the document. In a result, Org finds only plain text, verbatim
-text and code, and lists and tables that contain only these. In source and example blocks, lines
-that look like structure are escaped with commas. Elsewhere, text that is not plain
-(`sanitize.is_plain`) is inserted as an example block or, in a list item or table cell, as verbatim
-text between ``=``.
-``html`` and ``latex`` would export a server's text unescaped, so a source block is written instead.
-Notes inform the user about such replacements.
+text and code, and lists and tables that contain only these. In source and example blocks, commas
+escape lines that look like structure. Elsewhere, text that is not plain (`sanitize.is_plain`)
+becomes an example block or, in a list item or table cell, verbatim text between ``=``. ``html`` and
+``latex`` would export a server's text unescaped, so a source block is written instead. Notes inform
+the user about such replacements.
 """
 
 from __future__ import annotations
@@ -72,8 +70,7 @@ NO_DRAWER = "the response contains an :end: line, so it cannot be inserted in a 
 class RenderedResult:
     """A result to insert below its keyword, with notes for the user.
 
-    `text` is empty or consists of whole lines. If `prose` is true, no delimiter marks the end of
-    the result.
+    `text` is empty or consists of whole lines. If `prose` is true, no delimiter marks its end.
     """
 
     text: str
@@ -96,9 +93,9 @@ def show(
 ) -> RenderedResult:
     """Return the responses of one block as its result.
 
-    `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each of
-    these strings is empty or consists of whole lines. Only `values` are used for verb blocks, as in
-    ob-verb. `language` is the language of the source block that ``code`` creates.
+    `values` are the bodies, and `blocks` are the responses in ob-restclient's wrapper. Each string
+    is empty or consists of whole lines. For verb blocks, only `values` are used, as in ob-verb.
+    ``code`` creates a source block in `language`.
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
@@ -143,9 +140,9 @@ def show(
 def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Return the response of an inline block as the argument of ``{{{results(...)}}}``.
 
-    Returns None if the text has several lines, would end the macro, or contains markup, which an
-    export would parse after it expands the macro. Unlike in Emacs, results with ``raw`` also use
-    the macro: without it, they would accumulate with each evaluation.
+    Returns None if the text has several lines, would end the macro, or contains markup that an
+    export would interpret. Unlike in Emacs, results with ``raw`` also use the macro. Otherwise,
+    they would accumulate with each evaluation.
     """
     if not text:
         return ""
@@ -189,11 +186,11 @@ def returned(
 ) -> tuple[Returned, tuple[str, ...]]:
     """Return the value that a Babel function must return, and the notes about it.
 
-    Org inserts this value, or what ``:post`` makes of it, by its own rules. `texts` are the
-    responses with their heads as comments. The other parameters are as in `show`.
+    Org inserts this value, or the value that ``:post`` computes from it, by its own rules. `texts`
+    are the responses with their heads as comments. The other parameters are those of `show`.
 
-    Raises ArgumentError if Org would find structure or markup in the text, or if the text is not
-    allowed in the kind of block that the arguments request.
+    Raises ArgumentError if Org would find structure or markup in the text, or if the requested kind
+    of block cannot contain the text.
     """
     words = arguments.results
     bare = pure(arguments)
@@ -222,7 +219,7 @@ def shaped(arguments: Arguments, text: str) -> Returned:
 
 
 def _inert_shaped(arguments: Arguments, text: str) -> Returned:
-    """Return `text` as a list or table that Org will insert, with any markup made verbatim.
+    """Return `text` as a list or table for Org to insert, with any markup made verbatim.
 
     Raises ArgumentError if some markup cannot be made verbatim.
     """
@@ -242,17 +239,13 @@ def _shaped(arguments: Arguments) -> bool:
 
 
 def _would_be_sent(text: str, language: str) -> bool:
-    """Return whether a source block of this language with `text` as its body would be sent."""
     if language == VERB:
         return bool(text.strip())
     return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
 
 
 def _delimited(arguments: Arguments) -> bool:
-    """Return whether the result is a single element.
-
-    In this case, Org can find the end of the result to replace it.
-    """
+    """Return whether Org can find the end of the result, to replace it."""
     return "wrap" in arguments or bool(
         {"html", "latex", "org", "code", "drawer", "wrap", "pp"} & set(arguments.results)
     )
@@ -293,8 +286,7 @@ def _wrap(full: str, text: str, loose: bool) -> RenderedResult:
 def _is_of_data(source: Sequence[str]) -> bool:
     """Return whether a source block contains only data, so that it is never run or tangled.
 
-    `source` contains the words after `#+begin_src`. A data block has no such words, or only the
-    name of a data language.
+    `source` contains the words after `#+begin_src`.
     """
     return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 
@@ -307,11 +299,11 @@ def _fixed(text: str) -> str:
 
 
 class _LiveError(Exception):
-    """Raised for a line that can be written neither as plain nor as verbatim text."""
+    """Raised for text that can be neither plain nor verbatim."""
 
 
 def _inert(text: str) -> str:
-    """Return an item or cell as verbatim text. Raises _LiveError if that is impossible."""
+    """Return `text` as verbatim text, or raise _LiveError."""
     inert = verbatim(text)
     if inert is None:
         raise _LiveError
@@ -331,10 +323,6 @@ def _items(text: str) -> list[str]:
 
 
 def _inert_items(text: str, bare: bool) -> list[str]:
-    """Return the lines of `text` as items, each written as plain or as verbatim text.
-
-    Raises _LiveError if a line can be written as neither.
-    """
     return [_item(line, bare) for line in _items(text)]
 
 
@@ -346,22 +334,18 @@ def _item(line: str, bare: bool) -> str:
 def table(text: str) -> str:
     """Return `text` (JSON, an Org table, or tab- or comma-separated values) as an Org table.
 
-    Raises _LiveError if a cell can be written neither as plain nor as verbatim text.
+    Raises _LiveError if a cell can be neither plain nor verbatim text.
     """
     rows = _inert_rows(text)
     return align(rows) if rows else ""
 
 
 def _inert_rows(text: str) -> list[list[str] | None]:
-    """Return the rows in `text`, with each cell written as plain or as verbatim text.
-
-    Raises _LiveError if a cell can be written as neither.
-    """
     return [None if row is None else [_inert_cell(cell) for cell in row] for row in _rows(text)]
 
 
 def _rows(text: str) -> list[list[str] | None]:
-    """Return the rows of the table in `text`. A horizontal rule is represented by None."""
+    """Return the rows of the table in `text`, with None for a horizontal rule."""
     if not text.strip():
         return []
     if text.lstrip()[0] in "[{":
@@ -389,7 +373,7 @@ def _rows(text: str) -> list[list[str] | None]:
 
 
 def _json_rows(data: object) -> list[list[str] | None]:
-    """Return JSON data as rows. A list of objects gets a header row with the keys."""
+    """Return JSON data as rows. For a list of objects, the first row contains the keys."""
     items = data if isinstance(data, list) else [data]
     objects = [item for item in items if isinstance(item, dict)]
     if objects and len(objects) == len(items):
@@ -427,17 +411,12 @@ def _cell(text: str) -> str:
 
 
 def _inert_cell(line: str) -> str:
-    """Return the text of a cell as plain or verbatim text, with bars escaped.
-
-    Raises _LiveError if that is impossible.
-    """
     if not is_plain_inside(line) or _SPECIAL_CELL.match(line):
         line = _inert(line)
     return line.replace("|", "\\vert{}")
 
 
 def _width(text: str) -> int:
-    """Return the width of `text` on a terminal, in columns."""
     if text.isascii():
         return len(text)
     import unicodedata

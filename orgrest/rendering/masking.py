@@ -11,15 +11,14 @@ spellings of a secret:
 - in base64, alone or as part of something else (`user:secret`), and in hexadecimal;
 - as UTF-8 decoded as Latin-1 or Windows-1252, and as Latin-1 decoded as UTF-8.
 
-A secret of fewer than `LEAST` characters often occurs by chance. Therefore it is masked only if it
-is the whole text, such as the value of a variable.
+A secret of fewer than `LEAST` characters often occurs by chance. It is masked only if it is the
+whole text, such as the value of a variable.
 
-A request records which secrets each of its parts contains. If such a part contains none of a
-secret's spellings, `masked` hides the whole part.
+A request records which secrets each of its parts contains. `masked` completely hides a part in
+which it finds no spelling of such a secret.
 
-This is not a security boundary, because a server can always disguise a secret, for example by
-reversing it, splitting it or encoding it twice. Send secrets only to servers that you trust with
-them.
+This is not a security boundary. A server can always disguise a secret, for example by reversing it,
+splitting it or encoding it twice. Send secrets only to servers that you trust with them.
 """
 
 from __future__ import annotations
@@ -106,8 +105,8 @@ def masked(
 ) -> Request:
     """Return a request with its secrets masked, and at most `limit` bytes of its body.
 
-    `known` are additional secrets. If a part contains a secret but none of its known spellings can
-    be located there, the whole part is hidden.
+    `known` are additional secrets. A part is completely hidden if it contains a secret but none of
+    the secret's known spellings.
     """
     body = None if request.body is None else request.body[:limit]
     if not (request.secrets or request.held or known):
@@ -154,9 +153,8 @@ def spelled_in(request: Request, secret: str) -> Iterator[str]:
 def _are_spelled(secrets: Iterable[str], text: str) -> bool:
     """Return whether `text` contains each of `secrets` in full, in one of its spellings.
 
-    A single line of a longer secret is not enough. A secret of only blanks must occur unchanged. An
-    empty secret counts as missing. Secrets that are too short to be masked are ignored. If `text`
-    is empty, the result is always True.
+    Secrets that are too short to be masked are ignored. A secret of only blanks must occur
+    unchanged. An empty secret counts as missing. An empty `text` counts as containing all secrets.
     """
     missing = {secret for secret in secrets if not 0 < len(secret.strip()) < LEAST}
     if not text or not missing:
@@ -171,7 +169,6 @@ def _are_spelled(secrets: Iterable[str], text: str) -> bool:
 
 
 def _lined(secret: str) -> set[str]:
-    """Return variants of a secret: unchanged, stripped, with LF and with CRLF line endings."""
     unix = secret.replace("\r\n", "\n")
     return {secret, secret.strip(), unix, unix.replace("\n", "\r\n")}
 
@@ -203,10 +200,9 @@ def mask_cut_bytes(data: bytes, secrets: Collection[str]) -> bytes:
 
 
 def _cut_at(text: AnyStr, spellings: AbstractSet[AnyStr]) -> int:
-    """Return the offset at which the longest cut-off spelling at the end of `text` starts.
+    """Return the offset of the longest incomplete spelling at the end of `text`, else its length.
 
-    A cut-off spelling is a prefix of a spelling, has at least `LEAST` characters, and is not
-    complete. If `text` does not end with one, returns the length of `text`.
+    Only prefixes of at least `LEAST` characters count.
     """
     start = len(text)
     for spelling in spellings:
@@ -218,10 +214,7 @@ def _cut_at(text: AnyStr, spellings: AbstractSet[AnyStr]) -> int:
 
 
 def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the span of each run of base64 characters that contains a span in `inside`.
-
-    `inside` contains the spans of encoded secrets.
-    """
+    """Yield the span of each run of base64 characters around an encoded secret in `inside`."""
     done = 0
     for at, end in sorted(inside):
         if at < done:
@@ -238,9 +231,9 @@ def _base64_words(text: str, inside: Iterable[tuple[int, int]]) -> Iterator[tupl
 class _Spelled:
     """The spellings of a secret.
 
-    `whole` contains the spellings of the secret and of its lines. `inside_base64` contains those
-    that occur within the base64 encoding of longer data. `complete` contains all spellings of the
-    complete secret, but not those of its lines alone.
+    `whole` contains the spellings of the secret and of its lines. `inside_base64` contains
+    spellings within the base64 encoding of longer data. `complete` contains all spellings of the
+    complete secret, but not those of single lines.
     """
 
     whole: frozenset[str]
@@ -250,10 +243,7 @@ class _Spelled:
 
 @classes.define
 class _Owners:
-    """The secrets that share one spelling.
-
-    Each field contains the secrets whose `_Spelled` has the spelling in the field of this name.
-    """
+    """The secrets that share one spelling, by the field of `_Spelled` that contains it."""
 
     whole: AbstractSet[str] = frozenset()
     inside_base64: AbstractSet[str] = frozenset()
@@ -266,7 +256,7 @@ class _Owners:
         setattr(self, kind, secrets)
 
     def are_masked(self, secrets: frozenset[str]) -> bool:
-        """Return whether occurrences of the spelling must be masked to hide `secrets`."""
+        """Return whether the spelling must be masked to hide `secrets`."""
         return not (secrets.isdisjoint(self.whole) and secrets.isdisjoint(self.inside_base64))
 
 
@@ -289,8 +279,7 @@ def _spelled(secret: str) -> _Spelled:
 class _Spellings(Generic[AnyStr]):
     """Indexes of the spellings of secrets, for searching strings or bytes.
 
-    Each request of a run may add a secret. Therefore, many secrets share one index, to which new
-    secrets are added.
+    Each request of a run may add a secret, so many secrets share one growing index.
     """
 
     def __init__(self, encode: Callable[[str], AnyStr]) -> None:
@@ -301,7 +290,7 @@ class _Spellings(Generic[AnyStr]):
         self.of: Callable[[frozenset[str]], Index[AnyStr, _Owners]] = lru_cache(64)(self._of)
 
     def _of(self, secrets: frozenset[str]) -> Index[AnyStr, _Owners]:
-        """Return an index with the spellings of `secrets`. It may contain other secrets, too."""
+        """Return an index with the spellings of `secrets`, and maybe of other secrets."""
         if len(secrets) <= _FEW:
             return self._added(Index(), secrets)
         with self._lock:
@@ -333,7 +322,6 @@ _in_text, _in_bytes = _Spellings(str), _Spellings(to_bytes)
 
 
 def _encoded(text: str) -> set[bytes]:
-    """Return the bytes of `text` in UTF-8 and, if Latin-1 can encode it, in Latin-1."""
     encoded = {to_bytes(text)}
     with contextlib.suppress(UnicodeEncodeError):
         encoded.add(text.encode("latin-1"))
@@ -341,7 +329,7 @@ def _encoded(text: str) -> set[bytes]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield the spellings of `text` in which each character is encoded separately, if at all."""
+    """Yield the spellings of `text` that encode each character separately, if at all."""
     for spelling in (text, text.upper(), text.lower(), *_misread(text)):
         yield from (spelling, visible(spelling), visible(spelling, one_line=True))
     for data in _encoded(text):
@@ -351,7 +339,7 @@ def _texts(text: str) -> Iterator[str]:
 
 
 def _misread(text: str) -> Iterator[str]:
-    """Yield the strings that result from decoding the bytes of `text` with the wrong charset."""
+    """Yield `text` as decoded with a wrong charset."""
     if text.isascii():
         return
     for data in _encoded(text):
@@ -427,7 +415,7 @@ def _base64(data: bytes) -> set[str]:
 
 
 def _inside_base64(data: bytes) -> Iterator[str]:
-    """Yield the base64 characters that encode `data` within longer data, for each alignment."""
+    """Yield the base64 of `data` within longer data, for each alignment."""
     from base64 import b64encode, urlsafe_b64encode
 
     for before in range(3):

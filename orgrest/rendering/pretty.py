@@ -1,14 +1,14 @@
 r"""Pretty-prints JSON and XML without changing their meaning.
 
 Both printers work on tokens, in one pass and without recursion. Malformed text is returned
-unchanged, since a response should be shown as it is and not repaired.
+unchanged, because a response should not be repaired.
 
 JSON (RFC 8259) is indented by two spaces. Duplicate keys, the order of keys and the spelling of
-numbers are kept. Unnecessary escapes in strings are removed. Several values in a row are formatted
+numbers are kept. Unnecessary escapes in strings are removed. Consecutive values are formatted
 separately. Text after the last value is kept.
 
-XML is indented by two spaces. A one-line element that contains text is broken only between two
-adjacent tags, as in restclient and Emacs's nxml-mode. An element with xml:space="preserve" is kept
+XML is indented by two spaces. A one-line element that contains text is broken only between adjacent
+tags, as in restclient and Emacs's nxml-mode. An element with xml:space="preserve" is kept
 unchanged. Entities and doctypes are not resolved.
 """
 
@@ -75,7 +75,7 @@ _BETWEEN_TAGS = compiled(r"[ \\t]*+")
 
 
 class _NotUnderstoodError(Exception):
-    """Raised if the text is malformed or its formatted form would be too large."""
+    """Raised if the text is malformed or would be too large when formatted."""
 
 
 def _same(text: str) -> str:
@@ -86,8 +86,8 @@ def _same(text: str) -> str:
 class _Tokens:
     """The token patterns of a language.
 
-    `value` matches the next token where a value may begin, and `other` matches it elsewhere.
-    `spelled` returns the text to write for a string token.
+    `value` matches a token where a value may begin, and `other` matches tokens elsewhere. `spelled`
+    returns the text to write for a string token.
     """
 
     value: re.Pattern[str]
@@ -123,9 +123,8 @@ _TEMPLATE = _Tokens(
 def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
     """Return `text` with its JSON values pretty-printed.
 
-    If a part is not JSON, that part and everything after it are returned unchanged.
-    `change` is applied to every string (decoded) and number before it is written. If `cut` is True,
-    the text was truncated.
+    Text from the first part that is not JSON is returned unchanged. `change` is applied to each
+    number and decoded string before it is written. `cut` means that the text was truncated.
     """
     out: list[str] = []
     at = 0
@@ -148,8 +147,7 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 def json_template(text: str) -> str | None:
     """Return a JSON value with placeholders, pretty-printed, or None if `text` is something else.
 
-    Numbers, strings and escapes stay as they are written. The placeholders `{{name}}` and `:name`
-    may occur anywhere.
+    Numbers, strings and escapes stay as written. `{{name}}` and `:name` may occur anywhere.
     """
     try:
         value, end = _json_value(text, 0, _same, _GROWTH * len(text) + 2**16, tokens=_TEMPLATE)
@@ -167,10 +165,9 @@ def _json_value(
     cut: bool = False,
     tokens: _Tokens = _PLAIN,
 ) -> tuple[str, int]:
-    """Return the value at offset `at` as formatted text, and the offset at which the value ends.
+    """Return the formatted value at offset `at`, and the offset at which the value ends.
 
-    If `cut` is True and the value is truncated, only its complete tokens are formatted, and the
-    offset is the end of the last of them.
+    If `cut` is True and the value is truncated, only its complete tokens are formatted.
     """
     out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
@@ -221,8 +218,8 @@ def _json_value(
 def xml_text(text: str) -> str:
     """Return the XML document `text`, pretty-printed.
 
-    It is returned unchanged if it is malformed (for example, if its tags are not properly nested),
-    or if the pretty-printed form would be too large or too deep.
+    `text` is returned unchanged if it is malformed, or if its pretty-printed form would be too
+    large or too deep.
     """
     try:
         return _xml(text)
@@ -271,7 +268,7 @@ def _xml(text: str) -> str:
 def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
     """Return the start tags of the elements to keep unchanged, and the end tag of each start tag.
 
-    Tags are represented by the indexes of their tokens.
+    Tags are given as token indexes.
     """
     verbatim: set[int] = set()
     ends: dict[int, int] = {}
@@ -301,8 +298,8 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
     """Return an element that contains text, broken between adjacent tags into indented lines.
 
     The rules are those of `nxml-compute-indent` in Emacs 28. A line that ends with an end tag is
-    aligned with the matching start tag if an earlier line begins with that tag. The indentation of
-    any other line depends on its own tokens and on those of the line above.
+    aligned with its start tag if an earlier line begins with the start tag. The indentation of
+    other lines depends on their tokens and on the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):
@@ -340,7 +337,7 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
 
 
 def _context(line: list[re.Match[str]]) -> str:
-    """Return the combined type of a line's tokens, as `nxml-merge-indent-context-type` does."""
+    """Return the combined type of a line's tokens, like `nxml-merge-indent-context-type`."""
     context = ""
     for token in line:
         if token["close"]:

@@ -1,20 +1,18 @@
 r"""Renders a response as the text below its request.
 
-The parts and their order are those of ob-restclient: first the body, pretty-printed by its media
-type, then the request line, the status line, the header lines as the server sent them, and the
-duration. All parts except the body are comments in the language of the body. `Rendered` has the
-separate parts and the complete block (`#+BEGIN_SRC js`).
+As in ob-restclient, the text begins with the body, pretty-printed by its media type. The request
+line, the status line, the header lines as the server sent them, and the duration follow as comments
+in the body's language. `Rendered` has the separate parts and the complete block (`#+BEGIN_SRC js`).
 
 Servers are not trusted. Rules:
 
 - Secrets (`Request.secrets`) are replaced by `***`, in every spelling that `masking` knows. They
   are masked before the text is pretty-printed, and again afterwards.
 - Characters that `sanitize` considers harmful are made visible. Line endings are LF.
-- `Rendered.block` puts Org's escaping comma before lines that Org would read as structure. The
-  other parts are not escaped. `layout` makes them safe where they are inserted.
+- `Rendered.block` puts Org's escaping comma before lines that Org would read as structure.
+  `layout` makes the other parts safe where they are inserted.
 - A binary body is not shown. If a body is longer than a limit, only its beginning is decoded,
-  pretty-printed and shown, so the limit bounds memory and time. In both cases, the complete body
-  may be written to a file.
+  pretty-printed and shown. In both cases, the complete body may be written to a file.
 """
 
 from __future__ import annotations
@@ -58,16 +56,15 @@ _COMMENTS = {
 class Rendered:
     """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body. It is "" if there is no text to show, for instance because the
-    body is binary. `head` contains the request line, redirects, status line, headers and duration
-    without comment characters. `language` is the language of the source block. `notes` are messages
-    for the user. `tests` contains a line for each assertion and test of the request.
+    `body` is the text of the body, or "" if there is no text to show. `head` contains the request
+    line, redirects, status line, headers and duration without comment characters. `language` is the
+    language of the source block. `notes` are messages for the user. `tests` contains a line for
+    each assertion and test of the request.
 
-    `data` is the complete body if a document cannot contain all of it, because it is binary or
-    longer than the limit. Otherwise, `data` is None. If the body is longer than the limit, `body`
-    is the beginning of `data`. `extension` is the suffix of a file for `data`, and `link` is a link
-    to that file, set once the file has a name. `unread` says after how many bytes reading the body
-    ended, or is "" if all of it was read.
+    `data` is the complete body if it is binary or longer than the limit, and otherwise None. If the
+    body is longer than the limit, `body` is the beginning of `data`. `extension` is the suffix of a
+    file for `data`, and `link` is a link to that file, set once the file has a name. `unread` says
+    after how many bytes reading the body ended, or is "" if all of it was read.
     """
 
     body: str
@@ -106,7 +103,7 @@ class Rendered:
 
     @property
     def _rest(self) -> str:
-        """A line about the rest of a body of which only the beginning is shown, or ""."""
+        """A line about the rest of a truncated body, or ""."""
         return f"{self.unread or 'The whole body'}: {self.link}" if self.link else self.unread
 
     @property
@@ -121,8 +118,8 @@ class Rendered:
     def as_verb(self, part: str) -> str:
         """Return the response as ob-verb writes it: status line, headers, an empty line, the body.
 
-        If `part` is `get-headers` or `get-body`, only that part is returned. If it is "", the whole
-        response is returned.
+        If `part` is `get-headers` or `get-body`, return only that part. If it is "", return
+        everything.
         """
         if part == "get-body":
             return self.value
@@ -158,10 +155,9 @@ def parse_size(text: str) -> int:
 
 
 def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
-    """Return the keyword arguments of `render` that correspond to the header arguments of a block.
+    """Return the keyword arguments of `render` for the header arguments of a block.
 
-    `limit` applies unless the arguments set a limit. Raises ArgumentError if an argument is
-    invalid.
+    `limit` applies unless the block sets a limit. Raises ArgumentError if an argument is invalid.
     """
     from orgrest.org.lisp import ArgumentError
 
@@ -200,8 +196,8 @@ def render(
 
     `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
     the request's assertions. `jq` is a program whose output replaces the body. At most `limit`
-    bytes of the body are shown, by default `SHOWN`. `secrets` are masked, by default those of the
-    request. Raises CaptureError if jq fails.
+    bytes of the body are shown (default: `SHOWN`). `secrets` are masked (default: those of the
+    request). Raises CaptureError if jq fails.
     """
     secrets = request.secrets if secrets is None else secrets
     limit = limit or SHOWN
@@ -263,8 +259,8 @@ def test_line(verdict: Verdict) -> str:
 class _Text:
     """The pretty-printed text of a body.
 
-    `whole` is the text that was read, and `text` is the part of it to show. If `is_cut` is true,
-    `text` is only the beginning of the body.
+    `whole` is the text that was read, and `text` is the beginning to show. `is_cut` is true if
+    `text` is not the complete body.
     """
 
     text: str
@@ -282,7 +278,7 @@ def _read(
     jq_args: str,
     limit: int,
 ) -> _Text:
-    """Return the pretty-printed body, or the output of jq, together with the part to show."""
+    """Return the pretty-printed body, or the output of jq, and the beginning to show."""
     if jq is not None:
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False
@@ -304,7 +300,7 @@ def _read(
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return the whole lines that fit in `limit` bytes, or part of an overlong first line."""
+    """Return at most `limit` bytes of text, cut at a line end if one is in the second half."""
     if len(text) * 4 <= limit or len(data := to_bytes(text[: limit + 1])) <= limit:
         return text
     shown = data[:limit].decode("utf-8", "ignore")
@@ -339,8 +335,8 @@ def _jq(program: str, text: str, args: str) -> str:
 def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
     """Yield (name, value) for each variable that the request's `-> jq-set-var` lines set.
 
-    Raises CaptureError if jq fails or finds nothing for a line. The error has the position of that
-    line, and the pairs for the lines above it are yielded first.
+    Raises CaptureError, positioned at the line, if jq fails or finds nothing for a line. The pairs
+    for the lines above are yielded first.
     """
     if not request.captures:
         return

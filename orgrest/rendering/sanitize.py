@@ -2,7 +2,7 @@ r"""Neutralizes control characters, Emacs's local variables and Org syntax in un
 
 Control characters, and characters that change the direction of text, are shown as `\x1b` or
 `\u202e`. Bytes that are invalid in the charset are shown as `\xe9`. `is_plain` returns whether Org
-finds neither markup nor structure in a string. `verbatim` protects strings that are not plain.
+finds neither markup nor structure in a string. `verbatim` protects other strings.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _ENDS_VERBATIM = {sign: rf"^{sign}|{sign}(?![^\W_])" for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return `text` with control characters shown as escapes such as `\x1b`. Tabs are kept.
+    r"""Return `text` with control characters, except tabs, shown as escapes such as `\x1b`.
 
-    Newlines are kept, too, unless `one_line` is True. The colon in markers of file-local variables
-    is escaped, because Emacs would otherwise apply the variables.
+    Newlines are kept unless `one_line` is True. The colon in markers of file-local variables is
+    escaped, because Emacs would otherwise apply the variables.
     """
     if text.isascii() and text.isprintable() and "variables:" not in text.lower():
         return text
@@ -107,7 +107,7 @@ def _show_character(match: re.Match[str]) -> str:
 def is_plain(text: str) -> bool:
     """Return whether Org finds only paragraphs without markup in `text`.
 
-    The check accepts only text that is known to be plain, so it also rejects some plain strings.
+    If in doubt, returns False, even for some plain strings.
     """
     return re.search(_START, text) is None and is_plain_inside(text)
 
