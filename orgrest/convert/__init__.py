@@ -1,14 +1,15 @@
 """Reads and writes requests in the formats of other tools.
 
-`formats` has a row for each format, and recognizes the format of a source by its content. Each
-format has a module with some or all of the functions `recognizes`, `read` and `write`.
+`formats` lists the formats, and recognizes the format of a source by its content. The module of a
+format has some or all of the functions `recognizes`, `read` and `write`.
 
-Readers build a `shared.model.Collection`, which `shared.documents` writes as a request file or an
-Org document. Every written request is parsed again, and reported if its meaning differs from the
-source. Writers get a `shared.exports.Export`. `shared.completing` builds it from a document. It
-fills in the requests as in a dry run, so nothing is sent.
+To import, `read` returns a `shared.model.Collection`, and `shared.documents` writes it as a request
+file or an Org document. Each written request is parsed again. If its meaning has changed, that is
+reported.
 
-Readers of JSON and YAML use `shared.fields.Fields`, which records the fields that were read. All
-other fields are reported, so nothing is lost silently. Sources are untrusted: their size and depth
-are limited, no code in them runs, and nothing is downloaded.
+To export, `shared.completing` fills in a document's requests in a dry run, which sends nothing.
+`write` then gets them as a `shared.exports.Export`.
+
+Imported files are not trusted. Their size and depth are limited, no code in them runs, and nothing
+is downloaded. In JSON and YAML, each field that was not read is reported (see `shared.fields`).
 """

@@ -82,7 +82,7 @@ _UNSAID: Final = ("between", "isEmpty", "isNotEmpty", "isJson")
 
 @classes.frozen
 class _Pair:
-    """A line `key: value` in a block. A `~` before it means that it is disabled."""
+    """A `key: value` line of a block. A line `~key: value` is disabled."""
 
     key: str
     value: str
@@ -108,10 +108,10 @@ def read(source: Source) -> Collection:
 
 
 def parse(text: str, name: str) -> dict[str, Any]:
-    """Return the blocks in a `.bru` file by name. The file is called `name` in messages.
+    """Return the blocks in the text of a `.bru` file, by name.
 
-    A block is a string, a list of names, or a list of pairs. Raises ConversionError if the file is
-    invalid.
+    A block is a string, a list of names, or a list of pairs. Error messages call the file `name`.
+    Raises ConversionError if the text is invalid.
     """
     blocks: dict[str, Any] = {}
     lines = text.replace("\r\n", "\n").split("\n")
@@ -215,7 +215,6 @@ class _Reader(Reader):
         return decode(data)[0]
 
     def _files(self, folder: Path, suffix: str) -> list[Path]:
-        """Return the files with a suffix in a folder. Symbolic links are not followed."""
         if not folder.is_dir() or folder.is_symlink():
             return []
         return sorted(
@@ -239,7 +238,7 @@ class _Reader(Reader):
         return Environment(path.stem, values), fields.unread()
 
     def _items(self, folder: Path, own_file: str, around: Inherited, depth: int) -> Folder:
-        """Return a folder with its requests and subfolders, in Bruno's order."""
+        """Return a folder with its requests and subfolders."""
         if depth > _DEEPEST:
             raise ConversionError("folders are nested too deeply", file=str(folder))
         own = folder / own_file
@@ -270,7 +269,7 @@ class _Reader(Reader):
     def _inherited(
         self, fields: Fields, around: Inherited
     ) -> tuple[tuple[tuple[str, str], ...], Inherited]:
-        """Return the variables of a folder, and the settings that its requests inherit."""
+        """Return a folder's variables, and the settings that its requests inherit."""
         values = self._pairs_named(fields)
         modes = {pair.key: pair.value for pair in fields.any("auth") or ()}
         mode = modes.get("mode", "inherit")
@@ -279,19 +278,14 @@ class _Reader(Reader):
         return (*values, *variables), around.with_own(own, headers, self._scripts(fields))
 
     def _pairs(self, pairs: Iterable[_Pair]) -> list[tuple[str, str]]:
-        """Return the names and values of the enabled pairs."""
         return [(self._text(pair.key), self._text(pair.value)) for pair in pairs if pair.enabled]
 
     def _headers(self, pairs: Iterable[_Pair]) -> list[tuple[str, str]]:
-        """Return the headers to send. If a name occurs several times, Bruno sends only the last."""
+        # of several headers with the same name, Bruno sends only the last
         return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
     def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
-        """Return (sequence number, file name, request) for a file.
-
-        The first two are the sort key. If the file is invalid, the request is empty and has a note
-        with the error.
-        """
+        """Return (sequence number, file name, request). The first two are the sort key."""
         try:
             fields = self._blocks(path)
         except Exception as error:
@@ -309,7 +303,6 @@ class _Reader(Reader):
         return self.names.variable(name)
 
     def draft(self, fields: Fields, _around: Inherited) -> Draft:
-        """Return the request in a file. Raises ConversionError if it cannot be converted."""
         fields.ignore("params:query")
         verb = next((method for method in _METHODS if method in fields.given), None)
         if verb is None:
@@ -337,7 +330,6 @@ class _Reader(Reader):
         )  # fmt: skip
 
     def _pairs_named(self, fields: Fields) -> Pairs:
-        """Return the variables that a request or folder defines."""
         return tuple(
             (self.names.name(pair.key), self._text(pair.value))
             for pair in fields.any("vars:pre-request") or ()
@@ -354,12 +346,10 @@ class _Reader(Reader):
     def _body(
         self, given: Fields, mode: str, disabled: list[_Pair]
     ) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body for the selected `mode`, and its media type.
-
-        Bruno keeps the bodies for other modes, but does not send them.
-        """
+        """Return the body for a `mode`, and its media type."""
         block = f"body:{_BLOCKS.get(mode, mode)}"
         content = given.any(block)
+        # Bruno stores the bodies for other modes, but does not send them.
         given.ignore(*(key for key in given.given if key.startswith("body:") or key == "body"))
         if mode == "json" and content is None:
             content = given.given.get("body")
@@ -400,7 +390,6 @@ class _Reader(Reader):
     def _authorization(
         self, fields: Fields, mode: str, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials for the selected `mode`, and the variables that they need."""
         pairs = fields.any(f"auth:{mode}") or ()
         fields.ignore(*(key for key in fields.given if key.startswith("auth:")))
         if mode in ("none", "inherit", ""):
@@ -418,7 +407,7 @@ class _Reader(Reader):
         return [before] if before.strip() else [], [script for script in after if script.strip()]
 
     def _after(self, fields: Fields, scripts: list[str]) -> list[str]:
-        """Return the assertions of a request. Code for captures is added to `scripts`."""
+        """Return the assertions, and add code for captures to `scripts`."""
         assertions: list[str] = []
         for pair in fields.any("assert") or ():
             if not pair.enabled:
@@ -438,15 +427,12 @@ class _Reader(Reader):
 
 
 def _without_comments(json: str) -> str:
-    """Return JSON without its comments, because Bruno does not send them.
-
-    A line that contains only a comment is removed entirely.
-    """
+    """Remove comments, which Bruno does not send, and lines that contain only a comment."""
     return texts.without_comments(_COMMENT_LINE.sub("", json))
 
 
 def _assertions(pair: _Pair) -> list[str] | None:
-    """Return the assertions for a line of an `assert` block, or None if there is no equivalent."""
+    """Translate a line of an `assert` block. Return None if there is no equivalent."""
     operator, _, value = pair.value.partition(" ")
     if operator in _UNSAID:
         return None

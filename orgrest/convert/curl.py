@@ -1,12 +1,14 @@
-"""curl commands: a single command, or a file with several commands.
+"""curl commands: a single command, or a script with several commands.
 
-Commands may be quoted for a POSIX shell, including bash's ``$'...'``. They may also be quoted for
-cmd on Windows, in the form that browsers copy ("Copy as cURL (cmd)"). In a POSIX shell, `$NAME`
-becomes a variable. Its value comes from an assignment in the source, or else from the environment
-variable of that name. Everything else that a shell would do is reported, and nothing runs. curl
-follows redirects and keeps cookies only if an option says so. An exported command sends exactly
-what orgrest would send. Sources: POSIX.1-2024, "Shell Command Language"; the Bash manual; curl's
-manual.
+Commands may be quoted for a POSIX shell or bash (``$'...'``), or for cmd on Windows as in browsers
+("Copy as cURL (cmd)").
+
+In a POSIX shell, `$NAME` becomes a variable. Its value comes from an assignment in the script, or
+else from the environment variable `NAME`. Nothing is executed: everything else that a shell would
+do is reported. Redirects and cookies are disabled unless an option of curl enables them.
+
+An exported command sends exactly what orgrest would send. Sources: POSIX.1-2024, "Shell Command
+Language"; the Bash manual; curl's manual.
 """
 
 from __future__ import annotations
@@ -87,26 +89,19 @@ _DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 @classes.define
 class _Line:
-    """A command: its words, and the comment above it.
-
-    `problem` is the reason why the command cannot be read, or "". `left_out` is a shell operator
-    such as `|`, or "". The command is ignored from this operator on.
-    """
+    """A command and the comment above it."""
 
     number: int
     start: int
     words: list[str] = classes.field(factory=list)
     comment: str = ""
     end: int = 0
-    left_out: str = ""
-    problem: str = ""
+    left_out: str = ""  # an operator such as `|`; everything after it is ignored
+    problem: str = ""  # why the command cannot be read
 
 
 class _Shell:
-    """Splits a string into shell commands.
-
-    Variables in words are replaced with markers, which `text` turns into references.
-    """
+    """Splits a script into commands, with markers in place of variables."""
 
     def __init__(self, text: str, name: str) -> None:
         self.whole = text
@@ -121,10 +116,6 @@ class _Shell:
         self.variables = Names()
 
     def lines(self) -> Iterator[_Line]:
-        """Yield the commands in the string.
-
-        Raises ConversionError for a quote that is never closed.
-        """
         text, at, comments = self.whole, 0, ""
         now, open_word = self._begun(0), False
         while at < len(text):
@@ -185,7 +176,6 @@ class _Shell:
         return self._replaced(match, now)
 
     def _replaced(self, match: re.Match[str], now: _Line) -> str:
-        """Return the replacement for a `$` or a backslash in a word."""
         if match["computed"] is not None:
             now.problem = (
                 now.problem or f"{match[0]} is expanded by the shell: replace it with its value"
@@ -203,15 +193,14 @@ class _Shell:
         return f"{self.mark}{self.names.index(name)}z"
 
     def assign(self, name: str, value: str) -> None:
-        """Set the value of a variable, which may contain markers."""
         self.values.setdefault(self._marker(name), value)
 
     def shown(self, text: str) -> str:
-        """Return a message in which the marker of each variable is replaced with `$NAME`."""
+        """Return a message with `$NAME` in place of each marker."""
         return re.sub(rf"{self.mark}(\d+)[ze]", lambda m: f"${self.names[int(m[1])]}", text)
 
     def text(self, value: str) -> str:
-        """Return a word in the notation of request files."""
+        """Return a word as request files write it."""
         pieces: list[str | Variable] = []
         at = 0
         for match in re.finditer(rf"{self.mark}(\d+)([ze])", value):
@@ -281,10 +270,7 @@ def read(source: Source) -> Collection:
 
 
 def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Request:
-    """Return the request of a command.
-
-    If the command is invalid, the request is empty and has a note with the reason.
-    """
+    """Return the request of a command. If the command is invalid, the request is empty."""
     try:
         if line.problem:
             raise ConversionError(line.problem)
@@ -316,7 +302,7 @@ def _request(shell: _Shell, line: _Line, words: list[str], place: str) -> Reques
 def _body(
     command: Command, text: Callable[[str], str]
 ) -> tuple[tuple[Piece, ...] | None, list[tuple[str, str]]]:
-    """Return the body of a command, and its headers, including those for the body's type."""
+    """Return a command's body and headers, including Content-Type."""
     headers = command.complete_headers()
     if not command.forms:
         if command.files:
@@ -333,7 +319,7 @@ def _body(
 
 
 def _read_ansi(text: str) -> str:
-    """Return the decoded content of ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
+    """Decode the content of ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
     data = bytearray()
     for match in _ANSI.finditer(text):
         byte, octal, short, long, control, letter, plain = match.groups()
@@ -410,7 +396,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
 def sending(*, follows: bool, jar: str | None) -> list[str]:
     """Return curl's options for redirects and cookies.
 
-    `jar` is the file with the cookies, "" to keep them only for redirects, or None for no cookies.
+    `jar` is the path of a cookie file, "" to keep cookies in memory, or None for no cookies.
     """
     words = ["--location"] if follows else []
     if jar is not None:
@@ -423,9 +409,9 @@ def to_command(
 ) -> str:
     """Return a curl command that sends `request`, with additional `options`.
 
-    `quote` quotes a word for the shell. If a command line cannot hold the body, the body is piped
-    into the command. Raises ConversionError for a WebSocket, and TransportError for a request that
-    cannot be sent at all.
+    `quote` quotes a word for the shell. A body that cannot be an argument is piped into curl.
+    Raises ConversionError for a WebSocket, and TransportError for a request that cannot be sent at
+    all.
     """
     from orgrest.http.transport.wire import wire_headers, wire_url
 
@@ -467,7 +453,6 @@ def to_command(
 
 
 def _word(body: bytes) -> str | None:
-    """Return a body as a word of a command line, or None if a word cannot hold it."""
     if b"\0" in body or len(body) > _LONGEST:
         return None
     try:
@@ -477,7 +462,7 @@ def _word(body: bytes) -> str | None:
 
 
 def _join(words: list[str]) -> str:
-    """Return a command with each option on a separate line, together with its value."""
+    """Join the words of a command, with one option and its value per line."""
     lines = [words[0]]
     for index, word in enumerate(words[1:], 1):
         if word.startswith("-") or index == len(words) - 1:

@@ -1,9 +1,8 @@
-"""The options of curl, in tables with a row for each option and its effect on the request.
+"""Tables of curl's options, with the effect of each option on the request.
 
 Options that do not change the request, such as those for output, are ignored. A transport option
-becomes the equivalent directive or header. If it has no equivalent, it becomes a comment, which
-usually says what to do instead. An option that is not in the tables is an error, because its effect
-would be lost.
+becomes a directive or a header, or else a note that usually says what to do instead. An unknown
+option is an error, because its effect would be lost.
 """
 
 from __future__ import annotations
@@ -37,38 +36,28 @@ _FORM_OPTION: Final = re.compile(r"\s*(type|filename|headers|encoder)=")
 class Command:
     """A curl command that is being parsed.
 
-    `forms` contains the parts of a form, as they are passed to `multipart`. `removed` contains the
-    lower-case names of headers that curl must not add. `named` contains the headers from options
-    such as -A; a header without a value is not sent.
-
-    If `globs` is true, curl expands patterns in the URL, and requests several URLs. If `dots` is
-    true, the dot segments in the URL's path are sent; otherwise, curl removes them.
-
-    `read` contains the files from which cookies are read, and `written` contains the files to which
-    they are written. The file "" means that cookies are only kept in memory.
-
-    Markers for variables begin with `mark` and end with z, or with e if the value is to be encoded.
-    `values` maps the markers of variables that the script sets to their values.
+    In strings, markers represent variables. A marker begins with `mark`, and ends with z, or with e
+    if the variable's value must be encoded.
     """
 
     mark: str
-    values: Mapping[str, str] = classes.field(factory=dict)
+    values: Mapping[str, str] = classes.field(factory=dict)  # by marker, as set in the script
     method: str = ""
     url: str = ""
-    globs: bool = True
-    dots: bool = False
+    globs: bool = True  # whether curl expands patterns such as [1-9] in the URL
+    dots: bool = False  # whether curl sends the dot segments in the URL's path
     headers: list[tuple[str, str]] = classes.field(factory=list)
-    removed: list[str] = classes.field(factory=list)
-    named: dict[str, str] = classes.field(factory=dict)
+    removed: list[str] = classes.field(factory=list)  # lower-case names that curl must not add
+    named: dict[str, str] = classes.field(factory=dict)  # from -A, -e ...; not sent if empty
     cookies: list[str] = classes.field(factory=list)
-    read: list[str] = classes.field(factory=list)
-    written: list[str] = classes.field(factory=list)
+    read: list[str] = classes.field(factory=list)  # cookie files; "" keeps cookies in memory
+    written: list[str] = classes.field(factory=list)  # cookie files
     follows: bool = False
     refers: bool = False
     data: str | None = None
     added: list[str] = classes.field(factory=list)
     files: list[str] = classes.field(factory=list)
-    forms: list[tuple[str, str, str, str, bool]] = classes.field(factory=list)
+    forms: list[tuple[str, str, str, str, bool]] = classes.field(factory=list)  # see `multipart`
     query: bool = False
     user: str = ""
     scheme: tuple[str, ...] = ()
@@ -78,9 +67,9 @@ class Command:
     left_out: list[str] = classes.field(factory=list)
 
     def expanded(self, word: str, until: str = "\0") -> str:
-        """Return a word in which variables that the script sets are replaced with their values.
+        """Return a word with the values of variables that the script sets.
 
-        Replacement stops when `until` appears before the next variable to replace, or when the word
+        Variables after the first `until` are not replaced. Replacement also stops when the word
         would become too long.
         """
         done: set[str] = set()
@@ -117,10 +106,9 @@ class Command:
         return _one_line(url, "the URL")
 
     def _without_dots(self, url: str) -> str:
-        """Return a URL without the dot segments in its path (RFC 3986, section 5.2.4).
+        """Remove the dot segments from the path of a URL (RFC 3986, section 5.2.4).
 
-        If a variable makes their removal impossible, the URL is returned unchanged, and a note in
-        `left_out` says that curl would send a different URL.
+        If a variable makes that impossible, return the URL unchanged, and add a note.
         """
         head, path, rest = cast("re.Match[str]", _PATH.match(url)).groups()
         segments = path.split("/")
@@ -140,11 +128,10 @@ class Command:
         return "/".join([head, *kept]) + rest
 
     def complete_directives(self, jars: set[str]) -> list[str]:
-        """Return the directives. Redirects and cookies are off unless curl options enable them.
+        """Return the directives for this command, and add its cookie files to `jars`.
 
-        `jars` contains the cookie files of earlier commands. The files of this command are added to
-        it. Raises ConversionError if cookies are read from a file that neither this command nor an
-        earlier one writes.
+        `jars` contains the cookie files of earlier commands. Raises ConversionError if this command
+        reads cookies from a file that no command so far has written.
         """
         reads, keeps_cookies = any(self.read), bool(self.read or self.written)
         if jars and keeps_cookies and not reads:
@@ -180,7 +167,6 @@ class Command:
         return {*self.removed, *(name.lower() for name, _ in self.headers)}
 
     def _note_removed(self, names: set[str]) -> None:
-        """Add notes about headers that curl does not send, but that orgrest always sends."""
         if names:
             from orgrest.http.transport.wire import wire_headers
 
@@ -279,7 +265,7 @@ def _one_line(text: str, what: str) -> str:
 
 
 def _split_short(words: list[str]) -> list[str]:
-    """Return the words, splitting combined options: ``-sXPOST`` becomes ``-s -X POST``."""
+    """Split combined short options: ``-sXPOST`` becomes ``-s -X POST``."""
     options: list[str] = []
     value = False
     for word in words:
@@ -303,13 +289,12 @@ def _split_short(words: list[str]) -> list[str]:
 
 
 def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
-    """Do nothing: the option does not change the request."""
+    """Ignore an option that does not change the request."""
 
 
 def _left_out(
     instead: str, command: Command, option: str = "", value: str = "", *, word: str = ""
 ) -> None:
-    """Record that an option has no equivalent in documents. `instead` is advice for the user."""
     shown = _one_line(f"{word or option} {value}".rstrip(), "an option")
     command.left_out.append(f"{shown} was left out: {instead}")
 
@@ -340,10 +325,7 @@ def _certificate(field: str, command: Command, word: str, value: str) -> None:
 
 
 def _aws(command: Command, word: str, value: str) -> None:
-    """Set the credentials for AWS from `aws:amz:REGION:SERVICE`.
-
-    REGION and SERVICE may be missing.
-    """
+    """Set the AWS credentials from `aws:amz[:REGION[:SERVICE]]`."""
     value = command.expanded(value)
     provider, _, rest = value.partition(":")
     named = rest.split(":")[1:]
@@ -402,10 +384,7 @@ def _referer(command: Command, _: str, value: str) -> None:
 
 
 def _form(command: Command, word: str, argument: str) -> None:
-    """Add the form part for an argument of ``-F``.
-
-    The argument is ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, with attributes after ``;``.
-    """
+    """Add a form part for `-F NAME=CONTENT`, `NAME=@FILE` or `NAME=<FILE`."""
     argument = command.expanded(argument, "=")
     name, equals, value = argument.partition("=")
     if not equals:
@@ -454,7 +433,7 @@ def _form(command: Command, word: str, argument: str) -> None:
 
 
 def _form_word(value: str, at: int) -> tuple[str, int]:
-    """Return the text up to the next unquoted ``;``, and the offset of its end."""
+    """Return the text before the next unquoted ``;``, and the offset where it ends."""
     match = cast("re.Match[str]", _FORM_WORD.match(value, at))  # the pattern matches any text
     if match[1] is None:
         return match[0].strip(), match.end()
@@ -462,10 +441,7 @@ def _form_word(value: str, at: int) -> tuple[str, int]:
 
 
 def _opened(command: Command, word: str, signs: tuple[str, ...]) -> str:
-    """Return a word, with variables replaced if the word then begins with one of `signs`.
-
-    A word that already begins with one of `signs` is returned unchanged.
-    """
+    """Expand a word that begins with a variable, if the result begins with one of `signs`."""
     expanded = command.expanded(word) if word.startswith(command.mark) else word
     return expanded if expanded.startswith(signs) else word
 
@@ -524,10 +500,7 @@ _Effect = TypeVar("_Effect")
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
-    """Return a table with a separate key for each spelling of an option.
-
-    A key of `table` contains all spellings of one or more options, separated by spaces.
-    """
+    """Split the keys of a table, which list options with spaces between them."""
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 

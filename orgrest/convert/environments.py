@@ -15,10 +15,10 @@ from orgrest.http.values.environments import PRIVATE, PUBLIC, SHARED
 
 
 def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]:
-    """Return the new contents of the environment files in a folder, by path.
+    """Return the contents of a folder's environment files after `environments` are added.
 
-    The files contain the existing entries and the given environments. Raises ConversionError if an
-    existing file is not JSON or has a different value for a variable.
+    Paths are mapped to contents, and unchanged files are left out. Raises ConversionError if a file
+    is not valid JSON, or has a different value for a variable.
     """
     texts_by_path: dict[Path, str] = {}
     environments = tuple(environments)

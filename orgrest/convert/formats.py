@@ -26,8 +26,7 @@ from orgrest.convert.shared.source import Source
 class Write(Protocol):
     """The type of functions that write an export.
 
-    `beside` is the name of the folder in which bodies that are not text are saved as files, or None
-    if no files can be written.
+    `beside` names the folder for bodies that are not text, or is None if no files can be written.
     """
 
     def __call__(self, export: Export, *, beside: str | None) -> Written:
@@ -42,8 +41,8 @@ def _never(_: Source) -> bool:
 class Format:
     """A format that can be imported, exported or both.
 
-    `title` describes a source or file in messages, as in "a HAR 1.2 file". `recognizes` and `read`
-    are the functions of its importer, and `write` is its exporter.
+    `title` describes a file in messages, such as "a HAR 1.2 file". `read` is None if the format
+    cannot be imported, and `write` is None if it cannot be exported.
     """
 
     name: str

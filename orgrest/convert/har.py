@@ -1,7 +1,7 @@
 """HAR files, as recorded by browsers and proxies.
 
-Exported archives have no responses. A body that is not text is exported in base64, with the field
-`encoding`, which the specification only defines for responses. Source: HTTP Archive 1.2, by Jan
+An export contains no responses. A body that is not text is encoded in base64, with the field
+`encoding`, which the specification defines only for responses. Source: HTTP Archive 1.2, by Jan
 Odvarko.
 """
 
@@ -53,10 +53,9 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Collection:
-    """Return the requests in a HAR file.
+    """Return the requests in a HAR file, a single entry, or a single `request` object.
 
-    The source may also be a single entry from a HAR file, or the request from an entry. Raises
-    ConversionError if the source is invalid.
+    Raises ConversionError if the source is invalid.
     """
     whole = source.fields
     if "log" in whole:
@@ -71,7 +70,7 @@ def read(source: Source) -> Collection:
         items: list[Folder | Request] = []
         records_cookies = any(map(_has_cookie, chain.from_iterable(folders.values())))
         for key, requests in folders.items():
-            if records_cookies:
+            if records_cookies:  # otherwise the browser may have left out all cookies
                 requests = list(map(_without_jar, requests))
             title = pages[key].text("title") if key in pages else ""
             items += [Folder(title, tuple(requests))] if len(folders) > 1 and key else requests
@@ -83,10 +82,6 @@ def read(source: Source) -> Collection:
 
 
 def _read(entry: Fields) -> Request:
-    """Return the request in an entry.
-
-    If the entry is invalid, the request is empty and has a note with the error.
-    """
     try:
         return _entry(entry)
     except Exception as error:
@@ -95,7 +90,6 @@ def _read(entry: Fields) -> Request:
 
 
 def _entry(entry: Fields) -> Request:
-    """Return the request in an entry. Fields that only describe the recording are ignored."""
     entry.ignore("startedDateTime", "time", "response", "cache", "timings", "serverIPAddress",
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
                  "connectionId")  # fmt: skip
@@ -115,11 +109,6 @@ def _has_cookie(request: Request) -> bool:
 
 
 def _without_jar(request: Request) -> Request:
-    """Return a request, with the cookie jar disabled if no cookie was recorded for the request.
-
-    Call this only for recordings that contain cookies. Browsers often leave all cookies out of a
-    recording, and the requests then need the cookie jar.
-    """
     if _has_cookie(request):
         return request
     return classes.evolve(request, directives=(*request.directives, "no-cookie-jar"))
@@ -162,7 +151,7 @@ def _pairs(fields: Fields, name: str) -> list[Fields]:
 
 
 def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
-    """Return the body of a request, and its media type."""
+    """Return a request's body and its media type."""
     if "postData" not in given:
         given.ignore("postData")
         return None, ""
@@ -193,9 +182,8 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
 
 
 def _field(fields: Fields) -> tuple[str, str, str, str, bool]:
-    """Return a part of a form. If it is a file, the file is expected beside the document."""
     name, value, file = (texts.literal(fields.text(key)) for key in ("name", "value", "fileName"))
-    is_file = bool(file) and not value
+    is_file = bool(file) and not value  # the user must put the file beside the document
     return name, file if is_file else value, file, fields.text("contentType"), is_file
 
 
@@ -215,7 +203,7 @@ def write(export: Export, *, beside: str | None) -> Written:
             "startedDateTime": now,
             "time": 0,
             "request": _written(call, notes),
-            "response": _nothing(),
+            "response": _no_response(),
             "cache": {},
             "timings": {"send": 0, "wait": 0, "receive": 0},
             "comment": call.name,
@@ -229,9 +217,9 @@ def write(export: Export, *, beside: str | None) -> Written:
 
 
 def to_request(request: model.Request) -> dict[str, Any]:
-    """Return a request, with its variables filled in, as a JSON object for a HAR file.
+    """Return an expanded request as a JSON object for a HAR file.
 
-    The object's `comment` lists the parts that a HAR file cannot represent.
+    Its `comment` lists the parts of the request that a HAR file cannot represent.
     """
     notes: list[Note] = []
     sent = _written(ExportedRequest("", "", request, follows=True, timeout=None), notes)
@@ -296,7 +284,7 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
 
 
 def _plain(call: ExportedRequest, text: str) -> str:
-    """Return a string with variables replaced by values. Unknown variables remain `{{name}}`."""
+    """Replace variables with their values. Unknown variables remain `{{name}}`."""
     return "".join(
         piece
         if isinstance(piece, str)
@@ -307,8 +295,8 @@ def _plain(call: ExportedRequest, text: str) -> str:
     )
 
 
-def _nothing() -> dict[str, Any]:
-    """Return the placeholder that browsers write for a missing response."""
+def _no_response() -> dict[str, Any]:
+    """Return what browsers write for a missing response."""
     return {
         "status": 0,
         "statusText": "",

@@ -1,8 +1,7 @@
-"""Hurl files: requests, with assertions on their responses and captures from them.
+"""Hurl files: requests, and the assertions and captures for their responses.
 
-The meaning of a line depends on the lines above it. A line that cannot be translated is reported
-with its number. Source: hurl's documentation, "Request", "Response", "Asserting response",
-"Grammar".
+A line that cannot be translated is reported with its line number. Source: hurl's documentation,
+"Request", "Response", "Asserting response", "Grammar".
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1"
 
 @classes.define
 class _Entry:
-    """A request that is being read, with the expected response."""
+    """A request and its expected response."""
 
     fields: Fields
     method: str
@@ -106,7 +105,7 @@ def read(source: Source) -> Collection:
 
 
 class _Reader(Reader):
-    """Reads the lines of one file, from top to bottom."""
+    """Reads one file from top to bottom."""
 
     _entry: _Entry
 
@@ -117,7 +116,6 @@ class _Reader(Reader):
         self._at = 0
 
     def requests(self) -> Iterator[Request]:
-        """Yield the requests in the file. Raises ConversionError if the file is invalid."""
         entry: _Entry | None = None
         section = ""
         in_body = False
@@ -162,7 +160,7 @@ class _Reader(Reader):
         entry.fields.part({}, f"{self._name}:{self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
-        """Read a line of a body. If the body is in triple backquotes, read all of its lines."""
+        """Read a line of a body, or all lines if triple backquotes open a block."""
         body = entry.expected if entry.answered else entry.body
         body.append(raw)
         if raw.strip().startswith("```") and raw.strip().count("```") == 1:
@@ -173,7 +171,7 @@ class _Reader(Reader):
                     return
 
     def _belongs(self, entry: _Entry, section: str, line: str) -> bool:
-        """Read a line if it belongs to `section`, and return whether it does."""
+        """Read a line if it belongs to `section`. Return whether it does."""
         if section == "Asserts":
             self._assertion(entry, _without_comment(line))
             return True
@@ -237,7 +235,7 @@ class _Reader(Reader):
             entry.assertions += assertions
 
     def _assertions_of(self, line: str) -> list[str] | None:
-        """Return the assertions for a line, or None if assertions cannot express it."""
+        """Translate a line to assertions. Return None if there is no equivalent."""
         match = _QUERY.fullmatch(line)
         if match is None or match["query"] not in _SUBJECTS:
             return None
@@ -299,10 +297,6 @@ class _Reader(Reader):
         return request if request.method else classes.evolve(request, description=shown)
 
     def draft(self, _given: Fields, _around: Inherited) -> Draft:
-        """Return the request of the entry that was just read.
-
-        Raises ConversionError if it cannot be converted.
-        """
         entry = self._entry
         url = self._text(_plain(entry.url))
         if query := pairs_encoded(self._pairs(entry.query), self.names):
@@ -333,7 +327,7 @@ class _Reader(Reader):
         return [(self._text(name), self._text(_plain(value))) for name, value in pairs]
 
     def _body(self, entry: _Entry, text: str) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body, and the media type that hurl sends with it."""
+        """Return the body and the media type that hurl would send."""
         if not text:
             if entry.form is not None:
                 form = pairs_encoded(self._pairs(entry.form), self.names)
@@ -380,10 +374,7 @@ class _Reader(Reader):
         return file_part(name, path, (match["kind"] or "").strip() or form_type(path))
 
     def _expected(self, entry: _Entry, text: str) -> None:
-        """Add assertions for the expected body of the response.
-
-        A body that assertions cannot express is reported.
-        """
+        """Add assertions for the expected body, or a note if there is no equivalent."""
         if not text:
             return
         assertion = None
@@ -401,7 +392,7 @@ class _Reader(Reader):
 
 
 def _captured(query: str, argument: str) -> str | None:
-    """Return a JavaScript expression for a captured value, or None if there is no equivalent."""
+    """Return a JavaScript expression for a capture, or None if there is no equivalent."""
     text = _string(argument)
     if query == "jsonpath" and re.fullmatch(r"\$(?:\.[A-Za-z_]\w*|\[\d+\]|\['[\w-]+'\])*", text):
         return f"pm.response.json(){text[1:]}"
@@ -413,15 +404,11 @@ def _captured(query: str, argument: str) -> str | None:
 
 
 def _trimmed(lines: list[str]) -> str:
-    """Return the lines of a body as one string, without whitespace at its start and end."""
     return "\n".join(lines).strip("\n \t")
 
 
 def _without_comment(line: str) -> str:
-    """Return a line without the comment at its end.
-
-    A comment begins with a `#` after whitespace, outside of quotes and patterns.
-    """
+    """Remove a comment: a `#` after whitespace, but not in quotes or a pattern."""
     for match in re.finditer(rf"{_QUOTED}|/(?:[^/\\\s]|\\.)+/|(?P<comment>\s#.*$)|\\.", line):
         if match["comment"] is not None:
             return line[: match.start()].rstrip()
@@ -429,7 +416,6 @@ def _without_comment(line: str) -> str:
 
 
 def _string(quoted: str) -> str:
-    """Return the content of a string in double quotes, with escapes replaced."""
     return _plain(quoted[1:-1])
 
 
