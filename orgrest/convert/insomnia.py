@@ -82,7 +82,7 @@ def read(source: Source) -> Collection:
 
 
 class _Reader(Reader):
-    """Reads the parts that are the same in both versions."""
+    """Reads what versions 4 and 5 have in common."""
 
     def __init__(self, whole: Fields) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class _Reader(Reader):
                 self._called[key] = self.names.free(texts.name_of(name).replace(".", "_"))
 
     def _text(self, text: str) -> str:
-        """Return a template in the notation of request files. Unknown tags stay unchanged."""
+        """Translate a template to the notation of request files. Unknown tags stay in the text."""
         pieces: list[str | Variable] = []
         at = 0
         for match in _TEMPLATE.finditer(text):
@@ -116,7 +116,7 @@ class _Reader(Reader):
         return self.names.variable(name["plain"] or name["quoted"]) if name else None
 
     def _of_response(self, match: re.Match[str]) -> Variable | None:
-        """Return the reference to a part of another response, or None if it cannot be expressed."""
+        """Return a reference to part of another response, or None if there is no equivalent."""
         name, filter_ = self._called.get(match["id"]), match["filter"] or ""
         if coded := re.fullmatch(r"b64::(.*)::46b", filter_):
             try:
@@ -136,7 +136,7 @@ class _Reader(Reader):
         return tuple((self.names.name(key), self._text(value)) for key, value in _flat(data, "", 0))
 
     def _folder(self, fields: Fields, around: Inherited) -> tuple[Folder, Inherited]:
-        """Return a folder without its items, and the settings that its items inherit."""
+        """Return a folder without its items, and the settings that the items inherit."""
         fields.ignore(*_OF_APP)
         name, description = fields.text("name"), fields.text("description")
         values = self._values(fields.any("environment"))
@@ -146,7 +146,6 @@ class _Reader(Reader):
         return Folder(name, (), (*values, *variables), description), inner
 
     def draft(self, fields: Fields, _around: Inherited) -> Draft:
-        """Return the request in an item. Raises ConversionError if it cannot be converted."""
         fields.ignore(*_OF_APP, "name")
         disabled: list[str] = []
         url = self._url(fields, disabled)
@@ -218,7 +217,6 @@ class _Reader(Reader):
     def _authorization(
         self, fields: Fields, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials of a request or folder, and the variables that they need."""
         if not fields.given.get("authentication"):
             fields.ignore("authentication")
             return None, ()
@@ -263,7 +261,7 @@ class _Reader(Reader):
     def _environments(
         self, base: Fields, below: list[Fields]
     ) -> tuple[tuple[tuple[str, str], ...], tuple[Environment, ...]]:
-        """Return the variables of the base environment, and the other environments."""
+        """Return the variables of the base environment, and the environments below it."""
         environments = []
         for environment in below:
             environment.ignore(*_OF_APP)
@@ -282,7 +280,7 @@ class _Reader(Reader):
 
 
 class _Version5(_Reader):
-    """Reads version 5: a tree of folders and requests."""
+    """Reads a tree of folders and requests."""
 
     def collection(self) -> Collection:
         whole = self._whole
@@ -309,7 +307,7 @@ class _Version5(_Reader):
 
 
 class _Version4(_Reader):
-    """Reads version 4: a list of resources, each of which names its parent."""
+    """Reads a list of resources, each of which names its parent."""
 
     def collection(self) -> Collection:
         whole = self._whole
@@ -373,7 +371,7 @@ def _id(resource: Mapping[str, Any]) -> str:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield a value and all values in it, recursively."""
+    """Yield a value and all values nested in it."""
     left = [value]
     while left:
         part = left.pop()
@@ -391,7 +389,7 @@ def _tags(value: Any) -> Iterator[str]:
 
 
 def _named(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield (id, name) for each request in an export."""
+    """Yield the ID and name of each request."""
     for part in _parts(value):
         if isinstance(part, Mapping) and "method" in part and _id(part):
             yield _id(part), str(part.get("name") or "request")
@@ -403,7 +401,7 @@ def _position(fields: Fields) -> float:
 
 
 def _flat(data: Any, before: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield (name, value) for each value of an environment. Nested names are joined with dots."""
+    """Yield an environment's names and values. Nested names are joined with dots."""
     for key, value in data.items() if isinstance(data, Mapping) else ():
         if isinstance(value, Mapping) and value and depth < DEEPEST:
             yield from _flat(value, f"{before}{key}.", depth + 1)

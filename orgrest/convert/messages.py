@@ -62,9 +62,10 @@ def read(source: Source) -> Collection:
 def kept(
     headers: Iterable[tuple[str, str]], url: str, place: str, notes: list[Note]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the headers to write for a request to `url`, without those that are computed.
+    """Return the headers that must be written for a request to `url`.
 
-    Invalid headers are left out, and a note about each is added to `notes`.
+    Headers that orgrest computes are left out. Invalid headers are also left out, and a note about
+    each is added to `notes`.
     """
     authority = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     host = authority.rpartition("@")[2].lower()
@@ -82,7 +83,7 @@ def kept(
 
 
 def _split(text: str) -> tuple[list[str], str]:
-    """Return the header lines and the body from the text after the request line."""
+    """Split the text after a request line into header lines and the body."""
     end = re.search(r"^\r?\n", text, re.MULTILINE)
     if end is None:
         return text.replace("\r\n", "\n").rstrip("\n").split("\n") if text.strip() else [], ""
@@ -103,7 +104,7 @@ def _url(target: str, headers: list[tuple[str, str]], version: str, place: str) 
 
 
 def _unchunked(body: str, name: str) -> str:
-    """Return the data in a chunked body (RFC 9112, section 7.1)."""
+    """Decode a chunked body (RFC 9112, section 7.1)."""
     data, content = body.encode("utf-8", "surrogateescape"), b""
     while match := re.match(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n", data):
         size = int(match[1], 16)

@@ -67,7 +67,6 @@ class _Reader:
         self._sampler = Sampler(self._resolved)
 
     def collection(self) -> Collection:
-        """Return the requests, grouped into folders by the first tag of each operation."""
         whole = self._whole
         whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self",
                      *swagger.KEPT)  # fmt: skip
@@ -97,7 +96,7 @@ class _Reader:
         return Collection(folder)
 
     def _resolved(self, value: Any) -> Any:
-        """Return a value, or the target of its `$ref`, or None if the target does not exist."""
+        """Follow the `$ref` in a value, if any. Return None if the target does not exist."""
         for _ in range(_MOST_REFERENCES):
             reference = value.get("$ref") if isinstance(value, Mapping) else None
             if not isinstance(reference, str):
@@ -126,7 +125,7 @@ class _Reader:
         return target
 
     def _object(self, fields: Fields) -> Fields:
-        """Return an object, or the target of its `$ref`."""
+        """Follow the `$ref` in an object, if any."""
         if "$ref" not in fields.given:
             return fields
         fields.ignore("$ref", "summary", "description")
@@ -136,7 +135,7 @@ class _Reader:
         )
 
     def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
-        """Yield the variables of the first server, then a variable with the server's URL."""
+        """Yield the variables of the first server, and the variable for the server's URL."""
         servers = given.objects("servers")
         url = ""
         for index, server in enumerate(servers):
@@ -165,7 +164,7 @@ class _Reader:
         yield self._base, url.removesuffix("/")
 
     def _template(self, text: str) -> str:
-        """Return a string with each `{name}` replaced by a reference to a variable."""
+        """Replace each `{name}` with a reference to a variable."""
         pieces: list[str | texts.Variable] = []
         at = 0
         for match in _BRACES.finditer(text):
@@ -176,7 +175,7 @@ class _Reader:
     def _path(
         self, path: str, item: Fields, inherited: Authorization
     ) -> Iterator[tuple[str, Request]]:
-        """Yield (first tag, request) for each request of a path."""
+        """Yield (first tag, request) for each operation of a path."""
         item.ignore("summary", "description")
         item.ignore(*(key for key in item.given if str(key).startswith("x-")))
         shared = [self._object(parameter) for parameter in item.objects("parameters")]
@@ -272,7 +271,7 @@ class _Reader:
         return ""
 
     def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
-        """Return the (name, value) pairs that represent a parameter in the request."""
+        """Return the (name, value) pairs that represent a parameter."""
         given.ignore("description", "deprecated", "allowEmptyValue", "allowReserved", "schema",
                      "example", "examples", "content", "x-example")  # fmt: skip
         given.ignore(*(key for key in given.given if str(key).startswith("x-")))
@@ -281,7 +280,7 @@ class _Reader:
         return _styled(name, self._example(given.given), style, explode=explode)
 
     def _example(self, given: Mapping[str, Any]) -> Any:
-        """Return the example of a parameter or a body, or else a sample value for its schema."""
+        """Return the example for a parameter or body, or else a sample value for its schema."""
         if "example" in given:
             return given["example"]
         examples = given.get("examples")
@@ -296,7 +295,7 @@ class _Reader:
         return self._sampler.sample(given.get("schema"))
 
     def _body(self, given: Fields, described: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body of an operation, and its media type."""
+        """Return an operation's body and its media type."""
         if "requestBody" not in given:
             return None, ""
         body = self._object(given.object("requestBody"))
@@ -327,7 +326,7 @@ class _Reader:
         return None, kind
 
     def _form(self, media: Any, value: Any) -> Iterator[tuple[str, str]]:
-        """Yield the names and values of a form, according to the Encoding Objects of its fields."""
+        """Yield the names and values of a form, serialized as its Encoding Objects say."""
         encodings = media.get("encoding") if isinstance(media, Mapping) else None
         for key, item in value.items() if isinstance(value, dict) else ():
             encoding = encodings.get(key) if isinstance(encodings, Mapping) else None
@@ -341,7 +340,7 @@ class _Reader:
                 yield from _styled(str(key), item, style, explode=explode)
 
     def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
-        """Yield the parts of a multipart form. Their contents come from `value`."""
+        """Yield the parts of a multipart form, with the contents in `value`."""
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
         for key, item in value.items() if isinstance(value, dict) else ():
             kind = self._resolved((properties or {}).get(key))
@@ -353,10 +352,7 @@ class _Reader:
                 yield name, texts.literal(_plain(item)), "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
-        """Return the credentials for the first scheme of the first alternative in `security`.
-
-        Other schemes of this alternative are reported.
-        """
+        """Return the credentials for the first scheme of the first alternative in `security`."""
         first = security[0] if isinstance(security, list) and security else {}
         if not isinstance(first, Mapping) or not first:
             return Authorization()
@@ -393,7 +389,7 @@ def _preferred(kinds: list[str]) -> str:
 
 
 def _styled(name: str, value: Any, style: str, *, explode: bool) -> list[tuple[str, str]]:
-    """Return the (name, value) pairs for a parameter or a form field, in the given style."""
+    """Serialize a parameter or form field in an OpenAPI `style`."""
     if isinstance(value, dict):
         pairs = [(str(key), _plain(item)) for key, item in value.items()]
         if style == "deepObject":
@@ -411,7 +407,7 @@ def _styled(name: str, value: Any, style: str, *, explode: bool) -> list[tuple[s
 
 
 def _plain(value: Any) -> str:
-    """Return a value as text for a URL or a header."""
+    """Return a value as a single line of text."""
     if isinstance(value, str):
         return " ".join(value.split())
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

@@ -67,11 +67,7 @@ def _is_environment(source: Source) -> bool:
 
 
 def _collection_in(source: Source) -> Mapping[str, Any] | None:
-    """Return the collection in a source, or None if the source does not contain one.
-
-    Postman's API wraps a collection in the field `collection`.
-    """
-    inner = source.value.get("collection")
+    inner = source.value.get("collection")  # Postman's API wraps the collection in this field
     value = inner if isinstance(inner, Mapping) else source.value
     is_one = isinstance(value.get("item"), list) and isinstance(value.get("info"), Mapping)
     return value if is_one else None
@@ -91,7 +87,7 @@ def _environment(source: Source) -> Collection:
 def _variables(
     fields: Fields, field: str, names: Names
 ) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
-    """Return the variables in a field, and the names of the secret variables."""
+    """Return the enabled variables in a field, and the names of the secret ones."""
     values: dict[str, str] = {}
     secrets: set[str] = set()
     for entry in fields.objects(field):
@@ -155,7 +151,6 @@ class _Reader(Reader):
         return Folder(name, tuple(items), (*values, *variables), description, fields.unread())
 
     def draft(self, item: Fields, around: Inherited) -> Draft:
-        """Return the request in an item. Raises ConversionError if it cannot be converted."""
         item.ignore(*_IDS, "name")
         described = [_description(item)]
         saved = item.any("response")
@@ -198,7 +193,6 @@ class _Reader(Reader):
         return self.names.text(text)
 
     def _pair(self, fields: Fields, disabled: list[str], what: str) -> tuple[str, str] | None:
-        """Return the name and value of a header or field, or None if it is disabled or unnamed."""
         fields.ignore("description", "type", "name", "uuid", "id", "equals", "enabled", "warning")
         key, value = fields.text("key"), _value(fields)
         if fields.flag("disabled") or not key.strip():
@@ -208,14 +202,13 @@ class _Reader(Reader):
         return self._text(key.strip()), self._text(value)
 
     def _url(self, fields: Fields, disabled: list[str]) -> str:
-        """Return the URL. Like newman, build it from its parts if there are any."""
         if isinstance(whole := fields.given.get("url"), str):
             fields.ignore("url")
             if not whole.strip():
                 raise ConversionError("the request has no URL")
             return self._text(whole.strip())
         url = fields.object("url")
-        url.ignore("raw", "hash", "auth")
+        url.ignore("raw", "hash", "auth")  # like newman, prefer the other parts to `raw`
         host, path = url.any("host"), url.any("path")
         raw = str(url.given.get("raw") or "").strip()
         if not host and not path:
@@ -252,7 +245,7 @@ class _Reader(Reader):
         return self._text(address.strip())
 
     def _body(self, given: Fields, disabled: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body, and the media type that Postman sends with it."""
+        """Return the body and the media type that Postman would send."""
         mode = given.text("mode")
         options = given.object("options")
         language = options.object("raw").text("language") if "raw" in options else ""
@@ -315,7 +308,6 @@ class _Reader(Reader):
         ]
 
     def _graphql(self, fields: Fields) -> tuple[Piece, ...]:
-        """Return the JSON body for a GraphQL query and its variables."""
         query, name = fields.text("query"), fields.text("operationName")
         variables = fields.any("variables") or ""
         if not isinstance(variables, str):
@@ -333,14 +325,9 @@ class _Reader(Reader):
     def _authorization(
         self, fields: Fields, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
-        """Return the credentials of a request or folder, and the variables that they need.
-
-        The credentials are None if they are inherited. A folder's credentials are stored in a
-        variable.
-        """
         if fields.given.get("auth") is None:
             fields.ignore("auth")
-            return None, ()
+            return None, ()  # the credentials are inherited
         auth = fields.object("auth")
         kind = auth.text("type")
         if kind in ("", "noauth"):
@@ -351,7 +338,6 @@ class _Reader(Reader):
         return self.credentials(fields, kind, parameters, inherited=inherited)
 
     def _scripts(self, fields: Fields) -> tuple[list[str], list[str]]:
-        """Return the scripts that run before the request, and those that run after the response."""
         before: list[str] = []
         after: list[str] = []
         for event in fields.objects("event"):
@@ -374,12 +360,8 @@ class _Reader(Reader):
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:
-    """Return the parameters in an `auth` object, for the authentication type `kind`.
-
-    They are a list in format 2.1, and an object in older formats.
-    """
     listed = auth.given.get(kind)
-    if isinstance(listed, list):
+    if isinstance(listed, list):  # format 2.1; in older formats, it is an object
         parameters = {}
         for parameter in auth.objects(kind):
             parameter.ignore("type", "enabled", "system")
@@ -390,7 +372,6 @@ def _parameters(auth: Fields, kind: str) -> dict[str, str]:
 
 
 def _description(fields: Fields) -> str:
-    """Return a description, which is a string or an object that contains a string."""
     value = fields.any("description")
     if isinstance(value, Mapping):
         value = value.get("content")
@@ -407,7 +388,7 @@ def _directives(behavior: dict[str, Any]) -> list[str]:
 
 
 def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
-    """Return a note about each setting that has no equivalent."""
+    """Return notes about settings without an equivalent."""
     known = {
         "followRedirects": (True, False),
         "disableCookies": (True, False),

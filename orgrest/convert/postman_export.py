@@ -66,14 +66,13 @@ class _Writer:
         self._beside = beside
 
     def check(self, text: str, place: str) -> None:
-        """Record a note if Postman would treat a part of `text` as a variable."""
         if match := _REFERENCE.search(text):
             self.notes.append(
                 Note(place, f"{match[0]} is literal text here, but Postman reads it as a variable")
             )
 
     def item(self, call: ExportedRequest) -> dict[str, Any]:
-        """Return a request as an item of the collection. Raises ConversionError for a WebSocket."""
+        """Return a request as an item of the collection."""
         request = call.request
         if request.method == "WEBSOCKET":
             raise ConversionError("Postman collections cannot contain WebSocket requests")
@@ -149,11 +148,7 @@ class _Writer:
         )
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
-        """Return the auth settings from which Postman computes a request's credentials, or None.
-
-        Postman computes them when it sends the request. Credentials of a kind that is not exported
-        are recorded as a note.
-        """
+        """Return Postman's settings for credentials that it computes on sending, or None."""
         credentials = call.request.credentials
         if credentials is None:
             return None
@@ -195,7 +190,7 @@ def _is_json(text: str) -> bool:
 
 
 def _events(call: ExportedRequest, notes: list[Note]) -> list[dict[str, Any]]:
-    """Return the scripts for a request. Tests that scripts cannot express are added to `notes`."""
+    """Return the request's scripts and assertions as Postman scripts."""
     before: list[str] = []
     after: list[str] = []
     for test in call.tests:

@@ -1,7 +1,7 @@
-"""Writes a Python script that uses `requests`, the most popular HTTP library for Python.
+"""Writes a Python script that sends requests with the library `requests`.
 
-The library `requests` normalizes URLs. If that would change what is sent, the script sets the URL
-again on the prepared request. Source: the documentation of `requests`, "Prepared Requests".
+`requests` normalizes URLs. If that would change what is sent, the script sets the URL again on the
+prepared request. Source: the documentation of `requests`, "Prepared Requests".
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def write(export: Export, *, beside: str | None) -> Written:
 
 
 def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) -> list[str]:
-    """Return the lines of code that send a request."""
+    """Return the code that sends a request."""
     request = call.request
     if request.method == "WEBSOCKET":
         raise ConversionError("the `requests` package does not support WebSockets")
@@ -176,7 +176,7 @@ def _auth(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
 
 
 def _encoded(text: Text, names: dict[Variable, str], *, as_bytes: bool = False) -> str:
-    """Return a Python expression for a string that is sent in UTF-8."""
+    """Return an expression for a string that will be sent in UTF-8."""
     encoded = _expression(text, names)
     if not as_bytes and all(isinstance(piece, str) and piece.isascii() for piece in text):
         return encoded
@@ -185,7 +185,7 @@ def _encoded(text: Text, names: dict[Variable, str], *, as_bytes: bool = False) 
 
 
 def _expression(text: Text, names: dict[Variable, str]) -> str:
-    """Return a Python expression for a string, on one line or on several lines in parentheses."""
+    """Return an expression for a string, in parentheses if it spans several lines."""
     parts = list(_parts(text, names))
     if not parts:
         return '""'
@@ -196,7 +196,7 @@ def _expression(text: Text, names: dict[Variable, str]) -> str:
 
 
 def _parts(text: Text, names: dict[Variable, str]) -> Iterator[tuple[str, bool]]:
-    """Yield (expression, is_literal) for each part of a string."""
+    """Yield (expression, is_literal) for each variable and each line of text."""
     for piece in text:
         if isinstance(piece, Variable):
             yield names[piece], False
@@ -206,14 +206,14 @@ def _parts(text: Text, names: dict[Variable, str]) -> Iterator[tuple[str, bool]]
 
 
 def _literal(text: str) -> str:
-    """Return a Python string literal, in double quotes unless that would require escapes."""
+    """Return a string literal, in double quotes unless it would then need escapes."""
     shown = repr(text) if text.isprintable() or text.isascii() else ascii(text)
     quoted = shown[0] == '"' or '"' in shown or "\\'" in shown
     return shown if quoted else f'"{shown[1:-1]}"'
 
 
 def _written(function: str, arguments: list[str], end: str = "") -> list[str]:
-    """Return the lines of a Python call to `function`."""
+    """Return the lines of a function call."""
     inner = [f"    {line}" for argument in arguments for line in f"{argument},".split("\n")]
     statement = f"{function}({', '.join(arguments)}){end}"
     if "\n" not in statement and len(statement) < 90:

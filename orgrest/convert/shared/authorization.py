@@ -14,11 +14,11 @@ from orgrest.convert.shared.variables import Names
 
 @classes.frozen
 class Authorization:
-    """The credentials of a request: a header, or a parameter of the URL if `query` is true.
+    """A request's credentials: a header, or a parameter of the URL if `query` is true.
 
-    An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login,
-    under names without a prefix. The caller must choose a prefix, rename each variable `NAME` to
-    `PREFIX_NAME`, and append a space and the prefix to `value`, so that it refers to the variables.
+    An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
+    The caller must define each variable `NAME` as `PREFIX_NAME`, with a prefix that is not used
+    yet, and append a space and this prefix to `value`.
     """
 
     name: str = ""
@@ -29,10 +29,10 @@ class Authorization:
     def applied(
         self, url: str, headers: list[tuple[str, str]], names: Names
     ) -> tuple[str, list[tuple[str, str]]]:
-        """Return a URL and headers with these credentials added.
+        """Return a URL and headers to which these credentials have been added.
 
-        If the credentials are a header, they replace headers of the same name. `names` contains the
-        names of the source's variables.
+        A header with credentials replaces headers of the same name. `names` contains the names of
+        the source's variables.
         """
         if not self.name:
             return url, headers
@@ -45,10 +45,10 @@ class Authorization:
 
 
 def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials of type `kind`, and a note about parts that were not translated (or "").
+    """Return credentials, and a note about parts that were not translated (or "").
 
-    `kind` and the keys of `parameters` are names that Postman uses. The values may contain
-    references to variables.
+    `kind` and the keys of `parameters` are Postman's names for authentication types and settings.
+    The values may contain references to variables.
     """
     if kind == "basic":
         return _pair("Basic", parameters)
@@ -77,7 +77,6 @@ def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, 
 
 
 def _has_whitespace(text: str) -> bool:
-    """Return whether a string has whitespace outside of references to variables."""
     return any(isinstance(piece, str) and re.search(r"\s", piece) for piece in texts.pieces(text))
 
 
@@ -143,11 +142,7 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 
 
 def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return OAuth 2.0 credentials, and a note as in `header_of`.
-
-    If `parameters` contains a token, the credentials contain it. Otherwise, they describe an OAuth
-    2.0 login that gets a token.
-    """
+    """Return credentials with the token in `parameters`, or else an OAuth 2.0 login, and a note."""
     token = parameters.get("accessToken", "")
     prefix = (
         next((parameters[key].strip() for key in _PREFIXES if key in parameters), "") or "Bearer"

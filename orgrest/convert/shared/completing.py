@@ -32,7 +32,7 @@ _BLANK: Final = re.compile(r"<[^<>]+>")
 
 @classes.frozen
 class _Item:
-    """A parsed request, and the request to export or the reason why it cannot be exported."""
+    """A parsed request and its expansion. `reason` says why that is missing or incomplete."""
 
     place: str
     name: str
@@ -46,7 +46,7 @@ class _Item:
 
 @classes.frozen
 class _Document:
-    """A document, and the settings for the dry runs that fill in its requests."""
+    """A document, and the settings for its dry runs."""
 
     text: str
     file: str
@@ -56,12 +56,10 @@ class _Document:
     def completed(
         self, *, complete: bool, overrides: Mapping[str, str] | None = None
     ) -> tuple[dict[tuple[str, int], _Item], list[str], frozenset[str]]:
-        """Return (requests, error messages, secrets). The requests have their variables filled in.
+        """Expand the requests in a dry run. Return (requests, error messages, secrets).
 
-        A request's key consists of its place and its index among the requests at that place. If
-        `complete` is false, each value that is only known during a run is replaced with a name in
-        angle brackets. Each error message says why a part of the document, such as a block, yields
-        no request. Raises EvaluationError if a selected name or line does not exist.
+        A request's key is its place and its index among the requests at that place. If `complete`
+        is false, values that are only known during a run are replaced with names in angle brackets.
         """
         inputs = self.settings.inputs
         inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
@@ -79,10 +77,6 @@ class _Document:
         return items, failed, run.context.secrets.texts
 
     def suspects(self) -> tuple[str, ...]:
-        """Return messages about text that looks like a block or a header argument but is neither.
-
-        They are the messages in `Plan.suspects`.
-        """
         return tuple(str(suspect) for suspect in self._run(self.settings).plan.suspects)
 
     def _run(self, settings: Settings) -> Run:
@@ -115,9 +109,8 @@ class _Document:
 def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     """Return an export of the requests that `settings` selects in a document.
 
-    `file` is the document's name. If `plain` is true, the document is a request file. References to
-    variables are kept where the values can be inserted later (see `kept`). Raises OrgrestError if a
-    selected name or line does not exist.
+    `file` is the document's name, and `plain` is true for a request file. References to variables
+    are kept where `kept` allows it. Raises OrgrestError if a selected name or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
@@ -172,8 +165,8 @@ def _merged(
 ) -> kept.Merged:
     """Return an item's request, keeping references to variables where possible.
 
-    `again` is the request with its variables replaced by markers. `table` contains the markers by
-    name, and `own` contains the values of the request's variables.
+    `again` is the same request with markers in place of variables. `table` maps variable names to
+    markers, and `own` maps them to values.
     """
     if again is not None:
         values = {marker: own.get(name) for name, marker in table.items()}
@@ -189,7 +182,6 @@ def _merged(
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
-    """Return the lower-case names of the headers of `request` that the document lacks."""
     written = {
         header.name.text.lower() for header in parsed.headers if isinstance(header, HeaderLine)
     }
@@ -197,10 +189,6 @@ def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
 
 
 def _better(exact: _Item | None, shown: _Item) -> _Item:
-    """Return `exact` if it has a request, else `shown` with the reason why `exact` has none.
-
-    In `shown`, names in angle brackets replace the values that are only known during a run.
-    """
     if exact is not None and exact.request is not None:
         return exact
     reason = "it requires the response to another request" if exact is None else exact.reason
@@ -208,7 +196,7 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
-    """For a request that could not be completed, yield its variables whose values are known."""
+    """Yield the variables of a request whose values are known."""
     for name in names_in(parsed):
         value = value_of(name, parsed, context)
         if value is not None and UNKNOWN not in value:
@@ -216,7 +204,7 @@ def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
 
 
 def _own(item: _Item) -> dict[str, str | None]:
-    """Return a request's variables and their values (None if only known during a run)."""
+    """Map the names of a request's variables to their values, or to None if unknown."""
     return {
         origin.name: None if item.reason and _BLANK.search(origin.value) else origin.value
         for origin in item.origins
@@ -224,16 +212,13 @@ def _own(item: _Item) -> dict[str, str | None]:
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
-    """Return the variables that exported requests may refer to, each with its first known value.
-
-    An expression is included only if its value is secret or unknown. Otherwise the exported request
-    contains its value.
-    """
+    """Return the variables that exports may refer to, with their first known values."""
     values: dict[str, str | None] = {}
     for item in items:
         own = _own(item)
         for name in (*names_in(item.parsed), *own):
             value = own.get(name)
+            # An export contains the values of all other expressions.
             remains = value is None or kept.PLAIN.fullmatch(name) or kept.holds(value, secrets)
             if values.get(name) is None and remains:
                 values[name] = value
@@ -241,7 +226,7 @@ def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | 
 
 
 def _begins(items: Iterable[_Item]) -> set[str]:
-    """Return the names of the variables that URLs begin with."""
+    """Return the names of variables at the beginning of URLs."""
     names = set()
     for item in items:
         target = item.parsed.target.text
@@ -256,7 +241,7 @@ def _title(parsed: ParsedRequest) -> str:
 
 
 def _lost(parsed: ParsedRequest) -> Iterator[str]:
-    """Yield a description of each part of a request that exports do not contain."""
+    """Describe the parts of a request that exports do not contain."""
     for capture in parsed.captures:
         yield f"the variable {capture.name}, captured from the response"
     for saving in parsed.savings:
