@@ -65,12 +65,12 @@ def _scheme(scheme: Mapping[str, Any]) -> dict[str, Any]:
 def _path(item: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     shared = _parameters(item.get("parameters"), whole)
     path_item: dict[str, Any] = {
-        "parameters": [_parameter(parameter) for parameter in shared if _plain(parameter)]
+        "parameters": [_parameter(parameter) for parameter in shared if _is_outside_body(parameter)]
     }
     for key, value in item.items():
         if key in _OPERATIONS and isinstance(value, Mapping):
             path_item[key] = _operation(
-                value, [parameter for parameter in shared if not _plain(parameter)], whole
+                value, [parameter for parameter in shared if not _is_outside_body(parameter)], whole
             )
         elif key != "parameters":
             path_item[key] = value
@@ -83,10 +83,12 @@ def _operation(
     left = ("parameters", "consumes", "produces", "responses", "schemes")
     operation = {key: value for key, value in given.items() if key not in left}
     own = _parameters(given.get("parameters"), whole)
-    operation["parameters"] = [_parameter(parameter) for parameter in own if _plain(parameter)]
+    operation["parameters"] = [
+        _parameter(parameter) for parameter in own if _is_outside_body(parameter)
+    ]
     named = {parameter.get("name") for parameter in own}
     bodies = [body for body in bodies if body.get("name") not in named]
-    bodies += [parameter for parameter in own if not _plain(parameter)]
+    bodies += [parameter for parameter in own if not _is_outside_body(parameter)]
     kinds = [str(media_type) for media_type in _list(given.get("consumes", whole.get("consumes")))]
     if bodies:
         operation["requestBody"] = _body(bodies, kinds)
@@ -103,7 +105,7 @@ def _operation(
 
 
 def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the parameters, with references into `whole` (the entire description) resolved."""
+    """Return the parameters, with references into the description `whole` resolved."""
     parameters = []
     for parameter in _list(given):
         reference = str(_object(parameter).get("$ref", ""))
@@ -115,8 +117,7 @@ def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]
     return parameters
 
 
-def _plain(parameter: Mapping[str, Any]) -> bool:
-    """Return whether a parameter is not part of the body."""
+def _is_outside_body(parameter: Mapping[str, Any]) -> bool:
     return parameter.get("in") not in ("body", "formData")
 
 
@@ -130,7 +131,7 @@ def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _layout(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of OpenAPI 3.0 that determine how an array is serialized."""
+    """Translate the layout of an array to fields of OpenAPI 3.0."""
     layout = given.get("collectionFormat", "csv")
     style = {"style": _STYLES[layout]} if layout in _STYLES else {}
     return {"explode": layout == "multi", **style}
@@ -144,7 +145,7 @@ def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any]:
-    """Return the Request Body Object for a body parameter or for the parameters of a form."""
+    """Return the Request Body Object for a body parameter or for form parameters."""
     for parameter in given:
         if parameter.get("in") == "body":
             media = {key: parameter[key] for key in ("schema", "example") if key in parameter}

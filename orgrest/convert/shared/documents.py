@@ -1,7 +1,7 @@
 """Writes a collection as a request file or an Org document.
 
-A body that would be misparsed in the document is written to a separate file beside the document. A
-request that cannot be written at all is replaced with a comment and reported.
+A body that would be misparsed there is written to a file beside the document. A request that cannot
+be written at all is replaced with a comment and reported.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ def document_of(
 ) -> Written:
     """Return a collection as an Org document if `org` is true, or else as a request file.
 
-    `bodies` is the name of the folder beside the document for body files, or None if bodies cannot
-    be written to separate files. `elsewhere` contains the names of variables that are left out of
-    the document.
+    `bodies` names a folder beside the document for body files, or is None if no files can be
+    written. Variables named in `elsewhere` are left out of the document.
     """
     writer = (_OrgWriter if org else _Writer)(bodies, frozenset(elsewhere))
     text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
@@ -55,11 +54,8 @@ def document_of(
 
 
 def _safe_start(text: str) -> str:
-    """Return `text` without surrogates, and with a first line that contains no file variables.
-
-    If Emacs would read file variables from the first line (`-*-`), a line is inserted above it.
-    """
     text = whole(text)
+    # Emacs would read file variables from a first line that contains -*-.
     return f"# Imported\n{text}" if "-*-" in text.partition("\n")[0] else text
 
 
@@ -74,7 +70,7 @@ class _Writer:
         self._names: set[str] = set()
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder. `around` contains the variables of the enclosing folders."""
+        """Yield the lines of a folder. `around` contains the enclosing folders' variables."""
         if folder.name:
             yield f"### {'/ ' * max(depth - 1, 0)}{_line(folder.name)}"
         yield from self._comments(folder.description, folder.notes)
@@ -92,11 +88,7 @@ class _Writer:
         yield from _restored(around, own)
 
     def _own(self, folder: Folder) -> dict[str, str]:
-        """Return a folder's variables that can be written to the document.
-
-        Add a note about each variable whose value cannot be written. Variables in `elsewhere` are
-        left out without a note.
-        """
+        """Return the folder's variables that can be written. Add notes about the others."""
         own: dict[str, str] = {}
         for name, value in folder.variables:
             if name in self._elsewhere:
@@ -122,7 +114,7 @@ class _Writer:
         yield "\n".join([*head, *notes, *lines, ""])
 
     def _safely(self, request: Request, lines: Iterator[str]) -> Iterator[str]:
-        """Yield the `lines` of a request, or a comment if the request cannot be written."""
+        """Yield the `lines`, or a comment if an error occurs."""
         try:
             written = list(lines)
         except Exception as error:
@@ -165,7 +157,7 @@ class _Writer:
         return self._comments(text, (note,))
 
     def _with_file(self, request: Request) -> Request:
-        """Return a request with its body moved to a file, or unchanged if that is impossible."""
+        """Return a request with its body in a file, if possible."""
         if self._bodies is None or _has_files(request):
             return request
         pieces = [part for part in request.body or () if not isinstance(part, Inclusion)]
@@ -204,7 +196,7 @@ class _Writer:
         return path
 
     def _comments(self, description: str, notes: Iterable[Note]) -> list[str]:
-        """Return comment lines with a description, and with notes about untranslated parts."""
+        """Return comment lines with a description and notes."""
         comments = []
         for line in description.replace("\r", "\n").split("\n") if description.strip() else ():
             shown = "".join(c if c.isprintable() or c == "\t" else " " for c in line).rstrip()
@@ -233,7 +225,6 @@ class _OrgWriter(_Writer):
         return without_links(without_settings(line))
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
-        """Yield the lines of a folder: a heading, followed by its content."""
         own = self._own(folder)
         variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
         if depth == 0:
@@ -271,14 +262,14 @@ class _OrgWriter(_Writer):
 
 
 def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that reset the variables in `names` to their `known` values."""
+    """Yield lines that reset variables to their `known` values."""
     back = [f"@{name} = {known[name]}" for name in names if name in known]
     if back:
         yield from ("###", *back, "")
 
 
 def _written(request: Request) -> str:
-    """Return the lines of a request without the line that names it."""
+    """Return the text of a request without its title."""
     lines = [f"@{name} = {value}" for name, value in request.definitions]
     lines += [f"# @{directive}" for directive in request.directives]
     for script in request.before:
@@ -302,18 +293,17 @@ def _written(request: Request) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """Return the text of a comment, altered if it would be read as a directive or an assertion."""
+    # Without the dash, "# @name" would be a directive, and "# ?? ..." an assertion.
     return f"- {text}" if re.match(r"[#/\s]*[@+#?]", text) else text
 
 
 def _line(text: str, longest: int = _LONGEST) -> str:
-    """Return a string on a single line, truncated to at most `longest` characters."""
     shown = "".join(c if c.isprintable() else " " for c in text)
     return without_settings(" ".join(shown.split())[:longest].rstrip())
 
 
 def _title(request: Request) -> str:
-    """Return a name for an unnamed request: its method and the path of its URL."""
+    """Return a name for a request that has none."""
     if not request.method:
         return "not translated"
     path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", request.url).partition("?")[0]
@@ -321,5 +311,5 @@ def _title(request: Request) -> str:
 
 
 def _quoted(value: str) -> str:
-    r"""Return a value as Org expects it after `:var`: a string in double quotes."""
+    """Quote a value for Org's header argument `:var`."""
     return '"' + with_escaped_links(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'

@@ -1,7 +1,7 @@
 """Translates JavaScript tests from Postman, Insomnia and Bruno to assertions.
 
-A test is translated only if all of its statements can be expressed as assertions. Everything else
-in a script remains JavaScript. Sources: Postman's "Test script examples"; Bruno's "JavaScript
+A test is translated only if assertions can express all of its statements. Everything else in a
+script remains JavaScript. Sources: Postman's "Test script examples"; Bruno's "JavaScript
 reference"; chaijs.com, "BDD".
 """
 
@@ -120,9 +120,9 @@ _STATUS_WORDS: Final = {
 
 @classes.frozen
 class Translated:
-    """A translated script: its assertions and their titles, and the rest of the script.
+    """The assertions from a script, and the rest of the script.
 
-    The title of an assertion is the name of its test. `script` is "" if nothing remains.
+    `titles` maps an assertion to the name of its test. `script` is "" if nothing remains.
     """
 
     assertions: tuple[str, ...]
@@ -157,16 +157,16 @@ def translated(script: str) -> Translated:
 
 
 def _title(statement: str) -> str:
-    """Return the name of the test that a statement defines, or "" if it does not define one."""
+    """Return the name of the test that a statement defines, or ""."""
     match = _OLD.fullmatch(statement) or _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     return _string(match["name"]) if match else ""
 
 
 def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the assertions that replace tests in `scripts`, and what remains of the scripts.
+    """Translate the tests in `scripts` to assertions. Return (assertions, remaining scripts).
 
-    Each assertion is mapped to its title, or to "" if it has none. A script of which nothing
-    remains is left out. In the others, `as_pm` replaces the functions of other tools.
+    Each assertion is mapped to its title, or to "" if it has none. A script is left out if nothing
+    remains of it. The remaining scripts use Postman's functions (see `as_pm`).
     """
     every = [translated(script) for script in scripts]
     assertions: dict[str, str] = {}
@@ -179,9 +179,9 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
     """Return notes about functions that a request's scripts use but orgrest does not provide.
 
-    `before` and `after` are the scripts that run before and after the request at `place`. A note
-    about scripts in `before` has `blocks` set, because without these functions, a different request
-    would be sent.
+    The scripts in `before` run before the request at `place`, and those in `after` after its
+    response. Notes about `before` have `blocks` set, because these functions may change the
+    request.
     """
     notes = []
     for scripts, blocks in ((before, True), (after, False)):
@@ -238,10 +238,7 @@ def _statements(script: str) -> list[str]:
 
 
 def _ends(now: list[str], script: str, at: int) -> bool:
-    """Return whether a line break ends the statement `now`.
-
-    `at` is the offset in `script` at which the next line starts.
-    """
+    """Return whether a line break before the offset `at` ends the statement `now`."""
     before = "".join(now[-3:]).rstrip()
     after = script[at : at + 1]
     goes_on = before[-1:] in "=+-*/%&|,.?:<>({[" or after in tuple(".?:+-*/%&|=,)]")
@@ -249,9 +246,9 @@ def _ends(now: list[str], script: str, at: int) -> bool:
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions for a statement, such as a test, or None if it has no equivalent.
+    """Return the assertions for a statement or test, or None if there is no equivalent.
 
-    If the statement assigns the response's JSON to a variable, the variable is added to `names`.
+    A variable to which the response's JSON is assigned is added to `names`.
     """
     if match := _OLD.fullmatch(statement):
         if (match["sign"], match["right"]) == ("==", "null"):  # undefined is also equal to null
@@ -259,21 +256,20 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
         return _equal(match["left"], match["right"], names)
     match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     if match is None:
-        return _one(statement, names)
+        return _of_expectation(statement, names)
     assertions: list[str] = []
     for part in _statements(match["body"]):
         if assigned := _ASSIGNED.fullmatch(part):
             names[assigned["name"]] = assigned["json"]
             continue
-        of_part = _one(part, names)
+        of_part = _of_expectation(part, names)
         if of_part is None:
             return None
         assertions += of_part
     return assertions or None
 
 
-def _one(statement: str, names: dict[str, str]) -> list[str] | None:
-    """Return the assertions for a single expectation, or None if it has no equivalent."""
+def _of_expectation(statement: str, names: dict[str, str]) -> list[str] | None:
     assertions = None
     if match := _RESPONSE.fullmatch(statement):
         assertions = _of_response(_with_single_blanks(match["rest"]))
@@ -291,12 +287,12 @@ def valid(assertions: list[str] | None) -> list[str] | None:
 
 
 def _with_single_blanks(code: str) -> str:
-    """Return code in which all whitespace outside of strings is replaced with single spaces."""
+    """Replace all whitespace outside strings with single spaces."""
     return _BLANKS.sub(lambda match: match[1] or " ", code).strip()
 
 
 def _of_response(chain: str) -> list[str] | None:
-    """Return the assertion for `pm.response.<chain>`, or None if there is no equivalent."""
+    """Return the assertion for `pm.response.<chain>`, or None."""
     chain = chain.replace("to.be.an.", "to.be.").replace("to.be.a.", "to.be.")
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
@@ -363,7 +359,7 @@ def equality(subject: str, literal: str) -> list[str]:
 def subject_of(what: str, names: dict[str, str]) -> str | None:
     """Return the assertion subject for a JavaScript expression, or None if it has no equivalent.
 
-    `names` contains the variables that hold the JSON of the response.
+    `names` contains the variables that hold the response's JSON.
     """
     for pattern, subject in _SUBJECTS:
         if re.fullmatch(pattern, what):
@@ -394,7 +390,7 @@ def _header_name(quoted: str) -> str | None:
 
 
 def _shown(literal: str) -> str:
-    """Return a JavaScript literal in the notation of assertions, with strings in double quotes."""
+    """Return a JavaScript literal in the notation of assertions."""
     if literal[0] not in "\"'":
         return literal
     try:

@@ -68,9 +68,9 @@ class ExportedRequest:
     - If `follows` is true, redirects are followed.
     - If `keeps_cookies` is true, cookies from responses are stored and sent with later requests.
     - `timeout` is in seconds, or None for the default.
-    - `tests` contains the scripts and assertions of the request.
+    - `tests` contains the request's scripts and assertions.
     - `lost` contains notes about parts that no export format can express.
-    - `added` contains the names, in lower case, of headers that are not written in the document.
+    - `added` contains the lower-case names of headers that the document does not contain.
     """
 
     name: str
@@ -111,11 +111,11 @@ class ExportedRequest:
 
 @classes.frozen
 class Export:
-    """A document's requests to export, and the variables that they refer to.
+    """The requests to export from a document, and the variables that they refer to.
 
-    `title` is the document's name. `failed` lists the reasons why requests cannot be exported.
-    `secrets` contains strings that must not be shown. `suspects` contains messages about parts of
-    the document that look like requests but are not exported.
+    `title` is the document's name. `failed` says why other requests cannot be exported. `secrets`
+    contains strings that must not be shown. `suspects` contains messages about text that looks like
+    a block or a header argument but is neither.
     """
 
     title: str

@@ -1,8 +1,7 @@
-"""Objects in a source that record which of their fields were read.
+"""Records which fields of a source's objects were read.
 
-An importer reads the fields that it translates, and marks fields without an effect as read.
-`unread` reports all other fields, so a field that an importer does not recognize is never silently
-dropped.
+An importer reads the fields that it translates, and ignores fields that have no effect. `unread`
+reports all other fields, so that no field is lost silently.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ class Fields:
         return self.given.get(name)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the string in a field. A number or boolean is returned as JSON text.
+        """Return the string in a field, or `default` if the field is missing or has another type.
 
-        Returns `default` if the field is missing or has another type.
+        A number or boolean is returned as JSON text.
         """
         value = self.given.get(name)
         if value is None:
@@ -125,6 +124,5 @@ class Fields:
 
 
 def _shown(value: object) -> str:
-    """Return the beginning of a value as JSON on one line."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

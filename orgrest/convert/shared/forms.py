@@ -86,7 +86,7 @@ def file_path(path: str) -> str:
 def file_part(name: str, path: str, kind: str = "", filename: str = "") -> Part:
     """Return a form part that sends a file.
 
-    `kind` is the media type, and `filename` is the name to send instead of the file's own name.
+    `kind` is the media type. `filename` is sent instead of the file's own name.
     """
     shown = filename or texts.literal(path.rpartition("/")[2])
     return name, file_path(path), shown, kind, True
@@ -95,10 +95,10 @@ def file_part(name: str, path: str, kind: str = "", filename: str = "") -> Part:
 def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...], str]:
     """Return the body of a multipart form, and its Content-Type.
 
-    If `kind` contains a boundary, it is used. Otherwise, a boundary is chosen that does not occur
-    in the fields. Lines in the body end with LF, since a document's line breaks are sent as CRLF.
-    If a text contains a CR, but its line breaks are not all CRLF, and no field is a file, the body
-    is a single string instead, which must be sent unchanged.
+    A boundary in `kind` is used. Otherwise, the boundary is a string that occurs in no field. Lines
+    end with LF, because a document's line breaks are sent as CRLF. This would change a text that
+    mixes line breaks or contains a lone CR. If there is such a text, and no field is a file, the
+    body is a single string that must be sent unchanged.
     """
     match = _GIVEN.search(kind)
     boundary = (match[1] or match[2]) if match else _BOUNDARY
@@ -127,7 +127,7 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
 
 
 def _with_newlines(text: str) -> str:
-    """Return a text with LF instead of CRLF, or unchanged if an LF in it is not part of a CRLF."""
+    """Replace CRLF with LF, unless the text also contains a lone LF."""
     changed = text.replace("\r\n", "\n")
     return changed if changed.replace("\n", "\r\n") == text else text
 

@@ -1,11 +1,9 @@
 """Determines which references to variables an exported request can keep.
 
-The variables of a request are filled in twice: once with their values, and once with a marker
-instead of each value. The two results are compared part by part. If replacing the markers in a part
-with the values yields the same part as in the first result, the references in that part are kept,
-and the values can be inserted later. Otherwise (because a value is encoded, or used in a
-computation), the values replace the references, and that is reported. A reference to a secret is
-always kept.
+A request is expanded twice: once with the variables' values, and once with markers in place of
+values. A part of the request keeps its references if replacing the markers with the values gives
+the same text as the first expansion. Otherwise, for example because a value was encoded, the part
+contains values, and that is reported. A reference to a secret is always kept.
 """
 
 from __future__ import annotations
@@ -37,10 +35,9 @@ _SCHEME: Final = re.compile(r"https?://")
 def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> dict[str, str]:
     """Return a marker for each variable. No marker occurs in the string `around`.
 
-    If a variable's value is a number of at most five digits, the marker is a number. If the value
-    begins with `http://` or `https://`, so does the marker. `begins` contains the names of
-    variables at the beginning of URLs: if the value of such a variable is None (unknown), its
-    marker begins with `http://`.
+    For a value of one to five digits, the marker is a number. If a value begins with `http://` or
+    `https://`, so does its marker. `begins` contains the names of variables at the beginning of
+    URLs. If such a variable has no known value (None), its marker begins with `http://`.
     """
     marked: dict[str, str] = {}
     number, serial = 20_000, 0
@@ -62,11 +59,7 @@ def markers(values: Mapping[str, str | None], begins: set[str], around: str) -> 
 
 @classes.define
 class Merged:
-    """A request with references to variables, and notes for the user.
-
-    There is a note for each part in which the references were replaced with values, and for each
-    other problem with a value.
-    """
+    """A request that keeps references to variables where possible, and notes for the user."""
 
     request: Request
     notes: list[str] = classes.field(factory=list)
@@ -91,12 +84,11 @@ def merged(
     values: Mapping[str, str | None],
     secrets: Container[str],
 ) -> Merged:
-    """Return the request `marked`, with some of its markers replaced by their values.
+    """Return the request `marked`, with values in the parts that cannot keep their markers.
 
-    They are replaced in the parts that cannot keep their references. `values` maps each marker to
-    its value, or to None if the value is unknown. Parts with an unknown value, or with one of the
-    markers in `secrets`, keep their markers. `resolved` is the same request with all markers
-    replaced by their values. If it is None, some values are unknown, and all markers stay.
+    `resolved` is the same request with values instead of markers, or None if a value is unknown. If
+    it is None, all markers are kept. `values` maps each marker to its value, or to None if unknown.
+    A part always keeps its markers if it contains an unknown value or a marker in `secrets`.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
@@ -189,7 +181,7 @@ def _merge_body(
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
-    """Return a string with its markers replaced by their values, or None if one is unknown."""
+    """Replace the markers in a string. Return None if a value is unknown."""
     if not values:
         return text
     pieces = re.split(f"({'|'.join(values)})", text)
@@ -198,10 +190,7 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
 
 
 def _pair(value: str) -> tuple[str, str] | None:
-    """Return the user name and password in the value of an `Authorization` header.
-
-    Returns None if the scheme is not Basic, or if the value is invalid.
-    """
+    """Return the user name and password in a Basic `Authorization` header, or None."""
     scheme, _, coded = value.partition(" ")
     if scheme.lower() != "basic":
         return None

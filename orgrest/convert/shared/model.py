@@ -23,10 +23,10 @@ class ConversionError(OrgrestError):
 
 @classes.frozen
 class Note:
-    """A note about a part that was not translated: its place in the source, and the reason.
+    """A note about something that was not translated: its place in the source, and the reason.
 
-    If `blocks` is true, leaving out the part would change what is sent, so the request is
-    disabled in the document. If `bug` is true, the reason is a bug in orgrest.
+    `blocks` is true if orgrest would send a different request than the source describes. The
+    request is then disabled in the document. `bug` is true if the reason is a bug in orgrest.
     """
 
     place: str
@@ -59,10 +59,10 @@ class Request:
     - Each piece of `body` starts on a new line.
     - `definitions` contains variables for this request only.
     - `assertions` contains the strings after `??`, and `titles` maps assertions to their titles.
-    - `before` and `after` contain scripts.
+    - The scripts in `before` run before the request, and those in `after` after its response.
     - `place` is the request's place in the source.
-    - If `shorthand` is true, the Authorization header is written in the shorthand of request files,
-      from which orgrest computes the header that is sent.
+    - `shorthand` is true if a header contains a shorthand, such as `Basic USER PASSWORD`, from
+      which orgrest computes what is sent.
     """
 
     method: str

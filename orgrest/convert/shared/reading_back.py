@@ -1,7 +1,7 @@
 """Checks that an imported request keeps its meaning when it is written to a document.
 
-Every written request is parsed with the parser that a run uses. This ensures that text from a
-source cannot become another request, and that no part of a request is lost.
+Each written request is parsed as in a run. Therefore, text from a source cannot become another
+request, and no part of a request is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ACCEPTED = frozenset({"http-version"})
 
 
 def wrong_with(text: str, request: Request) -> tuple[str, str]:
-    """Return the part of a request that `text` expresses incorrectly, and the reason.
+    """Return the part of `request` that `text` expresses incorrectly, and the reason.
 
     Both are "" if `text` has the same meaning as `request`. If the part is "body", writing the body
     to a separate file may help.
@@ -73,7 +73,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 
 def _transformed(text: str, request: Request) -> bool:
-    """Return whether the body `text` would be altered when sent, because of its media type."""
+    """Return whether orgrest would change the body because of its media type."""
     kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))
@@ -82,11 +82,7 @@ def _transformed(text: str, request: Request) -> bool:
 
 
 def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
-    """Return the part of a request that would be sent differently than intended, and the reason.
-
-    Both are "" if everything would be sent as intended. Requests that need variables or files are
-    not checked.
-    """
+    """Return which part of a request would be sent differently, and why. Both may be ""."""
     body = request.body or ()
     if request.shorthand and any(
         name.lower() == "x-clientcert" or value.startswith("oauth2 ")
@@ -95,6 +91,7 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
         return "", ""
     parts = [request.url, *(text for pair in request.headers for text in pair)]
     parts += (part for part in body if isinstance(part, str))
+    # Requests that need files or variables are not checked.
     if any(isinstance(part, Inclusion) for part in body) or not all(map(texts.is_literal, parts)):
         return "", ""
     try:

@@ -44,15 +44,14 @@ class Inherited:
         """
         return Inherited(
             self.authorization if authorization is None else authorization,
-            _overridden(self.headers, list(headers)),
+            _combined(self.headers, list(headers)),
             (*self.before, *scripts[0]),
             (*self.after, *scripts[1]),
             {**self.behavior, **(behavior or {})},
         )
 
 
-def _overridden(inherited: Pairs, own: list[tuple[str, str]]) -> Pairs:
-    """Return the inherited headers that are not overridden, followed by the `own` headers."""
+def _combined(inherited: Pairs, own: list[tuple[str, str]]) -> Pairs:
     names = {key.lower() for key, _ in own}
     return (*(pair for pair in inherited if pair[0].lower() not in names), *own)
 
@@ -110,7 +109,7 @@ class Reader:
     def _put_together(self, own: Draft, fields: Fields, name: str, around: Inherited) -> Request:
         if not is_token(own.method):
             raise ConversionError(f"invalid method {own.method[:40]!r}")
-        headers = list(_overridden(around.headers, own.headers))
+        headers = list(_combined(around.headers, own.headers))
         if own.kind.startswith("multipart/"):
             headers = [pair for pair in headers if pair[0].lower() != "content-type"]
         if own.kind and not any(key.lower() == "content-type" for key, _ in headers):
@@ -146,9 +145,8 @@ class Reader:
     ) -> tuple[Authorization, Pairs]:
         """Return the credentials of a request or folder, and the variables that they need.
 
-        `kind` and the keys of `parameters` are names that Postman uses. If `inherited` is true, the
-        credentials belong to a folder and are inherited by requests, so they are stored in a
-        variable.
+        `kind` and the keys of `parameters` are names that Postman uses. If `inherited` is true, a
+        variable stores the credentials, because a folder's requests inherit them.
         """
         header, problem = header_of(kind, parameters)
         if problem:

@@ -54,7 +54,7 @@ class Source:
 
     @cached_property
     def value(self) -> dict[str, Any]:
-        """The JSON or YAML object in the text, or an empty object for other formats.
+        """The JSON or YAML object in the text, or {} if the text contains no object.
 
         Raises StructureError if the text begins like JSON or YAML but is invalid.
         """

@@ -74,8 +74,8 @@ def body_of(text: str) -> str | bytes:
 def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
     """Convert another tool's `{{name}}` placeholders in a string to the notation of request files.
 
-    `variable` translates the text between double braces. If it returns None, that text and the
-    braces are kept as literal text. Raises ConversionError in the same cases as `written`.
+    `variable` translates the text between the braces. If it returns None, the placeholder becomes
+    literal text. Raises ConversionError if the result would be parsed differently.
     """
     translated_pieces: list[str | Variable] = []
     at = 0
@@ -93,7 +93,7 @@ def name_of(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return a string in which everything that would be read as a reference is escaped."""
+    """Escape everything in a string that would be read as a reference."""
     out: list[str] = []
     at = stop = 0
     close = -1
@@ -132,7 +132,7 @@ def pieces(text: str) -> tuple[str | Variable, ...]:
 
 
 def _joined(pieces: Iterable[str | Variable]) -> tuple[str | Variable, ...]:
-    """Return pieces with adjacent strings joined, and without empty strings."""
+    """Join adjacent strings, and leave out empty strings."""
     out: list[str | Variable] = []
     for piece in pieces:
         if isinstance(piece, str) and out and isinstance(last := out[-1], str):

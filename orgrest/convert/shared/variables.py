@@ -67,8 +67,7 @@ class Names:
     def encoded(self, variable: Variable) -> Variable:
         """Return an expression that percent-encodes a variable's value for a form or a query.
 
-        If the variable's name is not valid in an expression, the expression contains an alias,
-        which is added to `aliases`.
+        If an expression cannot contain the variable's name, it contains an alias (see `aliases`).
         """
         name = variable.name
         if name in _DYNAMIC.values():  # needs no encoding
