@@ -27,7 +27,8 @@ _ENDS = (".yaml", ".yml", ".json")
 def beside(folder: Path) -> Iterator[Path]:
     """Yield the existing files that may be OpenAPI descriptions for a folder, most likely first.
 
-    The folder is searched first, then each of its parents up to the root of the project, if any.
+    Files in the folder come first, then those in its parents up to the project's root. Outside a
+    project, only the folder is searched.
     """
     for place in environments.project_folders(folder.resolve()):
         for stem in _STEMS:

@@ -1,8 +1,7 @@
 """Compares an exchange with its OpenAPI description: finds problems, and collects values.
 
-The collected values are validated later, by JSON Schema in a separate process (see `schemas`),
-because matching the patterns of a description can take exponential time. Values that cannot be
-checked are always reported.
+Another process then validates the values with JSON Schema (see `schemas`), because matching the
+patterns of a description can take exponential time. Values that cannot be checked are reported.
 """
 
 from __future__ import annotations
@@ -142,25 +141,22 @@ def _parameters(
 
 
 def _is_any(parameter: Parameter) -> bool:
-    """Return whether a query parameter may be an object with arbitrary property names."""
+    """Return whether any pair in the query may be a property of the parameter's value."""
     return parameter.where == "query" and _is_spread(parameter) and not kinds(parameter.schema)
 
 
 def _is_spread(parameter: Parameter) -> bool:
-    """Return whether the properties of an object are separate pairs in the query."""
+    """Return whether an object's properties are separate pairs in the query."""
     return parameter.style == "form" and parameter.explode and parameter.media is None
 
 
 def _is_within(name: str, known: set[str]) -> bool:
-    """Return whether a name such as `filter[id]` refers to part of a parameter in `known`."""
+    # A pair such as `filter[id]` belongs to the parameter `filter`.
     return "[" in name and name.partition("[")[0] in known
 
 
 def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings) -> None:
-    """Record a parameter's value for validation, or a problem if a required value is missing.
-
-    `value` is a list with the value, or an empty list if the parameter is missing.
-    """
+    """Record the value in the list `value`, or a problem if a required value is missing."""
     if not value:
         if parameter.required and parameter.where != "cookie":  # it may come from the cookie jar
             findings.problems.append(f"{what} is missing")
@@ -171,7 +167,7 @@ def _judge(parameter: Parameter, what: str, value: list[Any], findings: Findings
 def _of_query(
     parameter: Parameter, query_pairs: Pairs, others: set[str]
 ) -> tuple[list[Any], set[str]]:
-    """Return a query parameter's value in a list (empty if missing), and the names of its pairs."""
+    """Return a list with a query parameter's value, if any, and the names of its pairs."""
     value = of_query(parameter, query_pairs, others)
     names = {parameter.name}
     if value is not None:
@@ -190,7 +186,7 @@ def _of_querystring(parameter: Parameter, query: str) -> list[Any]:
 
 
 def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -> list[Any]:
-    """Return the value of a path, header or cookie parameter in a list (empty if missing)."""
+    """Return a list with the value of a path, header or cookie parameter, if any."""
     if parameter.where == "path":
         return [of_text(parameter, path[parameter.name])] if parameter.name in path else []
     if parameter.where == "header":
@@ -258,7 +254,7 @@ def _response(operation: Operation, method: str, response: Response, findings: F
 def _body(
     node: Node, headers: Headers, body: bytes | None, findings: Findings, direction: Direction
 ) -> None:
-    """Record the content of a body, to be validated against the schema for its media type."""
+    """Record the body for validation against the schema for its media type."""
     what = "the request's body" if direction == "request" else "the body"
     content = node.child("content")
     if not findings.found(content, what) or not content.object:
@@ -295,7 +291,7 @@ def _body(
 
 
 def _ranges(kind: str) -> Iterator[str]:
-    """Yield the media type `kind` and the media ranges that include it, most specific first."""
+    """Yield a media type and the ranges that include it, most specific first."""
     main, _, sub = kind.partition("/")
     yield kind
     if "+" in sub:
@@ -305,7 +301,7 @@ def _ranges(kind: str) -> Iterator[str]:
 
 
 def _accepts_anything(schema: Node) -> bool:
-    """Return whether a schema accepts arbitrary bytes, because it is empty or describes a file."""
+    """Return whether a schema is empty or describes a file."""
     object_ = schema.object
     if not object_:
         return schema.value is not False
@@ -314,10 +310,7 @@ def _accepts_anything(schema: Node) -> bool:
 
 
 def _content(body: bytes, content_type: str, kind: str, media: Node, schema: Node) -> Any:
-    """Return the parsed content of a body.
-
-    Raises WrongError if the body is malformed, and UnreadError if it cannot be checked.
-    """
+    """Return the parsed content of a body."""
     if is_json(kind):
         try:
             return json.loads(body)

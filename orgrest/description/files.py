@@ -19,11 +19,10 @@ It raises OrgrestError if the file must not be read.
 
 
 def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
-    """Return the OpenAPI description in a file. `name` is the file's name in messages.
+    """Return the OpenAPI description in a file. Error messages call the file `name`.
 
-    `locate` finds the files that the description refers to, and rejects files that must not be
-    read. Raises OrgrestError if the file at `path` cannot be read, or does not contain an OpenAPI
-    description of a supported version.
+    `locate` returns the paths of files that the description refers to. Raises OrgrestError if the
+    file at `path` cannot be read, or if it is not an OpenAPI description of a supported version.
     """
 
     def beside(reference: str, base: Path) -> tuple[Path, bytes]:
@@ -36,9 +35,9 @@ def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Descr
 def below(
     folder: Path, allowed: Iterable[Path], on_read: Callable[[Path], None] | None = None
 ) -> Locate:
-    """Return a locator for the files below certain folders. It rejects all other files.
+    """Return a locator that accepts only files below certain folders.
 
-    The folders are `folder`, the root of its repository, and those in `allowed`.
+    The folders are `folder`, the root of its repository, and the folders in `allowed`.
     """
     also = tuple(allowed)
     return lambda reference, base: files.locate(reference, base, folder, also, on_read)

@@ -65,10 +65,7 @@ def urlencoded(text: str, media: Node) -> dict[str, Any]:
 
 
 def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
-    """Return a query parameter that is serialized in the same way as a form field.
-
-    The Encoding Object determines the serialization. If it is missing, OpenAPI's default applies.
-    """
+    """Return a query parameter that is serialized in the same way as a form field."""
     whole = encoding.object
     style, media = str(whole.get("style") or "form"), None
     explode = bool(whole.get("explode", style == "form"))

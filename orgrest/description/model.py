@@ -1,7 +1,7 @@
 """The model of an OpenAPI description (3.0 to 3.2): its operations, and how requests match them.
 
-A description is not trusted: it can only refer to files near it (see `nodes`), and the time for
-matching grows linearly with the length of the URL. Source: the OpenAPI specification, 3.0.4, 3.1.1
+A description is not trusted. It can refer only to files near it (see `nodes`), and the time to
+match a URL grows linearly with the URL's length. Source: the OpenAPI specification, 3.0.4, 3.1.1
 and 3.2.0.
 """
 
@@ -37,9 +37,8 @@ _STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simpl
 class Parameter:
     """A parameter: its name, its location (`path`, `query` ...), and how its value is serialized.
 
-    `schema` is the schema of its value, and `style` is OpenAPI's serialization style. If `media` is
-    not None, the value is serialized as this media type, regardless of `style`, and `content` is
-    the parameter's Media Type Object.
+    `style` and `explode` have the same meaning as in OpenAPI. They are ignored if `media` is not
+    None: the value is then serialized as this media type, and `content` is the Media Type Object.
     """
 
     name: str
@@ -76,9 +75,9 @@ class Parameter:
 
 @classes.frozen(eq=False)
 class Operation:
-    """An OpenAPI operation: its method, its path with `{parameters}`, and its description objects.
+    """An OpenAPI operation, such as `GET /users/{id}`.
 
-    `node` is its Operation Object, and `item` is the Path Item Object of its path.
+    `node` is the Operation Object, and `item` is the Path Item Object.
     """
 
     method: str
@@ -148,11 +147,10 @@ class Description:
         read: Read | None = None,
         **limits: int,
     ) -> Description:
-        """Return the OpenAPI description in JSON or YAML data.
+        """Return the OpenAPI description in JSON or YAML data. Error messages call the data `name`.
 
-        `name` is the data's name in messages. The files that the description refers to are read
-        later, with `read`. Raises OrgrestError if the data is invalid, or is not an OpenAPI
-        description of a supported version.
+        Later, `read` reads the files that the description refers to. Raises OrgrestError if the
+        data is invalid, or is not an OpenAPI description of a supported version.
         """
         value = structured.read(data, name)
         if not isinstance(value, Mapping) or not ("openapi" in value or "swagger" in value):
@@ -205,7 +203,7 @@ class Description:
         return tuple(urls)
 
     def _with_servers(self) -> Iterator[Node]:
-        """Yield the objects that can have `servers`: the description, its paths and operations."""
+        """Yield the objects that may have `servers`."""
         yield self.at("")
         for operation in self.operations:
             yield from (
@@ -234,9 +232,9 @@ class Description:
         return host is not None and (not self.hosts or host in self.hosts)
 
     def matches_server_or_localhost(self, url: str) -> bool:
-        """Return whether a URL's host is that of a server (see `is_of_server`) or this machine.
+        """Return whether a URL refers to a server (see `is_of_server`) or to this machine.
 
-        This machine is included because an API may run there during development.
+        During development, an API may run on this machine.
         """
         host = _host(url)
         return host is not None and (self.is_of_server(url) or bool(_LOCAL.fullmatch(host)))
@@ -252,8 +250,8 @@ class Description:
     def operation(self, method: str, url: str) -> tuple[Operation, dict[str, str]] | None:
         """Return the operation that a request matches, with its path parameters, or None.
 
-        If several paths match, the path with the fewest parameters is chosen. The values of
-        parameters are not percent-decoded.
+        If several paths match, the path with the fewest parameters is chosen. The parameter values
+        are not percent-decoded.
         """
         try:
             path = urlsplit(url).path or "/"
@@ -285,7 +283,7 @@ def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
 def matched(template: str, path: str) -> dict[str, str] | None:
     """Return the parameters in `path` if it matches a template such as `/users/{id}`, else None.
 
-    The values of parameters are not percent-decoded. They are never empty and contain no slash.
+    The parameter values are not empty, contain no slash, and are not percent-decoded.
     """
     expected, actual = template.split("/"), path.split("/")
     if len(expected) != len(actual):

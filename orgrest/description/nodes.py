@@ -1,8 +1,8 @@
 """The values in an OpenAPI description, each with its location, and the references between them.
 
-A reference can use a relative path to point to another JSON or YAML file, if the document that
-uses the description may read that file. The number and size of these files and the length of a
-chain of references are limited. Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
+A reference may point to another JSON or YAML file that the document may read. The number and size
+of these files and the length of a chain of references are limited. Source: the OpenAPI
+specification 3.1.1, section 4.6; RFC 6901.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def stamp(path: str | Path) -> Stamp:
 class Documents:
     """The files of one OpenAPI description. This class is thread-safe.
 
-    `path` is the path of the main file, and `name` is its name in messages. `stamps` contains the
-    stamps of the other files, including files that could not be read.
+    `path` is the main file's path, and `name` is its name in messages. `stamps` contains the stamp
+    of each other file, even if the file could not be read.
     """
 
     def __init__(
@@ -76,15 +76,11 @@ class Documents:
         while (reference := node.reference) is not None:
             depth += 1
             if depth > _MOST_REFERENCES:
-                return self._without(node, reference, "refers to itself")
+                return self._unresolved(node, reference, "refers to itself")
             node = self.target(node, reference, depth)
         return node
 
-    def _without(self, node: Node, reference: str, why: str) -> Node:
-        """Return an empty node to replace the target of a reference that cannot be resolved.
-
-        `why` is the rest of an error message that begins with the reference.
-        """
+    def _unresolved(self, node: Node, reference: str, why: str) -> Node:
         return Node(None, self, node.file, node.pointer, f"{reference} {why}")
 
     def target(self, node: Node, reference: str, depth: int = 0) -> Node:
@@ -95,14 +91,14 @@ class Documents:
             name, _, pointer = reference.partition("#")
             file: Path | str | None = self._file(node.file, unquote(name)) if name else node.file
             if isinstance(file, str):
-                target = self._without(node, reference, file)
+                target = self._unresolved(node, reference, file)
             else:
                 target = self._at(file, pointer, reference, depth)
             self._targets[key] = target
         return target
 
     def _at(self, file: Path | None, pointer: str, reference: str, depth: int) -> Node:
-        """Return the node at a pointer in a file, following the references along the pointer."""
+        """Return the node at a pointer in a file. Follow all references on the way."""
         node = Node(self._contents[file], self, file, "")
         why = f"{reference} does not exist"
         if pointer and not pointer.startswith("/"):
@@ -158,8 +154,8 @@ class Documents:
 class Node:
     """A value and its location: a file of `documents`, and a JSON pointer (RFC 6901).
 
-    The pointer is encoded for the fragment of a URI. If there is nothing at the location, `value`
-    is None, and `why` is the reason if it is known.
+    The pointer is encoded for a URI fragment. If there is nothing at the location, `value` is None,
+    and `why` is the reason, or "" if the reason is unknown.
     """
 
     value: Any
@@ -185,9 +181,9 @@ class Node:
         return target if isinstance(target, str) else None
 
     def plain_child(self, step: str) -> Node:
-        """Return the child called `step`, without following it if it is a reference.
+        """Return the child called `step`. If the child is a reference, it is not followed.
 
-        If there is no such child, return a node whose value is None.
+        If there is no such child, the returned node's value is None.
         """
         value = None
         if isinstance(self.value, Mapping):

@@ -1,9 +1,9 @@
 """Translates the schemas of an OpenAPI description into JSON Schema 2020-12.
 
 Another process validates values against the translated schemas. Each referenced schema becomes a
-definition, so the validating process does not need any files. Keywords of OpenAPI 3.0 that JSON
-Schema lacks or defines differently are converted. Source: the OpenAPI specification 3.0.4, section
-4.7.24; 3.1.1, section 4.8.24.
+definition, so that process needs no files. Keywords of OpenAPI 3.0 are converted if JSON Schema
+lacks them or defines them differently. Source: the OpenAPI specification 3.0.4, section 4.7.24;
+3.1.1, section 4.8.24.
 """
 
 from __future__ import annotations
@@ -32,21 +32,17 @@ _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "
 
 @classes.frozen
 class _Definition:
-    """A translated schema, its size, and the names of the definitions that it refers to.
-
-    `size` is the number of its parts, such as subschemas. It exceeds `_MOST_PARTS` if the schema is
-    too large or nested too deeply.
-    """
+    """A translated schema, and the names of the definitions that it refers to."""
 
     schema: Any
-    size: int
+    size: int  # in subschemas and so on; exceeds _MOST_PARTS if the nesting is too deep
     references: frozenset[str]
 
 
 class Schemas:
-    """The schemas of a description, each translated on first use in a request or response.
+    """The schemas of a description, each translated on first use.
 
-    A schema that is used in both directions is translated twice.
+    A schema is translated separately for requests and responses.
     """
 
     def __init__(self, description: Description) -> None:
@@ -60,7 +56,7 @@ class Schemas:
     def job(self, parts: Iterable[Part]) -> tuple[dict[str, Any], list[str]]:
         """Return a job that validates `parts` in the sandbox, and a list of problems.
 
-        A part whose schema is too large is left out of the job, and a problem is added for it.
+        A part whose schema is too large is not in the job, but in the list of problems.
         """
         needed: dict[str, Any] = {}
         listed, wrong = [], []
@@ -79,7 +75,7 @@ class Schemas:
         return job, wrong
 
     def _name(self, node: Node, direction: Direction) -> str:
-        """Return the name of the definition that a schema is translated to."""
+        """Return the name of a schema's definition."""
         key = *node.place, direction
         name = self._names.get(key)
         if name is None:
@@ -88,10 +84,7 @@ class Schemas:
         return name
 
     def _closure(self, name: str) -> dict[str, Any] | None:
-        """Return a definition and those that it refers to, directly or indirectly, by name.
-
-        Returns None if their combined size is too large.
-        """
+        """Return a definition with those that it needs, or None if they are too large."""
         closure: dict[str, Any] = {}
         waiting, size = [name], 0
         while waiting:
@@ -132,7 +125,7 @@ class Schemas:
 
 
 class _Translation:
-    """The translation of one schema into a JSON Schema definition."""
+    """Translates one schema to JSON Schema."""
 
     def __init__(self, schemas: Schemas, direction: Direction) -> None:
         self.size = 0
@@ -144,9 +137,8 @@ class _Translation:
     def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
         """Return a schema translated to JSON Schema.
 
-        Annotations and OpenAPI's own keywords are left out. For a request, read-only properties
-        become optional. For a response, write-only properties are forbidden. `hidden` contains the
-        names of such properties from the enclosing schemas.
+        In a request, read-only properties become optional. In a response, write-only properties are
+        forbidden. `hidden` contains the enclosing schemas' names for such properties.
         """
         self.size += 1
         value = node.value
@@ -186,11 +178,7 @@ class _Translation:
         return _modern(schemas) if self._schemas.is_old else schemas
 
     def _hidden_in(self, node: Node) -> frozenset[str]:
-        """Return the names of the properties that do not exist in this direction.
-
-        For a request, these are the read-only properties. For a response, these are the write-only
-        properties.
-        """
+        """Return the names of read-only (in a request) or write-only (in a response) properties."""
         if not node.object.keys() & {"properties", *COMPOSED}:
             return frozenset()
         return frozenset(
@@ -202,7 +190,7 @@ class _Translation:
     def _without_hidden(
         self, node: Node, hidden: frozenset[str], properties: dict[str, Any]
     ) -> None:
-        """Make the `hidden` properties optional and, in a response, forbid them."""
+        """Make the `hidden` properties optional. In a response, forbid them."""
         required = node.object.get("required")
         if isinstance(required, list) and hidden:
             properties["required"] = [name for name in required if name not in hidden]
@@ -212,7 +200,7 @@ class _Translation:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Convert the keywords of an OpenAPI 3.0 schema to JSON Schema 2020-12, and return it."""
+    """Convert the keywords of OpenAPI 3.0 in place, and return the schema."""
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         flag = schema.get(exclusive)
         if isinstance(flag, bool):

@@ -91,11 +91,10 @@ def as_text(text: str, media: str, schema: Node) -> Any:
 
 
 def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = ()) -> Found | None:
-    """Return the value of a parameter in a query, or None if it is missing.
+    """Return the value of a parameter in a query, or None if the query does not contain it.
 
-    If the properties of an object are written as separate pairs, the pairs with a name in `others`
-    belong to other parameters. Raises WrongError if the value is malformed, and UnreadError if it
-    cannot be checked.
+    `others` contains the names of other parameters, whose pairs cannot be properties of an object.
+    Raises WrongError if the value is malformed, and UnreadError if it cannot be checked.
     """
     name, schema, style = parameter.name, parameter.schema, parameter.style
     types = kinds(schema)
@@ -127,7 +126,7 @@ def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = (
 
 
 def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
-    """Return an object written as ``name[property]=value`` pairs, or None if there are no pairs."""
+    """Return an object written as ``name[property]=value`` pairs, or None without such pairs."""
     known, values, names = properties(schema), dict[str, Any](), set[str]()
     for key, value in query_pairs:
         if not key.startswith(f"{name}["):
@@ -148,7 +147,7 @@ def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
 
 
 def _spread(schema: Node, query_pairs: Pairs, others: set[str]) -> Found | None:
-    """Return an object whose properties are separate pairs, or None if there are no such pairs."""
+    """Return an object whose properties are separate pairs, or None without such pairs."""
     known = properties(schema)
     closed = any(
         inner_schema.object.get("additionalProperties") is False
@@ -168,7 +167,7 @@ def _spread(schema: Node, query_pairs: Pairs, others: set[str]) -> Found | None:
 
 
 def of_text(parameter: Parameter, text: str) -> Any:
-    """Return the value of a parameter in a path, a header or a cookie.
+    """Return the value of a path, header or cookie parameter that is written as `text`.
 
     Raises WrongError if the value is malformed, and UnreadError if it cannot be checked.
     """
