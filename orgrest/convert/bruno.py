@@ -346,7 +346,7 @@ class _Reader(Reader):
     def _body(
         self, given: Fields, mode: str, disabled: list[_Pair]
     ) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body for a `mode`, and its media type."""
+        """Return the body and media type for a `mode`."""
         block = f"body:{_BLOCKS.get(mode, mode)}"
         content = given.any(block)
         # Bruno stores the bodies for other modes, but does not send them.

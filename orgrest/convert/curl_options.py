@@ -67,7 +67,7 @@ class Command:
     left_out: list[str] = classes.field(factory=list)
 
     def expanded(self, word: str, until: str = "\0") -> str:
-        """Return a word with the values of variables that the script sets.
+        """Return a word in which the script's variables are replaced with their values.
 
         Variables after the first `until` are not replaced. Replacement also stops when the word
         would become too long.
@@ -500,7 +500,7 @@ _Effect = TypeVar("_Effect")
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
-    """Split the keys of a table, which list options with spaces between them."""
+    """Split keys that contain several options, with spaces between them."""
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 

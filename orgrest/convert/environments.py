@@ -17,8 +17,8 @@ from orgrest.http.values.environments import PRIVATE, PUBLIC, SHARED
 def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]:
     """Return the contents of a folder's environment files after `environments` are added.
 
-    Paths are mapped to contents, and unchanged files are left out. Raises ConversionError if a file
-    is not valid JSON, or has a different value for a variable.
+    The result maps paths to contents. Unchanged files are left out. Raises ConversionError if a
+    file is not valid JSON, or has a different value for a variable.
     """
     texts_by_path: dict[Path, str] = {}
     environments = tuple(environments)

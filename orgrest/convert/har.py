@@ -151,7 +151,7 @@ def _pairs(fields: Fields, name: str) -> list[Fields]:
 
 
 def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
-    """Return a request's body and its media type."""
+    """Return the body and media type of a request."""
     if "postData" not in given:
         given.ignore("postData")
         return None, ""
@@ -219,7 +219,7 @@ def write(export: Export, *, beside: str | None) -> Written:
 def to_request(request: model.Request) -> dict[str, Any]:
     """Return an expanded request as a JSON object for a HAR file.
 
-    Its `comment` lists the parts of the request that a HAR file cannot represent.
+    The object's `comment` lists the parts that a HAR file cannot represent.
     """
     notes: list[Note] = []
     sent = _written(ExportedRequest("", "", request, follows=True, timeout=None), notes)

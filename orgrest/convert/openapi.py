@@ -260,7 +260,7 @@ class _Reader:
                        shorthand=True, description="\n".join(filter(None, described)))  # fmt: skip
 
     def _accepted(self, given: Fields) -> str:
-        """Return the media type of a successful response, for the Accept header."""
+        """Return the Accept header: the media type of a successful response."""
         responses = given.given.get("responses")
         for status, response in responses.items() if isinstance(responses, Mapping) else ():
             content = self._resolved(response)
@@ -295,7 +295,7 @@ class _Reader:
         return self._sampler.sample(given.get("schema"))
 
     def _body(self, given: Fields, described: list[str]) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return an operation's body and its media type."""
+        """Return the body and media type of an operation."""
         if "requestBody" not in given:
             return None, ""
         body = self._object(given.object("requestBody"))

@@ -148,7 +148,7 @@ class _Writer:
         )
 
     def _auth(self, call: ExportedRequest) -> dict[str, Any] | None:
-        """Return Postman's settings for credentials that it computes on sending, or None."""
+        """Return the `auth` settings from which Postman computes the credentials, or None."""
         credentials = call.request.credentials
         if credentials is None:
             return None

@@ -1,8 +1,8 @@
 """The values in an OpenAPI description, each with its location, and the references between them.
 
-A reference may point to another JSON or YAML file that the document may read. The number and size
-of these files and the length of a chain of references are limited. Source: the OpenAPI
-specification 3.1.1, section 4.6; RFC 6901.
+A reference may point to another JSON or YAML file, if the document that uses the description may
+read that file. The number and size of these files and the length of a chain of references are
+limited. Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class _Translation:
         """Return a schema translated to JSON Schema.
 
         In a request, read-only properties become optional. In a response, write-only properties are
-        forbidden. `hidden` contains the enclosing schemas' names for such properties.
+        forbidden. `hidden` contains the names of such properties in the enclosing schemas.
         """
         self.size += 1
         value = node.value

@@ -126,7 +126,7 @@ def of_query(parameter: Parameter, query_pairs: Pairs, others: Iterable[str] = (
 
 
 def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
-    """Return an object written as ``name[property]=value`` pairs, or None without such pairs."""
+    """Return an object written as ``name[property]=value`` pairs, or None if there are no pairs."""
     known, values, names = properties(schema), dict[str, Any](), set[str]()
     for key, value in query_pairs:
         if not key.startswith(f"{name}["):
@@ -147,7 +147,7 @@ def _deep(name: str, schema: Node, query_pairs: Pairs) -> Found | None:
 
 
 def _spread(schema: Node, query_pairs: Pairs, others: set[str]) -> Found | None:
-    """Return an object whose properties are separate pairs, or None without such pairs."""
+    """Return an object whose properties are separate pairs, or None if there are no such pairs."""
     known = properties(schema)
     closed = any(
         inner_schema.object.get("additionalProperties") is False

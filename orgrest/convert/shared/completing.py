@@ -32,7 +32,7 @@ _BLANK: Final = re.compile(r"<[^<>]+>")
 
 @classes.frozen
 class _Item:
-    """A parsed request and its expansion. `reason` says why that is missing or incomplete."""
+    """A parsed request and its expansion, or the reason why the expansion is incomplete."""
 
     place: str
     name: str
@@ -166,7 +166,7 @@ def _merged(
     """Return an item's request, keeping references to variables where possible.
 
     `again` is the same request with markers in place of variables. `table` maps variable names to
-    markers, and `own` maps them to values.
+    markers, and `own` maps variable names to values.
     """
     if again is not None:
         values = {marker: own.get(name) for name, marker in table.items()}

@@ -179,9 +179,8 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
     """Return notes about functions that a request's scripts use but orgrest does not provide.
 
-    The scripts in `before` run before the request at `place`, and those in `after` after its
-    response. Notes about `before` have `blocks` set, because these functions may change the
-    request.
+    `before` and `after` are the scripts that run before and after the request at `place`. Notes
+    about `before` have `blocks` set, because the functions may change the request.
     """
     notes = []
     for scripts, blocks in ((before, True), (after, False)):

@@ -96,9 +96,9 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
     """Return the body of a multipart form, and its Content-Type.
 
     A boundary in `kind` is used. Otherwise, the boundary is a string that occurs in no field. Lines
-    end with LF, because a document's line breaks are sent as CRLF. This would change a text that
-    mixes line breaks or contains a lone CR. If there is such a text, and no field is a file, the
-    body is a single string that must be sent unchanged.
+    end with LF, because a document's line breaks are sent as CRLF. That conversion would change a
+    text that mixes line breaks or contains a lone CR. If there is such a text, and no field is a
+    file, the body is a single string that must be sent unchanged.
     """
     match = _GIVEN.search(kind)
     boundary = (match[1] or match[2]) if match else _BOUNDARY

@@ -59,7 +59,7 @@ class Request:
     - Each piece of `body` starts on a new line.
     - `definitions` contains variables for this request only.
     - `assertions` contains the strings after `??`, and `titles` maps assertions to their titles.
-    - The scripts in `before` run before the request, and those in `after` after its response.
+    - `before` and `after` contain the scripts that run before and after the request.
     - `place` is the request's place in the source.
     - `shorthand` is true if a header contains a shorthand, such as `Basic USER PASSWORD`, from
       which orgrest computes what is sent.
