@@ -50,7 +50,6 @@ def equal(value: Any, expected: str) -> bool:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
     waiting = [(left, right)]
     while waiting:
         left, right = waiting.pop()
@@ -62,7 +61,7 @@ def _same(left: Any, right: Any) -> bool:
             if len(left) != len(right):
                 return False
             waiting += zip(left, right, strict=True)
-        elif isinstance(left, bool) != isinstance(right, bool) or left != right:
+        elif isinstance(left, bool) != isinstance(right, bool) or left != right:  # True == 1
             return False
     return True
 
@@ -70,8 +69,8 @@ def _same(left: Any, right: Any) -> bool:
 def as_type_of(value: Any, expected: str) -> Any:
     """Return an expected string converted to the type of `value`.
 
-    A string that cannot be converted is returned unchanged. But if `value` is a number and the
-    string does not begin with a number, the result is None.
+    If `value` is a number, a string that does not begin with a number becomes None. Any other
+    string that cannot be converted is returned unchanged.
     """
     if isinstance(value, bool):
         return {"true": True, "false": False}.get(expected.lower(), expected)

@@ -30,12 +30,12 @@ _MOST_LINES = 200  # the most lines of a diff
 def judge(
     assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
 ) -> Verdict:
-    """Return the verdict on an assertion, with the expected and the actual value.
+    """Evaluate an assertion, and return the verdict with the expected and the actual value.
 
     `expected` is the assertion's expected value with its variables replaced. `source` is the text
-    that contains the assertion. Without `source`, the verdict has no position. An assertion that
-    cannot be evaluated fails, and its verdict has no actual value. Raises OrgrestError only if the
-    evaluation is interrupted.
+    that contains the assertion. Without `source`, the verdict has no position. If the assertion
+    cannot be evaluated, it fails, and the verdict has no actual value. Raises OrgrestError only if
+    the evaluation is interrupted.
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")
@@ -95,13 +95,9 @@ def _cut(text: str | None, most: int, hide: Callable[[str], str]) -> str | None:
 
 
 def _shown(value: Any, text: str | None, expected: str, hide: Callable[[str], str]) -> str:
-    """Return a short description of a value for which an assertion failed.
-
-    It consists of `text`, the value as text, which is truncated to `_SHOWN` characters. If only the
-    type is wrong, it consists of the whole text and the type.
-    """
     if text is None:
         return "missing"
+    # The text is right, but the type is wrong.
     if text == (comparing.quoted(expected) or "") and not isinstance(value, str | bytes):
         kind = "a number" if comparing.number(value) is not None else "not text"
         return f"{text}, {kind}"
@@ -109,7 +105,6 @@ def _shown(value: Any, text: str | None, expected: str, hide: Callable[[str], st
 
 
 def _difference(expected: str, value: Any, hide: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the lines of a unified diff of two multi-line strings, or of two JSON values."""
     if isinstance(value, dict | list):
         try:
             expected_value = json.loads(expected)
@@ -126,8 +121,9 @@ def _difference(expected: str, value: Any, hide: Callable[[str], str]) -> tuple[
 def unified(before: str, after: str, hide: Callable[[str], str] = str) -> tuple[str, ...]:
     """Return a unified diff of two strings as lines, without the file header.
 
-    Only the first 2,000 lines of each string are compared, and only the first 200 lines of the diff
-    are returned. Long lines are cut, and `hide` masks the secrets in what remains of them.
+    Only the first 2,000 lines of each string are compared. The diff is cut after 200 lines, and a
+    line with the number of missing lines is added. Each line is cut after 1,000 characters, and
+    `hide` masks the secrets in a line that was cut.
     """
     import difflib
 

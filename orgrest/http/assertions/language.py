@@ -35,11 +35,11 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @classes.frozen
 class ParsedAssertion:
-    """A parsed assertion. `subject` and `operator` are names in the tables.
+    """A parsed assertion. `subject` and `operator` are names in `SUBJECTS` and `OPERATORS`.
 
-    `operator` may have the prefix `not `. `start` is the index of the expected value in the text.
-    If `within` is not None, the assertion is checked repeatedly and must become true within this
-    number of seconds. Otherwise, it is checked only once.
+    `operator` may begin with `not `. `start` is the index of the expected value in the text.
+    `within` is the number of seconds in which the assertion must become true, or None if it is
+    checked only once.
     """
 
     subject: str
@@ -93,10 +93,7 @@ def _operator(written: str) -> str:
 
 
 def _is_field(word: str, following: str) -> bool:
-    """Return whether `word`, which could be an operator, is a field name before an operator.
-
-    In `?? body count == 3`, for example, `count` is the name of a field.
-    """
+    """Return whether an operator's name is the name of a field, as in `body count == 3`."""
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
     return is_word and _FIELD.match(following) is not None

@@ -76,13 +76,14 @@ Judge: TypeAlias = "Callable[[Any, str, Comparison], bool]"
 class Operator:
     """An operator: its name, its operand, and the function that decides whether it holds.
 
-    - `expected` describes the operand, or is empty if the operator has no operand.
-    - If `required` is set, the operand must be given and must match `form`, a pattern with its
-      description. Otherwise, a missing operand is the empty string.
-    - `of` returns the value to be compared, by default the subject's value.
+    - `expected` describes the operand. It is empty if the operator takes no operand.
+    - If `required` is set, the operand must be given. Otherwise, a missing operand is the empty
+      string.
+    - `form` is a pattern that the operand must match, with its description.
+    - `of` returns the value to compare, by default the subject's value.
     - `judge` gets that value, the operand and the comparison.
     - `why` describes a failure that the value alone does not explain.
-    - If `differs` is set, a failure is shown with a diff of the value and the operand.
+    - If `differs` is set, a failed verdict contains a diff of the value and the operand.
     """
 
     name: str
@@ -150,7 +151,7 @@ def _has_count(values: list[Any], expected: str, comparison: Comparison) -> bool
 
 
 def _number_of(values: list[Any]) -> int:
-    """Return the number of matches, or the number of elements if the only match is a list."""
+    # If the only match is a list, its elements are counted.
     return len(values[0] if len(values) == 1 and isinstance(values[0], list) else values)
 
 

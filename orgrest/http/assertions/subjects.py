@@ -31,11 +31,11 @@ class Tools:
     """The callbacks that the evaluation of assertions needs. Each may raise OrgrestError.
 
     - `jq` runs a jq program on a string and returns the compact output.
-    - `javascript` returns a list with the value of an expression, or [] if it is undefined.
+    - `javascript` returns a list with the value of an expression, or [] if the value is undefined.
     - `matches` returns whether a string matches a pattern.
-    - `wrong_by_schema` validates a value against the schema in a file and returns the errors, or ""
-      if the value is valid.
-    - `hide` masks the secrets in a truncated text, including a secret that is cut off at its end.
+    - `wrong_by_schema` validates a value against the schema in a file. It returns the errors, or
+      "".
+    - `hide` masks the secrets in a truncated text, even a secret that is cut off at the end.
 
     `prefixes` maps the namespace prefixes in XPaths to namespaces.
     """
@@ -55,13 +55,15 @@ Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 class Subject:
     """A subject of assertions: its name, its path, and the function that returns its value.
 
-    - `path` describes the path that may follow the name. If `required` is set, the path must be
-      given. If `parts` is not empty, the path must be one of its keys.
-    - `find` returns all matches of a path, and raises OrgrestError if the path is malformed or does
-      not fit the body. The subject's value is the first match. If `several` is set and there are at
-      least two matches, the value is the list of all matches.
-    - `whole`, if given, returns the subject's value when there is no path, instead of `find`.
-    - `read` converts the expected value before it is compared.
+    - `path` describes the path that may follow the name.
+    - If `required` is set, a path must be given. If `parts` is not empty, it must be one of these
+      keys.
+    - `find` returns all matches of a path. It raises OrgrestError if the path is malformed or does
+      not fit the body. The subject's value is the first match.
+    - If `several` is set and there are at least two matches, the subject's value is the list of
+      all.
+    - `whole`, if given, returns the subject's value when there is no path.
+    - `read` converts the expected value before the comparison.
     - `same` returns whether a value equals the expected value.
     """
 
@@ -101,10 +103,6 @@ def _simple(get: Callable[[Response], Any]) -> Find:
 
 
 def _as_json(text: str) -> list[Any]:
-    """Return a list with the value of a JSON body, or with the text of any other body.
-
-    The list is empty if the body is empty.
-    """
     try:
         return [json.loads(text)]
     except (ValueError, RecursionError):
@@ -112,10 +110,7 @@ def _as_json(text: str) -> list[Any]:
 
 
 def _cookies(response: Response, path: str, __: Tools) -> list[Any]:
-    """Return the values of a cookie, or of one of its attributes: `NAME[Max-Age]`.
-
-    An attribute without a value, such as `Secure`, counts as True.
-    """
+    """Return the values of a cookie, or of one of its attributes: `NAME[Max-Age]`."""
     name, bracket, attribute = path.removesuffix("]").partition("[")
     matches: list[Any] = []
     for line in find_headers(response.headers, "Set-Cookie"):

@@ -22,10 +22,10 @@ _PART_FILE = compiled(r"<[ \t]++([^<>]++)")
 
 @classes.frozen
 class BodyReader:
-    """Parses bodies from `lines`.
+    """Parses a body from `lines`.
 
-    A line that is an assertion is added to `assertions` and left out of the body, except in a
-    here-document. Errors are added to `problems`, and warnings to `notices`.
+    An assertion is added to `assertions` instead of the body, except in a here-document. Errors are
+    added to `problems`, and warnings to `notices`.
     """
 
     source: Source
@@ -49,7 +49,7 @@ class BodyReader:
             last -= 1
         if last == first:
             return None
-        body_lines = [line for line in lines.all[first:last] if not self._is_assertion(line)]
+        body_lines = [line for line in lines.all[first:last] if not self._take_assertion(line)]
         while body_lines and not body_lines[-1].text:
             body_lines.pop()
         if not body_lines:
@@ -68,11 +68,8 @@ class BodyReader:
                 )
         return _text_body(texts, span)
 
-    def _is_assertion(self, line: Line) -> bool:
-        """Record the assertion in a line, and return whether there was an assertion.
-
-        An assertion that is malformed or not marked with `??` is recorded as a problem.
-        """
+    def _take_assertion(self, line: Line) -> bool:
+        """Record the assertion in a line, or its error. Return whether there is an assertion."""
         text, start = line.dedented(self.indent)
         assertion = assertion_in(text, start, line.end)
         if assertion is None:
@@ -86,7 +83,6 @@ class BodyReader:
         return True
 
     def _file(self, match: re.Match[str], texts: Sequence[tuple[str, int]], span: Span) -> Body:
-        """Return the body for a `< file` line, which is the first of `texts`."""
         index = 1 if match[1] else 2
         path = one_line(match[index].rstrip(), texts[0][1] + match.start(index))
         if len(texts) > 1:
@@ -94,7 +90,7 @@ class BodyReader:
         return Body(one_line("", span.start), path, (), span)
 
     def _here(self, word: str, start: int) -> Body | None:
-        """Read a here-document and the text below it as the body. Return None if it is unclosed."""
+        """Read a here-document and the assertions below it. Return None if it is never closed."""
         lines = self.lines
         first = lines.at
         lines.at += 1
@@ -110,7 +106,7 @@ class BodyReader:
             text, offset_below = lines.next.dedented(self.indent)
             if text.startswith("#"):
                 break
-            if text and not self._is_assertion(lines.next):
+            if text and not self._take_assertion(lines.next):
                 self._problem(
                     offset_below,
                     f"unexpected text after the {word} that ends the body",

@@ -1,9 +1,8 @@
 """Selects the parser for the text of a request file or block.
 
-Blocks in the languages `restclient` and `verb` are parsed with the parser for that language.
-Request files, and blocks in the languages `http` and `rest`, are parsed as the common language of
-VS Code REST Client, JetBrains' HTTP Client and httpyac, unless their syntax shows that they are in
-restclient's language.
+Blocks in the languages `restclient` and `verb` have their own parsers. Request files, and blocks in
+the languages `http` and `rest`, are in the common language of VS Code REST Client, JetBrains' HTTP
+Client and httpyac, unless their syntax is restclient's.
 """
 
 from __future__ import annotations
@@ -29,14 +28,12 @@ _SHORT = 2**19  # characters: a shorter text cannot contain more than MOST_DEFIN
 
 
 def _first_too_many(text: str) -> re.Match[str] | None:
-    """Return the match for the first definition over the limit, or None."""
     if len(text) < _SHORT:
         return None
     return next(itertools.islice(_DEFINITIONS.finditer(text), MOST_DEFINITIONS, None), None)
 
 
 def _too_many(source: Source) -> OrgrestError | None:
-    """Return an error if `source` defines too many variables, or None."""
     first = _first_too_many(source.text)
     if first is None:
         return None
@@ -48,7 +45,7 @@ def _too_many(source: Source) -> OrgrestError | None:
 def is_restclient_around(document: str) -> bool:
     """Return whether the ambiguous blocks of an Org document are in restclient's language.
 
-    This is the case if its text contains restclient's syntax and no syntax of the other tools.
+    They are if the document contains restclient's syntax, but no syntax of the other tools.
     """
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
@@ -61,9 +58,9 @@ def read(
     """Parse the text of a request file or block. Never raises: errors are in `problems`.
 
     `language` is the language of the block, or None for a request file. `names` are the variables
-    that the document defines outside of the text (`:var`). If the text uses one of them as `:name`,
-    it is in restclient's language. `around` is the text of the Org document that contains the
-    block. It determines the language of an ambiguous block.
+    that the document defines outside the text (`:var`). A text that contains one as `:name` is in
+    restclient's language. `around` is the text of the block's Org document, which determines the
+    language of an ambiguous block.
     """
     if language == VERB:
         from orgrest.http.parsing import verb
@@ -82,7 +79,6 @@ def read(
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
-    """Return whether the syntax of `text`, or of the document `around` it, is restclient's."""
     from orgrest.http.parsing.request_file.grammar import is_restclient
 
     by_syntax = is_restclient(text)
@@ -95,10 +91,10 @@ def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:
 
 
 def parts(text: str) -> tuple[bool, list[int]]:
-    """Return whether a request file is in restclient's language, and its parts' start offsets.
+    """Return whether a request file is in restclient's language, and where its parts start.
 
-    The first offset is 0. Each part ends before the next one starts and can be parsed separately
-    with `read_part`.
+    Each part ends before the next one starts, and can be parsed separately with `read_part`. The
+    first offset is 0.
     """
     if _first_too_many(text) is not None:
         return False, [0]

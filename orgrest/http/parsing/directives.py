@@ -1,10 +1,10 @@
 """The table of directives in request files, `# @name value`.
 
-Each row describes a directive. If orgrest does not support it, the row contains the reason. A
-request with such a directive is an error, because sending the request would not do what its author
-intended. An unknown directive causes a warning. It causes an error if it resembles an assertion, or
-a directive in the table that affects the request. Names are compared ignoring hyphens, underscores
-and case, as in httpyac (`@no-redirect` is `@noRedirect`).
+Each row describes a directive. If orgrest does not support the directive, the row contains the
+reason, and requests with the directive are not sent, because they would not do what their author
+intended. An unknown directive causes a warning, or an error if it resembles an assertion or a
+directive that affects the request. As in httpyac, hyphens, underscores and case in names are
+ignored: `@no-redirect` is `@noRedirect`.
 
 Sources: VS Code REST Client's README; JetBrains' HTTP Client reference; httpyac's guide.
 """
@@ -19,17 +19,15 @@ from orgrest import classes
 
 @classes.frozen
 class Rule:
-    """A directive: its name, a pattern for its value, and its description.
+    """A directive: its name, the form of its value, and its description.
 
-    - If `refused` is not empty, requests with the directive are not sent, and `refused` is the
-      reason.
+    - `refused`, if not empty, is the reason why requests with the directive are not sent.
     - If `informs` is set, only other tools use the directive, for example to display the response.
-      It has no effect in orgrest.
     - If `names` is set, the value is the name of a request and must be given.
-    - If `acts` is set, the directive has an effect before the request is sent. The module of the
-      same name in `orgrest/run/directives` implements it.
-    - If `in_files` is set, the directive has no effect in the blocks of Org documents, which have
-      header arguments and calls for this.
+    - If `acts` is set, a module in `orgrest/run/directives` implements the directive. It has the
+      directive's name and runs before the request is sent.
+    - If `in_files` is set, the directive has no effect in Org documents, which have header
+      arguments and calls instead.
     """
 
     name: str

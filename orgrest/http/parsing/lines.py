@@ -49,7 +49,7 @@ class Line:
 class Lines:
     """The lines of a source.
 
-    `at` is the index of the next line to read. `state` is the parser's context for the next line.
+    `at` is the index of the next line to read. `state` is the parser's state before that line.
     `unclosed` is True if the last here-document was never closed.
     """
 
@@ -80,11 +80,10 @@ class Lines:
             self.at += 1
 
     def here_document(self, word: str | None, indent: int) -> tuple[Template, int] | None:
-        """Consume the lines of a here-document and its terminator.
+        """Consume a here-document. Return its text and the end offset of its terminator.
 
         The terminator is the line `word` or, if `word` is None, the next line that starts with `#`.
-        Returns the text and the end offset of the terminator. If the terminator is missing, all
-        lines are consumed, and the result is None.
+        If there is no terminator, all lines are consumed, and the result is None.
         """
         pieces: list[tuple[str, int]] = []
         outer_state, self.state = self.state, LineState("quoted")
@@ -111,7 +110,7 @@ def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
     """Return the assertion in a stripped line, or None if the line is not an assertion.
 
     If the line looks like an assertion but is invalid, returns an error message. `start` and `end`
-    are the line's offsets.
+    are the line's offsets in the source.
     """
     match = ASSERTION.fullmatch(text)
     if match is None:
@@ -158,8 +157,8 @@ def target_of(
 ) -> tuple[Template, str | None]:
     """Join the lines of a URL. Return the URL without the HTTP version, and the version or None.
 
-    The version may be at the end of the last or the first line of the URL. The pattern `version`
-    matches a version at the end of a line, including the whitespace before it.
+    The version may be at the end of the last or the first line. The pattern `version` matches it
+    together with the whitespace before it.
     """
     url, http_version = list(url), None
     for at in (-1, 0):
