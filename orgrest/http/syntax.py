@@ -1,8 +1,7 @@
 """The syntax tree of the request languages, which the parsers create.
 
-Every part has its position: either a `Span` of offsets in the source's text, or, for text with
-variables, a `Template`, which maps each of its characters to the source. Comparisons of parts
-ignore their positions.
+Every node has its position in the source: a `Span` or, for text with variables, a `Template`, which
+maps each character to the source. Comparisons of nodes ignore their positions.
 """
 
 from __future__ import annotations
@@ -46,9 +45,10 @@ def version_notices(source: Source, version: str | None, offset: int) -> tuple[N
 
 @classes.frozen
 class Template:
-    """Text that may contain variables, with the source position of each of its characters.
+    """Text that may contain variables, and its position in the source.
 
-    `anchors` are (index in `text`, offset in the source's text) pairs. The first index is 0.
+    `anchors` contains a pair for each piece that is contiguous in the source: the index of its
+    start in `text`, and its offset in the source. The first index is 0.
     """
 
     text: str
@@ -87,12 +87,11 @@ class Text:
 class Definition:
     """A definition `:name = value` (restclient) or `@name = value` (request files).
 
-    `mark` is `:` or `@`, and `operator` is `=` or `:=`. The value after `:name :=` is an
-    expression. For `@name = value` and `@name := value`, `operator` is `=`.
+    `mark` is `:` or `@`. `operator` is `:=` if the value is an expression (`:name := EXPRESSION`),
+    and `=` in all other cases, even for `@name := value`.
 
-    If the value of `@name = value` may have to be computed, `when` says when a run computes it:
-    `before` the request of its section, or `after` the response to it. Otherwise, `when` is empty,
-    and the value is expanded at each use.
+    `when` says when a run computes the value: `before` the request of its section, or `after` the
+    response. If `when` is empty, the value is expanded at each use.
     """
 
     name: str
@@ -115,10 +114,10 @@ class HeaderLine:
 
 @classes.frozen
 class HeaderVariable:
-    """A line `:name` among the headers: a variable that contains header lines.
+    """A line `:name` or `{{name}}` among the headers: a variable that contains header lines.
 
-    If `spread` is set, the line is httpyac's `...name`: an expression whose value is an object
-    that contains headers.
+    If `spread` is set, the line is httpyac's `...name`: an expression whose value is an object of
+    headers.
     """
 
     name: str
@@ -130,14 +129,13 @@ class HeaderVariable:
 class Inclusion:
     """A `< file` line in a body, which is replaced by the content of the file.
 
-    `start` and `end` are indexes in the body's text.
-
-    - For a plain `< file`, the bytes are sent unchanged, and `encoding` is None.
-    - For `<@ file` and `<@latin1 file`, the content is text in `encoding` (UTF-8 by default), in
-      which variables are replaced.
-    - For httpyac's `gql NAME < file`, the file is a GraphQL document, and `operation` is the name
-      of the operation, or empty if the document determines it. In all other cases, `operation` is
-      None.
+    - `start` and `end` are indexes in the body's text.
+    - `encoding` is None for a plain `< file`, whose bytes are sent unchanged. For `<@ file` and
+      `<@latin1 file`, it is the encoding of the text, in which variables are replaced (default:
+      UTF-8).
+    - `operation` is None, except for httpyac's `gql NAME < file`, which includes a GraphQL
+      document. There, it is the name of the operation, or empty if the document determines the
+      operation.
     """
 
     start: int
@@ -151,10 +149,10 @@ class Inclusion:
 class Body:
     """The body of a request.
 
-    `template` is its text. If the whole body is a `< file` line, `file` is the path and `template`
-    is empty. `files` are the `< file` lines within the text. In request files, these lines are
-    always replaced by the files. In restclient's language, they are replaced in multipart bodies,
-    and are plain text in other bodies.
+    `template` is its text. In restclient's language, `file` is the path if the whole body is a `<
+    file` line, and `template` is then empty. `files` are the `< file` lines within the text. In
+    restclient's language, these lines are replaced in multipart bodies, and are plain text in other
+    bodies.
     """
 
     template: Template
@@ -167,8 +165,7 @@ class Body:
 class Directive:
     """A directive `# @name value` or `// @name value`: how to send, show or name a request.
 
-    `name` is spelled as in the table in `directives` if the directive is listed there, otherwise as
-    in the document.
+    `name` is spelled like in the table in `directives`.
     """
 
     name: str
@@ -191,7 +188,7 @@ class Script:
 
     `when` is the moment at which the script runs:
 
-    - `before`: before the variables of the request are filled in;
+    - `before`: before the variables of the request are replaced;
     - `request`: just before the request is sent;
     - `response`: when the response has arrived;
     - `after`: after the `response` scripts;
@@ -199,8 +196,8 @@ class Script:
 
     `host` is the tool whose API the script uses: `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac`
     (`{{ }}`). `text` is None if the code is in a `file`. `runs` is `own` if the script runs for its
-    own request, `every` if it runs for every request of the document, or `once` if it runs before
-    the first request only.
+    own request, `every` if it runs for every request of the document, and `once` if it runs only
+    before the first request.
     """
 
     when: Literal["before", "request", "response", "after", "end"]
@@ -215,10 +212,10 @@ class Script:
 class Assertion:
     """An assertion `?? status == 200` about the response.
 
-    `text` is the part after `??`. `subject`, `path` (which can be empty) and `operator` have the
-    same meaning as in `assertions.ParsedAssertion`. `within` is the number of seconds within which
-    the assertion has to become true, or None if it is checked only once. `title` is the comment on
-    the line above, which names the assertion in reports.
+    `text` is the part after `??`. `operator` may begin with `not `, and `path` can be empty.
+    `within` is the number of seconds in which the assertion must become true, or None if it is
+    checked only once. `title` is the comment on the line above, which names the assertion in
+    reports.
     """
 
     text: Template
@@ -244,8 +241,8 @@ class Saving:
 class Import:
     """A line that refers to another file's requests: `# @import file`, `import file`, `run file`.
 
-    `request` is the name of the request in `run #name`, or None for other lines. If `run` is set,
-    that request, or each request of the file, is sent here, with the variables in `values`.
+    `request` is the name in `run #name`, or None. If `run` is set, the named request, or each
+    request of the file, is sent at this line, with the variables in `values`.
     """
 
     path: Template | None
@@ -259,10 +256,10 @@ class Import:
 class ParsedRequest:
     """A request as written in a document.
 
-    `source` is the text that contains the request. For a verb request, `above` holds the requests
-    of its parent headings, outermost first. For any other request, `above` is None. The method of a
-    verb request can be empty, and its URL can be partial. If `graphql` is set, the body looks like
-    GraphQL and is therefore sent as GraphQL, as in httpyac.
+    `source` is the text that contains the request. `above` contains the requests of a verb
+    request's parent headings, outermost first. It is None for all other requests. A verb request
+    can have an empty method and a partial URL. If `graphql` is set, the body looks like GraphQL and
+    is therefore sent as GraphQL, as in httpyac.
     """
 
     method: str
@@ -315,9 +312,8 @@ class ParsedRequest:
     def definition(self, name: str) -> Definition | None:
         """Return the definition of a variable that applies to this request, or None.
 
-        In restclient's language, it is the last definition above the request. In a request file, it
-        is the last definition above the end of the request or, failing that, the first definition
-        below.
+        In restclient's language, this is the last definition above the request. In a request file,
+        it is the last definition above the request's end, or else the first definition below.
         """
         if self.region is None:
             return self.known.before(name, self.span.start)
@@ -335,12 +331,12 @@ class ParsedRequest:
 class LineState:
     """The parser's state at the end of some text, which determines the meaning of the next line.
 
-    - `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
-      ``body`` in a body, and ``quoted`` in a here-document, a script or a multi-line comment.
-    - `url` is set if the head above consists only of the URL.
+    - `part` is `start` where a request or a definition may begin, `head` below a request line,
+      `body` in a body, and `quoted` in a here-document, a script or a multi-line comment.
+    - `url` is set if the head consists only of the URL so far.
     - `indent` is the number of leading blanks to remove from the lines of a body.
-    - `head_after` is set if a comment follows the head above. Such a comment ends the head unless a
-      header comes next.
+    - `head_after` is set if a comment follows the head. The comment ends the head unless a header
+      comes next.
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"
@@ -401,10 +397,9 @@ Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
 class Document:
     """A parsed block or request file.
 
-    `problems` are errors that do not belong to a request, such as an unclosed `<<` or the absence
-    of any request. `notices` are warnings about skipped lines that were probably not meant as
-    comments. `scripts` are the scripts outside of requests, including `{{+`. The field `runs` of a
-    script says whether it runs once or for every request.
+    `problems` are errors outside requests, such as an unclosed `<<` or the absence of any request.
+    `notices` are warnings about lines outside requests. `scripts` are the scripts outside requests,
+    and those that begin with `{{+`.
     """
 
     source: Source = classes.field(eq=False, repr=False)
@@ -421,8 +416,8 @@ class Document:
     def request_at(self, offset: int) -> ParsedRequest | None:
         """Return the request that a cursor at `offset` selects, or None if there is no request.
 
-        A request extends to the next separator. A cursor between a separator and a request selects
-        that request. A cursor below the last separator selects the last request.
+        A request extends to the next separator. Between a separator and a request, the cursor
+        selects that request. Below the last separator, it selects the last request.
         """
         above = last = None
         for item in self.items:

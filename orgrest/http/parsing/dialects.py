@@ -27,14 +27,14 @@ _DEFINITIONS = compiled(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
 _SHORT = 2**19  # characters: a shorter text cannot contain more than MOST_DEFINITIONS definitions
 
 
-def _first_too_many(text: str) -> re.Match[str] | None:
+def _definition_over_limit(text: str) -> re.Match[str] | None:
     if len(text) < _SHORT:
         return None
     return next(itertools.islice(_DEFINITIONS.finditer(text), MOST_DEFINITIONS, None), None)
 
 
-def _too_many(source: Source) -> OrgrestError | None:
-    first = _first_too_many(source.text)
+def _limit_error(source: Source) -> OrgrestError | None:
+    first = _definition_over_limit(source.text)
     if first is None:
         return None
     reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing was sent"
@@ -67,7 +67,7 @@ def read(
 
         return verb.parse(source)
     text = source.text
-    if (problem := _too_many(source)) is not None:
+    if (problem := _limit_error(source)) is not None:
         return Document(source, (), (problem,), ())
     if language == "restclient" or _is_restclient(text, names, around):
         from orgrest.http.parsing import restclient
@@ -96,7 +96,7 @@ def parts(text: str) -> tuple[bool, list[int]]:
     Each part ends before the next one starts, and can be parsed separately with `read_part`. The
     first offset is 0.
     """
-    if _first_too_many(text) is not None:
+    if _definition_over_limit(text) is not None:
         return False, [0]
     from orgrest.http.parsing import request_file, restclient
 

@@ -1,4 +1,4 @@
-r"""The parser for restclient's request language. It records the position of every part.
+r"""Parses restclient's request language, and records the position of every part.
 
 The language is that of restclient.el (https://github.com/pashky/restclient.el). It is read line by
 line:
@@ -27,13 +27,13 @@ be a here-document:
     # a Markdown heading
     END
 
-Rules: `parse` never raises and reads each line at most twice. A request's errors are in its
-`problems`. An editor can therefore show all of them, and a run rejects only that request. A request
-may be indented. The same indentation is removed from all of its lines. Trailing whitespace and
-blank lines at the end of a body are dropped, as in restclient's Org support. Comments among the
-headers are skipped if the request continues below them. They end the request if no non-blank line
-follows, or if the next non-blank line is a request line, a definition, an assertion, `###`, or
-another comment after a blank line.
+Rules: `parse` never raises, and reads each line at most twice. A request's errors are in its
+`problems`: an editor can show all of them, and a run rejects only that request. If a request is
+indented, the same indentation is removed from all of its lines. Trailing whitespace and blank lines
+at the end of a body are dropped, as in restclient's Org support. Comments among the headers are
+skipped if the request continues below them. They end the request if only blank lines follow, or if
+the next non-blank line is a request line, a definition, an assertion, `###`, or another comment
+after a blank line.
 """
 
 from __future__ import annotations
@@ -122,8 +122,6 @@ def read_above(text: str) -> LineState:
 
 
 class _DocumentReader:
-    """Reads the requests of a source and the items between them, in one pass over its lines."""
-
     def __init__(
         self, source: Source, part: Span | None = None, known: Definitions | None = None
     ) -> None:
@@ -147,7 +145,6 @@ class _DocumentReader:
 
     @property
     def state(self) -> LineState:
-        """The parser's state, which determines the meaning of the next line."""
         return LineState("quoted") if self._lines.unclosed else self._lines.state
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
@@ -233,8 +230,6 @@ class _DocumentReader:
 
 
 class _RequestReader:
-    """Reads one request: the request line, lines that continue the URL, headers and body."""
-
     def __init__(self, source: Source, lines: Lines, first: re.Match[str]) -> None:
         self.source = source
         self._lines = lines
@@ -252,10 +247,6 @@ class _RequestReader:
         self._assertions: list[Assertion] = []
 
     def read(self, name: str | None, known: Definitions) -> ParsedRequest:
-        """Consume the lines of the request and return it.
-
-        `name` and the definitions in `known` come from the text above the request.
-        """
         self._lines.at += 1
         while self._lines.left:
             self._lines.state = self._in_head()
@@ -360,7 +351,6 @@ class _RequestReader:
         return False
 
     def _refuse_assertions(self, lines: list[Line]) -> None:
-        """Record a problem for each assertion among headers: in Emacs, it would end the request."""
         for line in lines:
             if is_assertion(line.text.lstrip(" \t")):
                 reason = (
@@ -388,7 +378,6 @@ class _RequestReader:
 
 
 def _header_error(text: str) -> tuple[str, str]:
-    """Return the error message and code for a line among the headers that is not a header."""
     if is_request_line(text):
         return (
             "unexpected second request: separate requests with a line that starts with #"

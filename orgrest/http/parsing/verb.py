@@ -34,8 +34,6 @@ def parse(source: Source) -> Document:
 
 
 class _Reader:
-    """Parses one request, in one pass over the lines of its source."""
-
     def __init__(self, source: Source) -> None:
         self._source = source
         self._lines = Lines(source.text)
@@ -83,7 +81,7 @@ class _Reader:
         )
 
     def _target(self, text: str, start: int) -> Template:
-        """Read the URL, which continues on the next line after a backslash."""
+        """Read the URL. A backslash at the end of a line continues it on the next line."""
         lines = self._lines
         lines.at += 1
         pieces: list[tuple[str, int]] = []
@@ -108,7 +106,7 @@ class _Reader:
         while lines.left and lines.next.text:
             line = lines.next
             lines.at += 1
-            if self._is_assertion(line) or line.text.lstrip(" \t").startswith("#"):
+            if self._take_assertion(line) or line.text.lstrip(" \t").startswith("#"):
                 continue
             match = _HEADER.fullmatch(line.text)
             if match is None:
@@ -120,12 +118,11 @@ class _Reader:
         return tuple(headers)
 
     def _body(self) -> Body | None:
-        """Read the remaining lines unchanged, but skip assertions and source block delimiters."""
         lines = self._lines
         lines.at += 1
         remaining = lines.all[lines.at :]
         body_lines = [
-            x for x in remaining if not _FENCE.match(x.text) and not self._is_assertion(x)
+            x for x in remaining if not _FENCE.match(x.text) and not self._take_assertion(x)
         ]
         if not any(line.text for line in body_lines):
             return None
@@ -137,11 +134,8 @@ class _Reader:
         span = Span(body_lines[0].start, body_lines[-1].end)
         return Body(joined(pieces), None, (), span)
 
-    def _is_assertion(self, line: Line) -> bool:
-        """Record the assertion in a line, and return whether there was an assertion.
-
-        An assertion that is malformed or not marked with `??` is recorded as a problem.
-        """
+    def _take_assertion(self, line: Line) -> bool:
+        """Record the assertion in a line, or its error. Return whether there is an assertion."""
         start = line.start + line.indent
         assertion = assertion_in(line.text.lstrip(" \t"), start, line.end)
         if isinstance(assertion, str):

@@ -19,21 +19,20 @@ the same meaning in all three:
     GET {{host}}/a                     a line with a method begins a request even without ###
     https://example.org/b              below ###, a URL begins a request with the method GET
 
-`{{` alone on a line begins an httpyac script (also `{{@response`, `{{+`), and `}}` ends it. The
-line `<> file` names a stored response. A response pasted below its request (`HTTP/1.1 200 OK`) is
-skipped with a warning, but assertions, scripts, directives, variables and `>>` lines in it or below
-it still belong to the request. `import file`, `run file` and `run #name` are JetBrains' syntax, and
-`# @import file` is httpyac's.
+`{{` alone on a line begins an httpyac script (also `{{@response`, `{{+`), and `}}` ends the script.
+The line `<> file` names a stored response, and is skipped. A response pasted below its request
+(`HTTP/1.1 200 OK`) is also skipped, with a warning. Assertions, scripts, directives, variables and
+`>>` lines in the response or below it still belong to the request. `import file`, `run file` and
+`run #name` are JetBrains' syntax, and `# @import file` is httpyac's.
 
-Rules: like `restclient.parse`, `parse` never raises and reads each line at most twice. Syntax that
-one of the tools supports but orgrest does not is recorded in the `problems` of its request, which
-is then not sent. A line that is not allowed where it appears is also recorded as a problem, and is
-never sent as part of the body.
+Rules: `parse` never raises, and reads each line at most twice. If a line is misplaced, or if
+orgrest does not support its syntax, the `problems` of the request contain an error, and the request
+is not sent.
 
 Sources: the tools' documentation, and httpyac's parser where the documentation is unclear.
 
-Modules: `grammar` contains the patterns, `region` the state of the current request, `reader` the
-loop over the lines, and `lines`, `request` and `scripts` the steps that are tried on each line.
+Modules: `grammar` contains the patterns, `region` the state of the current request, and `reader`
+the loop over the lines. `lines`, `request` and `scripts` contain the steps tried on each line.
 """
 
 from __future__ import annotations
@@ -105,9 +104,9 @@ def parse(
 ) -> Document:
     """Parse a request file, or only an independent `part` of it (see `parts`).
 
-    `known` contains the definitions in the whole file. If `in_org` is true, the source is a block
-    of an Org document, which cannot refer to other files. Never raises: errors are in the
-    `problems` of the document and its requests.
+    `known` contains the definitions in the whole file. If `in_org` is set, the source is a block of
+    an Org document, which cannot import files. Never raises: errors are in the `problems` of the
+    document and its requests.
     """
     source = source if isinstance(source, Source) else Source(source)
     return Reader(source, part, known, in_org=in_org).document(STEPS)

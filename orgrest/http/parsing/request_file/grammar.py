@@ -133,9 +133,9 @@ def is_httpyac(text: str) -> bool:
 def is_restclient(text: str) -> bool | None:
     """Return whether `text` is in restclient's language, or None if its syntax is ambiguous.
 
-    restclient's language is recognized by `-> jq-set-var`, `:name = value`, `:name` alone on a
-    line, a body in `<<END`, or a URL that begins with `:name`. Syntax of the other tools, such as
-    `@name = value`, takes precedence.
+    Syntax of the other tools, such as `@name = value`, takes precedence. restclient's syntax is `->
+    jq-set-var`, `:name = value`, `:name` alone on a line, `<<END`, or a URL that begins with
+    `:name`.
     """
     lined = f"\n{text}"
     if COMMON.search(lined) is not None or DYNAMIC.search(text) is not None:

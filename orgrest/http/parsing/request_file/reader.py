@@ -35,10 +35,11 @@ _TITLE: Final = compiled(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(\S
 
 
 class Reader:
-    """Parses a request file, in one pass over its lines.
+    """Parses a request file, or only a `part` of it, in one pass over its lines.
 
-    `at` is the index of the next line. The steps are tried on each line in order. The first step
-    that recognizes the line consumes it and the lines that belong to it.
+    `known` contains the definitions of the whole file. `in_org` says whether the source is a block
+    of an Org document. `at` is the index of the next line. The first step that recognizes a line
+    consumes it, together with the lines that belong to it.
     """
 
     def __init__(
@@ -49,11 +50,6 @@ class Reader:
         *,
         in_org: bool = False,
     ) -> None:
-        """Prepare to read `source`, or only a `part` of it.
-
-        `known` contains the definitions of the whole source. `in_org` says whether the source is a
-        block of an Org document.
-        """
         self.source = source
         self.in_org = in_org
         self._part = part
@@ -208,11 +204,7 @@ class Reader:
 
 
 def _for_document(script: Script) -> Script:
-    """Turn a script whose region has no request into a script for the whole document.
-
-    As in httpyac, an httpyac script that names no event, or that runs last (`end`), becomes a
-    script that runs once. All other scripts run for every request.
-    """
+    """Turn a script outside requests into a script for the whole document, as in httpyac."""
     if script.host == "httpyac" and script.when in ("before", "end"):
         return classes.evolve(script, when="before", runs="once")
     return classes.evolve(script, runs="every")

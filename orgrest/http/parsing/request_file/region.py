@@ -47,9 +47,10 @@ class Line:
         return Span(self.offset, self.offset + len(self.raw))
 
     def template(self, match: re.Match[str], group: str) -> Template:
-        """Return the text that `group` captured in `match`, stripped of blanks, as a template.
+        """Return the text that `group` captured in `match`, without surrounding blanks.
 
-        `match` must be a match of `text`. If the group captured nothing, the template is empty.
+        `match` must be a match of the line's `text`. If the group captured nothing, the text is
+        empty.
         """
         content = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()

@@ -105,12 +105,9 @@ def header(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _continues_url(region: RequestRegion, line: Line, text: str) -> bool:
-    """Return whether a line continues the URL above it.
-
-    As in JetBrains' HTTP Client, an indented line may continue the URL.
-    """
     if text[0] in "?&":
         return True
+    # As in JetBrains' HTTP Client, an indented line may continue the URL.
     if line.start == line.offset or HEADER.fullmatch(text):
         return False
     open_end = region.url[-1][0][-1:] in "?&="
@@ -137,9 +134,9 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:
-    """Reject GraphQL fragments and `gql NAME < file` lines that are outside of requests.
+    """Reject httpyac's GraphQL fragments and `gql NAME < file` lines outside requests.
 
-    httpyac supports both. The lines below, up to the next empty line, are skipped.
+    The lines below, up to the next empty line, are skipped.
     """
     is_outside = not reader.region.begun
     if not is_outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
@@ -154,8 +151,7 @@ def fragment(reader: Reader, line: Line, text: str) -> bool:
 def pasted_response(reader: Reader, line: Line, text: str) -> bool:
     """Skip a line of a response that was pasted below its request.
 
-    The earlier steps have already read the lines that cannot belong to a response, such as
-    assertions and scripts.
+    Earlier steps have already read the lines that cannot belong to a response, such as assertions.
     """
     region = reader.region
     if region.closed:

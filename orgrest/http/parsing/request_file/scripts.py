@@ -38,8 +38,8 @@ _SCRIPT_NAMES = (".js", ".mjs", ".ts")
 def handler(reader: Reader, line: Line, text: str) -> bool:
     """Read a JetBrains HTTP Client script, either inline or in a separate file.
 
-    `> {% %}` and `> file.js` run after the response has arrived. The same forms with `<` must be
-    above the request line, and run before the request is sent.
+    `> {% %}` and `> file.js` run after the response has arrived. `< {% %}` and `< file.js` run
+    before the request is sent, and must be above its request line.
     """
     region = reader.region
     if match := SCRIPT_LINE.fullmatch(text):
@@ -87,9 +87,9 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     """Read an httpyac script, which begins with `{{` alone on a line and ends with `}}`.
 
-    The first line may also name an event, such as `{{@response`. A script that names no event runs
-    before the request if it is above the request line, and after the response if it is below. A
-    script that begins with `{{+` runs for every request in the file, by default before the request.
+    The first line may name an event, such as `{{@response`. By default, a script above the request
+    line runs before the request, and a script below it after the response. A script that begins
+    with `{{+` runs for every request in the file, by default before the request.
     """
     match = HTTPYAC.fullmatch(text)
     if match is None:
