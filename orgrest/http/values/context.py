@@ -1,7 +1,7 @@
 """The data from which a request's variables get their values: options, captures, files, responses.
 
-The context never sends anything: if a value requires a request, a token or the like, it raises a
-`NeededError` so that the run gets the value first.
+The context never sends anything. If a value requires a request or a token, it raises a
+`NeededError`, and the run gets the value first.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def _set(items: Any) -> frozenset[Any]:
 class Helpers:
     """The callbacks and stores that provide values of variables.
 
-    `prompt` asks the user for a value. It gets the question and whether to hide the answer. It
-    returns None if the user does not answer. `on_read` is called with the path of each file that a
-    document names, before the file is read. `globals_` are the global variables of scripts, or None
-    if each document has its own. `user_secrets` are the secrets that the user stores outside of
-    documents, or None if no such secrets are used.
+    - `prompt` asks the user a question. It also gets whether to hide the answer. It returns None if
+      the user does not answer.
+    - `on_read` is called with the path of each file that a document names, before the file is read.
+    - `globals_` are the global variables of scripts. By default, each document has its own.
+    - `user_secrets` are the secrets that the user stores outside documents.
     """
 
     prompt: Callable[[str, bool], str | None] | None = None
@@ -65,13 +65,15 @@ class Helpers:
 class Inputs:
     """The inputs from which a document's variables get their values.
 
-    `directory` is the document's folder. Paths are relative to it, and only files in or below it
-    and the folders in `allow_read` are read. `env` looks up names in `environ` first, then in
-    `env_file`. `netrc` is the path of the netrc file. `overrides` are variables that take
-    precedence over all others. `remembered` are the captures of earlier runs, which have the lowest
-    precedence. `secrets` are the secrets of those runs, which the captures may contain.
-    `environments` are the names of the selected environments. `editor_settings` are the settings of
-    VS Code REST Client that an editor provides, by name. `seed` makes dynamic values reproducible.
+    - `directory` is the document's folder, to which paths are relative.
+    - `allow_read` are other folders whose files the document may read.
+    - `environ` and `env_file` contain environment variables. `environ` takes precedence.
+    - `netrc` is the path of the netrc file.
+    - `overrides` are variables that take precedence over all others.
+    - `remembered` are the captures of earlier runs, and `secrets` are the secrets of those runs.
+    - `environments` are the names of the selected environments.
+    - `editor_settings` are an editor's settings for VS Code REST Client, by name.
+    - `seed` makes dynamic values reproducible.
     """
 
     directory: Path = classes.field(factory=Path)
@@ -109,8 +111,8 @@ class NeededError(BaseException):
 class RequestNeededError(NeededError):
     """Raised if another request has to be sent first.
 
-    `key` is the identity of that request, and `variables` are the variables to send it with. If
-    `again` is set, the request is sent even if it was sent before.
+    `key` identifies that request, which is sent with `variables`. If `again` is set, it is sent
+    even if it has been sent before.
     """
 
     def __init__(
@@ -124,7 +126,7 @@ class TokenNeededError(NeededError):
     """Raised if the run has to get an OAuth 2.0 token for `grant` first.
 
     `secrets` are the secrets in the grant. `url` is the URL of the request that needs the token, or
-    None if the URL is not known yet.
+    None if this URL is not known yet.
     """
 
     def __init__(self, grant: Grant, secrets: frozenset[Secret], url: str | None) -> None:
@@ -136,9 +138,9 @@ class TokenNeededError(NeededError):
 class Captured:
     """A captured variable's value, and the position of the request that captured it.
 
-    `source` is None for captures of an earlier run, and for values that a script or `(verb-var
-    NAME)` set. `made` is the value that a script assigned to the variable, or None. `value` is None
-    if that value (for example, a function) cannot be sent as text.
+    `value` is None if it cannot be sent as text (for example, a function). `source` is None for
+    captures of an earlier run, and for values set by a script or by `(verb-var NAME)`. `made` is
+    the value that a script assigned, or None.
     """
 
     value: str | None
@@ -166,8 +168,8 @@ class RequestNames:
     def requests_named(self, name: str, using: ParsedRequest) -> Iterable[Hashable]:
         """Return the keys of the requests that a name in the request `using` may refer to.
 
-        If `using` itself has the name, its key comes first, so that its own response is used as
-        soon as there is one. The key of another request with that name comes next.
+        If `using` itself has the name, its key comes first: once it has a response, the name refers
+        to that response. The key of another request with that name comes next.
         """
         del name, using
         return ()
@@ -191,10 +193,9 @@ class RequestNames:
 class Kept:
     """The value of a definition that a run computes once.
 
-    `source` is the source of the request for which it was computed. `used` contains the variables
-    that it was computed from, each with its value and where that comes from, and `made` contains
-    the results of expressions (see `Values`). `passed` says whether the run has passed the
-    definition.
+    `source` is the source of the request for which the value was computed. `used` contains the
+    variables that it was computed from, with their values and sources. `made` contains the results
+    of expressions (see `Values`). `passed` says whether the run has passed the definition.
     """
 
     value: str
@@ -208,7 +209,8 @@ class Kept:
 class KeptValues:
     """The values of the definitions that the run has computed so far (see `kept`).
 
-    The keys are the source and the offset of each definition. `size` is the length of all values.
+    The keys are the source and the offset of each definition. `size` is the total length of the
+    values.
     """
 
     entries: dict[tuple[Source, int], Kept | OrgrestError | None] = classes.field(factory=dict)
@@ -217,7 +219,7 @@ class KeptValues:
 
 @classes.define(eq=False)
 class Answers:
-    """The latest exchange and the first error of each request, keyed by the request's key.
+    """The latest exchange and the first error of each request, by the request's key.
 
     `last` is the latest exchange of all requests. `unmet` contains the reasons why requests that
     are currently needed were not sent or got no response.
@@ -230,17 +232,17 @@ class Answers:
 
 
 class Context:
-    """The state of one document's variables. The method `block` returns the context of one block.
+    """The variables of one document. The method `block` returns the context of one block.
 
-    If `placeholders` is set, nothing is sent, and names in angle brackets replace the values that
-    come from responses. All blocks of the document share `captures`, `secrets`, `globals`,
-    `environment`, `answers`, `kept` and `tokens`. `names` resolves the names of the document's
-    requests.
+    All blocks share `captures`, `secrets`, `globals`, `environment`, `answers`, `kept` and
+    `tokens`. `names` resolves the names of the document's requests. If `placeholders` is set,
+    nothing is sent, and names in angle brackets replace the values that come from responses. If
+    `computes` is set, JavaScript may run, and `close` must be called to stop the JavaScript engine.
 
     Paths are relative to `directory`, and responses are saved below `saves_below`. `values` are the
-    `:var` values of a block that may refer to variables, and `literal` are the `:var` values that
-    are not expanded. `iteration` are the variables of the current iteration of a request, and
-    `replaced` are the values that a `run` line passes to its requests.
+    `:var` values of a block that may refer to variables, and `literal` are those that are not
+    expanded. `iteration` are the variables of the current iteration of a request. `replaced` are
+    the values that a `run` line passes to its requests.
     """
 
     def __init__(
@@ -252,11 +254,6 @@ class Context:
         placeholders: bool = False,
         computes: bool = False,
     ) -> None:
-        """Create the context of a document.
-
-        `inputs` include the captures of earlier runs. If `computes` is set, JavaScript may run, and
-        `close` must be called to stop the JavaScript engine.
-        """
         self.inputs = inputs = inputs or Inputs()
         self.names = names or RequestNames()
         self.helpers = helpers = helpers or Helpers()
@@ -304,7 +301,7 @@ class Context:
         return inner
 
     def imported(self, directory: Path, replaced: Mapping[str, str]) -> Context:
-        """Return a context for the requests of another file, which is in the folder `directory`.
+        """Return a context for another file's requests, with paths relative to `directory`.
 
         `replaced` are the values in the `run` line that runs these requests. Responses are still
         saved in or below the document's folder.
@@ -353,10 +350,10 @@ class Context:
             self._started.engine.close()
 
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
-        """Return the value of `name` that was given in advance, or else ask the user for it.
+        """Return the value of `name` from the command line, or else the answer to `what`.
 
-        `what` is the question. The answer to a `hidden` question is a secret. Raises `OrgrestError`
-        if the user cannot be asked, or does not answer.
+        If `hidden` is set, the value is a secret. Raises `OrgrestError` if the user cannot be
+        asked, or does not answer.
         """
         override = self.inputs.overrides.get(name)
         if override is None and self.helpers.prompt is not None:
@@ -370,9 +367,8 @@ class Context:
     def dynamic(self, text: str) -> str | None:
         """Return the value of `{{$...}}`.
 
-        In a dry run with placeholders, the value of `{{$secret NAME}}` is an empty `Text`, whose
-        `secrets` still contain the secret. Raises `OrgrestError` if there is no such dynamic value,
-        or if it cannot be computed.
+        In a dry run, `{{$secret NAME}}` is an empty string that still records the secret. Raises
+        `OrgrestError` if there is no such dynamic value, or if it cannot be computed.
         """
         from orgrest.http.values import dynamic, environments
 
@@ -395,7 +391,7 @@ class Context:
     def env(self, name: str) -> str | None:
         """Return the value of an environment variable as a secret, or None if it is not set.
 
-        If the environment does not contain the variable, its value comes from the env file.
+        If the environment does not contain the variable, the env file is used.
         """
         return _env(self.inputs, self.secrets, name)
 
@@ -406,7 +402,8 @@ class Context:
 
         `secrets` are the secrets in the grant. The token does not contain them. `url` is the URL of
         the request, or None if it is not known yet. Raises `TokenNeededError` if the run has to get
-        the token first, and `OrgrestError` if getting it failed or there is no ID token.
+        the token first. Raises `OrgrestError` if the run could not get it, or if there is no ID
+        token.
         """
         for secret in grant.secrets:
             self.secrets.add(secret)
@@ -440,10 +437,10 @@ class Context:
         )
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file that the document names.
+        """Return the content of a file that the document names.
 
-        Raises `OrgrestError` if the file is outside the folders that may be read, is not a regular
-        file, or cannot be read.
+        Raises `OrgrestError` if the document may not read the file, or if it is not a regular file
+        or cannot be read.
         """
         try:
             return self.locate(path).read_bytes()
@@ -453,8 +450,8 @@ class Context:
     def locate(self, path: str, base: Path | None = None) -> Path:
         """Return the path of a file that the document names relative to `base`.
 
-        The default for `base` is the document's folder. Raises `OrgrestError` if the file is
-        outside the folders that may be read, is not a regular file, or cannot be found.
+        `base` defaults to the document's folder. Raises `OrgrestError` if the document may not read
+        the file, or if it is not a regular file or cannot be found.
         """
         inputs = self.inputs
         return locate(

@@ -25,11 +25,11 @@ _SSL = "SSLConfiguration"
 
 
 class Credentials:
-    """The credentials of a request, from its headers and the settings for its document.
+    """Reads the credentials of a request from its headers and the settings for its document.
 
     All credentials become secrets of the document. `to_compute` contains the credentials whose
-    header can only be computed when the request is sent, or None. `secrets` are the secrets that
-    this header may contain.
+    header is computed when the request is sent, or None. `secrets` are the secrets that this header
+    may contain.
     """
 
     def __init__(self, values: Values) -> None:
@@ -44,7 +44,8 @@ class Credentials:
         """Return the value to send for an `Authorization` or client certificate header.
 
         Returns None if no header is sent, or if its value is only computed when the request is
-        sent. `written` is the value as written in the document. Raises `ExpansionError`.
+        sent. `name` is in lower case. `written` is the value in the document. Raises
+        `ExpansionError`.
         """
         offset = written.offset(0)
         if UNKNOWN in value:
@@ -71,7 +72,7 @@ class Credentials:
         return None
 
     def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
-        """Return the client certificate for a URL, from the header or else the settings.
+        """Return the client certificate for a URL, from a header or else from the settings.
 
         Returns None if there is no certificate. `offset` is the position of the URL. Raises
         `ExpansionError` with this position if the settings or the certificate cannot be used.
@@ -86,11 +87,7 @@ class Credentials:
             raise self._values.error(offset, str(error), "certificate") from error
 
     def _of_settings(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
-        """Return the client certificate that settings define for a host, and its base folder.
-
-        The folder is None for the document's own folder. Returns None if there is no certificate.
-        Raises `OrgrestError` if unreadable settings might define one.
-        """
+        """Return the client certificate that settings define for a host, and its base folder."""
         from orgrest.http.values.environments import mentions
 
         environment = self._context.environment
@@ -142,10 +139,7 @@ class Credentials:
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
     ) -> ClientCertificate:
-        """Return a copy of a certificate with absolute paths. Its passphrase becomes a secret.
-
-        The paths of `certificate` are relative to `base`, or to the document's folder by default.
-        """
+        """Return a copy of a certificate with absolute paths. Its passphrase becomes a secret."""
         if certificate.passphrase is not None:
             self._context.secrets.add(certificate.passphrase)
         key = certificate.key

@@ -1,10 +1,9 @@
 """Dynamic values such as `{{$uuid}}` and `{{$timestamp -1 d}}`.
 
-The values are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. Each row of the
-table has the syntax, description and function of a value, and `value` finds the row for a
-placeholder. As in those tools, each use is computed separately. With a seed, all values are
-reproducible: random values come from a generator with that seed, and the clock is fixed at the
-beginning of the year 2000 (UTC).
+They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. Each row of the table has
+the syntax, description and function of a dynamic value, and `value` finds the row for a
+placeholder. As in those tools, each use is computed separately. A seed makes all dynamic values
+reproducible: it determines the random values, and the time is the beginning of the year 2000 (UTC).
 """
 
 from __future__ import annotations
@@ -39,11 +38,13 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 class DynamicContext:
     """The inputs of dynamic values, in addition to their arguments.
 
-    `environ` looks up an environment variable, `dotenv` a variable in the `.env` file beside the
-    document, and `variable` a variable in the selected environments. Each returns None if the
-    variable is not defined. `project` is the project's folder. `seed` makes the values
-    reproducible. `user_secret` returns one of the user's secrets, or an empty string in a dry run
-    with placeholders. By default, it returns None.
+    - `environ`, `dotenv` and `variable` return the value of a variable, or None if it is not
+      defined: an environment variable, a variable in the `.env` file beside the document, or a
+      variable in the selected environments.
+    - `project` is the project's folder.
+    - `seed` makes the dynamic values reproducible.
+    - `user_secret` returns one of the user's secrets, or an empty string in a dry run. By default,
+      it returns None.
     """
 
     environ: Callable[[str], str | None]
@@ -79,9 +80,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Dynamic:
     """A dynamic value, with its usage and a description.
 
-    `pattern` matches the name and arguments in a placeholder. `compute` returns the value for such
-    a match, or None if there is no source for the user's secrets. If `secret` is set, the value is
-    never shown.
+    `pattern` matches the text in a placeholder. `compute` returns the value for such a match. It
+    returns None only for `$secret`, if there is no source for the user's secrets. If `secret` is
+    set, the value is never shown.
     """
 
     usage: str
@@ -99,7 +100,7 @@ class Dynamic:
 def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
     """Return the value of `{{text}}`, and whether it is secret.
 
-    `text` begins with `$`. The value of `$secret` is what `around.user_secret` returns, which may
+    `text` begins with `$`. For `$secret`, the value is what `around.user_secret` returns, which may
     be empty or None. Raises OrgrestError if there is no such dynamic value, if its arguments are
     invalid, or if it cannot be computed.
     """
@@ -113,7 +114,7 @@ def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
     """Return the dynamic value that a string refers to, and the match of its pattern.
 
-    If there is no such value, or if its arguments are invalid, the reason is returned instead.
+    If there is no such dynamic value, or its arguments are invalid, returns an error message.
     """
     text = text.strip()
     for dynamic in DYNAMICS:
@@ -166,7 +167,6 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Return `time` plus a number of months. The day is at most the last day of the new month."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months
@@ -269,7 +269,6 @@ _DAYJS: Final[Mapping[str, Callable[[datetime, re.Match[str]], str]]] = {
 
 
 def _integer(match: re.Match[str], around: DynamicContext) -> str:
-    """Return a random integer from the first bound up to, but not including, the second bound."""
     least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
     return str(around.random.randrange(least, most) if most > least else least)
 
@@ -300,11 +299,7 @@ def _mongo_id(_: re.Match[str], around: DynamicContext) -> str:
 
 
 def _named(match: re.Match[str], around: DynamicContext) -> str:
-    """Return the name of the variable that a dynamic value looks up.
-
-    For the argument `%name`, this is the value of `name` in the selected environments. Raises
-    OrgrestError if `name` is not defined there.
-    """
+    """Return the name of the variable to look up. For `%name`, it is the value of `name`."""
     name = match["name"]
     if not name.startswith("%"):
         return name

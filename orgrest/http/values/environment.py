@@ -28,10 +28,10 @@ class Environment:
     ) -> None:
         """Create the environment without reading any files.
 
-        The files that define environments are searched for on first use, in `folder` and its
-        parents up to the project's root. Secrets in these files are added to `secrets`. `environ`
-        contains environment variables, which are used to locate the user's secrets for .NET
-        projects. `settings` are the settings of VS Code REST Client that an editor provides.
+        On first use, files are searched for in `folder` and its parents up to the project's root.
+        Their secrets are added to `secrets`. `environ` contains environment variables, which locate
+        the user's secrets for .NET projects. `settings` are an editor's settings for VS Code REST
+        Client.
         """
         self._of_editor = settings
         self._environ = environ or {}
@@ -98,9 +98,9 @@ class Environment:
     def value(self, name: str) -> str | None:
         """Return the value of a variable in the selected environments, or None.
 
-        A value that is not a string is returned as JSON, so that the members of an object can be
-        looked up. Raises `OrgrestError` if an environment is unknown, if the value is null, if a
-        broken file might define another value, or if a provider does not return the secret.
+        A value that is not a string is returned as JSON. Raises `OrgrestError` if an environment is
+        unknown, if the value is null, if a broken file might define another value, or if a provider
+        does not return the secret.
         """
         setting = self.setting(name)
         if setting is None:
@@ -120,9 +120,9 @@ class Environment:
         return self._secrets.add(setting.value)
 
     def values(self) -> dict[str, Any]:
-        """Return the variables of the selected environments as JSON.
+        """Return the JSON values of the variables in the selected environments, by name.
 
-        Without a selection, this is the environment `$default`. Variables that are null, or whose
+        By default, the environment `$default` is selected. Variables that are null, or whose
         provider does not return a value, are left out. Raises `OrgrestError` if an environment is
         unknown, or if a broken file might define another value.
         """
@@ -157,7 +157,6 @@ class Environment:
 
 
 def _texts(data: Any) -> Iterator[str]:
-    """Yield all strings in a JSON value, at any depth."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, dict | list):

@@ -1,9 +1,9 @@
 """Reads environments: sets of variables in files near a document, in the formats of other tools.
 
 The files are searched for in the document's folder and its parents, up to the project's root (the
-first folder with `.git`, `.hg`, `.idea`, `.vscode` or `.httpyac.json`). If a variable has several
-values, the file further down in this table takes precedence, then the nearer folder, then the
-environment that was selected later:
+first folder with `.git`, `.hg`, `.idea`, `.vscode` or httpyac's JSON file). If a variable has
+several values, the environment that was selected later takes precedence, then the file further down
+in this table, then the nearer folder:
 
     .vscode/settings.json           VS Code REST Client's `rest-client.environmentVariables`
     .httpyac.json                   httpyac's `environments` (also httpyac.config.json)
@@ -16,12 +16,11 @@ environment that was selected later:
 `$shared` in a JSON file holds the variables of every environment. `$schema` is not an environment.
 Comments and trailing commas are accepted, but cause a warning in JetBrains' files, since other
 tools may reject them. A malformed line of a `.env` file is ignored, with a warning. Variables in
-`.env` and `.user` files are secret if their names suggest it (`..._TOKEN`, `PASSWORD` ...).
-References to variables in values are resolved by the rules for documents.
+`.env` and `.user` files are secret if their names suggest it (`..._TOKEN`, `PASSWORD` ...). Values
+may refer to variables, like values in documents.
 
-A broken file only affects variables that it might define. Files are never executed. Files larger
-than `LARGEST` bytes are rejected. Subfolders are not searched. httpyac's JavaScript configuration
-files are not read.
+A broken file only affects variables that it might define. Files larger than `LARGEST` bytes are
+rejected. No code is run, so httpyac's JavaScript configuration files are not read.
 
 httpyac's files also contain settings for sending requests (`Environments.sending`).
 """
@@ -93,8 +92,8 @@ class Setting:
     """The value of a variable in an environment, and the file that defines it.
 
     `kind` is "text" for a string, "object" for an object, "provider" for an object that names a
-    provider, and "other" for any other value. Unless it is "text", `value` is JSON. `error` is set
-    if the value is null.
+    provider, and "other" for any other value. `value` is JSON unless `kind` is "text". `error` is
+    set if the value is null.
     """
 
     value: str
@@ -121,14 +120,17 @@ class Broken:
 class Environments:
     """The environments that the files near a document define.
 
-    `by_name` also has the key `SHARED`, for the variables of every environment. `project` is the
-    folder where the search ended. `certificates` are the settings for client certificates by host,
-    nearest folder first. Each is paired with the folder to which its paths are relative. `headers`
-    are the default headers for requests that lack them. `sending` contains httpyac's settings
-    for sending requests: whether to use `cookies`, whether to `follow` redirects, and the `timeout`
-    in seconds. `broken` are files that might have defined variables, and `unread` are files that
-    might have had other settings. `certain` are the files that take precedence over every broken
-    file. `notices` are other warnings about the files.
+    - `by_name` also has the key `SHARED`, for the variables of every environment.
+    - `project` is the folder where the search ended.
+    - `certificates` are the settings for client certificates by host, nearest folder first, each
+      with the folder to which its paths are relative.
+    - `broken` are files that might define variables, and `unread` are files that might have other
+      settings.
+    - `certain` are the files that take precedence over every broken file.
+    - `headers` are the default headers for requests that lack them.
+    - `notices` are other warnings about the files.
+    - `sending` contains httpyac's settings for sending requests: whether to use `cookies`, whether
+      to `follow` redirects, and the `timeout` in seconds.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
@@ -193,10 +195,9 @@ class Environments:
 
 
 def find(folder: Path) -> Environments:
-    """Return the environments for documents in `folder`.
+    """Return the environments for documents in `folder`, cached until one of their files changes.
 
-    Errors in a file are part of the result and are raised only when the file is needed. Results are
-    cached until one of the files changes.
+    Errors in a file are part of the result, and are raised only when the file is needed.
     """
     folder = folder.resolve()
     entry = _found.get(folder)
@@ -217,10 +218,7 @@ _found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return a value that changes whenever the file, or the listing of the folder, changes.
-
-    Returns None if there is no file or folder at `path`, or if it is inaccessible.
-    """
+    """Return a value that changes with the file or folder, or None if it is inaccessible."""
     try:
         status = path.stat()
     except OSError:
@@ -280,10 +278,7 @@ def _read_all(folders: Sequence[Path]) -> Environments:
 
 
 def _sending(folders: Sequence[Path], notices: list[str]) -> dict[str, Any]:
-    """Return httpyac's settings for sending requests. The nearest file takes precedence.
-
-    A warning about settings that are invalid or not supported is added to `notices`.
-    """
+    """Return httpyac's settings for sending requests. The nearest file takes precedence."""
     sending: dict[str, Any] = {}
     for file in (folder / name for folder in reversed(folders) for name in _HTTPYAC):
         try:
@@ -317,10 +312,7 @@ def _sending(folders: Sequence[Path], notices: list[str]) -> dict[str, Any]:
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
-    """Add `new` settings to the `known` settings, merging the members of JetBrains' objects.
-
-    Other settings replace those with the same name.
-    """
+    """Add `new` settings to the `known` settings. Members of JetBrains' objects are merged."""
     for name, setting in new.items():
         old = known.get(name)
         if old is not None and name in OBJECTS:
@@ -435,11 +427,7 @@ PATTERNS: Final = (_VSCODE, *_HTTPYAC, ".env", "*.env", ".env.*", *_JETBRAINS)
 
 
 def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = None) -> _Found:
-    """Yield the environments in a JSON object that maps their names to objects.
-
-    Variables whose names match `secret` are secret. Raises OrgrestError if the JSON has any other
-    form.
-    """
+    """Yield the environments in a JSON object. Variables whose names match `secret` are secret."""
     if not isinstance(given, dict):
         raise OrgrestError(
             'expected an object for each environment, as in {"dev": {"name": "value"}}',
@@ -509,8 +497,8 @@ def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:
 def json_of(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
     """Return the JSON object in a file, or {} if the file is missing.
 
-    Comments and trailing commas are accepted, with a warning if `notices` is given. Raises
-    OrgrestError if the file cannot be read or is malformed.
+    Comments and trailing commas are accepted, but add a warning to `notices`. Raises OrgrestError
+    if the file cannot be read or is malformed.
     """
     text = _read(file)
     if text is None:
