@@ -49,8 +49,8 @@ _MOST_CHECKED = 2**20  # characters; a check only displays values
 def expand(parsed: ParsedRequest, context: Context, values: Values | None = None) -> Request:
     """Return the request to send, with its variables replaced and its files read.
 
-    `values` defaults to `Values(parsed, context)`. Callers can pass these values to reuse what was
-    computed in an earlier attempt, or to read their `origins` afterwards.
+    `values` defaults to `Values(parsed, context)`. Pass it to reuse what an earlier attempt
+    computed, or to read its `origins` afterwards.
 
     Raises `RequestSyntaxError` for errors in the request's text. Raises `ExpansionError` for an
     undefined `{{name}}`, circular variables, an invalid expression, an unreadable file, or a value
@@ -84,7 +84,7 @@ class Expansion:
             method, headers = shorthand.stream(method, url, headers)
             secure = url.lower().startswith(("https:", "wss:"))
             if (secure or self._credentials) and parsed.directive("no-client-cert") is None:
-                certificate = self._own_credentials().certificate_for(url, parsed.target.offset(0))
+                certificate = self._get_credentials().certificate_for(url, parsed.target.offset(0))
         place = parsed.source.position(parsed.span.start)
         return Request(
             method=method,
@@ -103,9 +103,8 @@ class Expansion:
             streamed=streamed,
         )
 
-    def _own_credentials(self) -> Credentials:
-        """Return the request's credentials, created on first use because few requests have any."""
-        if self._credentials is None:
+    def _get_credentials(self) -> Credentials:
+        if self._credentials is None:  # few requests have any
             from orgrest.http.values.credentials import Credentials
 
             self._credentials = Credentials(self._values)
@@ -114,7 +113,6 @@ class Expansion:
     def _text_of(
         self, part: str, template: Template, start: int = 0, end: int | None = None
     ) -> str:
-        """Return the expanded text of a part of the request, and record the secrets in the part."""
         return self._holds(part, self._values.text(template, start, end))
 
     def _holds(self, part: str, text: str) -> str:
@@ -132,14 +130,12 @@ class Expansion:
         return url
 
     def _host(self) -> str | None:
-        """Return the value of the Host header, or None."""
         for item in self._parsed.headers:
             if isinstance(item, HeaderLine) and item.name.text.lower() == "host":
                 return self._values.text(item.value)
         return None
 
     def _base(self, template: Template) -> str | None:
-        """Return the value of the variable `host` if the URL is only a path, or else None."""
         if not template.text.startswith("/") or not self._values.is_defined("host"):
             return None
         return self._holds("url", self._values.value("host", template.offset(0)))
@@ -200,8 +196,8 @@ class Expansion:
         name = self._values.text(item.name)
         value = self._values.text(item.value)
         field = name.lower()
-        if not self._parsed.restclient and _is_computed(field, value):
-            credentials = self._own_credentials()
+        if not self._parsed.restclient and _is_credentials(field, value):
+            credentials = self._get_credentials()
             header = credentials.header(field, value, item.value)
             if header is None:
                 self._held.update((field, secret) for secret in credentials.secrets)
@@ -252,7 +248,6 @@ class Expansion:
         return self._converted(b"".join(self._pieces(body, to_bytes)), content_type, body)
 
     def _converted(self, whole: bytes, content_type: str, body: Body) -> bytes:
-        """Return the body to send for a request in a request file. `whole` is its expanded text."""
         if not body.files:
             self._check_charset(content_type, whole.decode("utf-8", "surrogateescape"), body)
         kind = content_type.lower().lstrip()
@@ -262,7 +257,6 @@ class Expansion:
         return whole + b"\n" if "ndjson" in kind else whole
 
     def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
-        """Yield the text of the body and the contents of its files, in order."""
         at = 0
         for file in body.files:
             yield encode(self._text_of("body", body.template, at, file.start))
@@ -341,11 +335,7 @@ def _crlf(text: str) -> bytes:
     return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
 
 
-def _is_computed(name: str, value: str) -> bool:
-    """Return whether the value of a header is computed from its value in the document.
-
-    `name` is in lower case.
-    """
+def _is_credentials(name: str, value: str) -> bool:
     if not name.endswith("clientcert"):
         return name == "authorization"
     from orgrest.http.auth.certificates import is_certificate
@@ -393,11 +383,11 @@ def _graphql(
 class Checked:
     """The parts of a request that are known before sending. `UNKNOWN` replaces unknown values.
 
-    `body` contains (piece, index in the body's template) pairs for the text of the body. `request`
-    is the request to send, without headers that are unknown, and without its length if the body is
-    unknown. It is None if its URL is unknown, or if a problem or a script may change it.
-    `problems` prevent the request from being sent, or its response from being checked and saved.
-    `notices` do not.
+    `body` contains the pieces of the body's text, each with its index in the body's template.
+    `request` is the request to send, without unknown headers. If the body is unknown, the length is
+    also missing. `request` is None if the URL is unknown, or if a problem or a script may change
+    the request. `problems` prevent the request from being sent, or its response from being checked
+    and saved. `notices` do not.
     """
 
     url: str
@@ -413,8 +403,8 @@ def check(
 ) -> Checked:
     """Expand a request as far as possible, and return its parts and all of its errors.
 
-    `definitions` are checked even if the request does not use them. Files are not read, but a file
-    that the request would fail to read is reported.
+    `definitions` are checked even if the request does not use them. Files are not read, but a
+    missing or forbidden file is an error.
     """
     return _Check(parsed, context).checked(definitions)
 
@@ -422,7 +412,7 @@ def check(
 def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
     """Return the value of a variable in a request, or None if it is undefined.
 
-    The value is `UNKNOWN` if it is only known during a run, or if it cannot be computed.
+    The value is `UNKNOWN` if only a run knows it, or if it cannot be computed.
     """
     return _Check(parsed, context).value_of(name)
 
@@ -441,7 +431,6 @@ class _Check(Expansion):
         return Values(parsed, context, most=_MOST_CHECKED, problems=self._problems)
 
     def value_of(self, name: str) -> str | None:
-        """Return the known part of a variable's value, or None if the variable is undefined."""
         return self._values.used(name, 0) if self._values.is_defined(name) else None
 
     def checked(self, definitions: Iterable[Definition]) -> Checked:
@@ -478,10 +467,7 @@ class _Check(Expansion):
     def _request(
         self, url: str, headers: Headers, body: bytes | None, *, is_known: bool
     ) -> Request | None:
-        """Return the known parts of the request to send, or None (see `Checked`).
-
-        `is_known` is whether the body is known.
-        """
+        """Return the known parts of the request to send, or None (see `Checked`)."""
         parsed, method = self._parsed, self._parsed.method
         changes = any(script.when in ("before", "request") for script in parsed.scripts)
         if self._problems or UNKNOWN in url or changes:

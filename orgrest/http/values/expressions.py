@@ -85,8 +85,8 @@ def _urlencode(context: Context, arguments: Sequence[str]) -> str:
 class Function:
     """A function that expressions can call, with its usage and a description.
 
-    It takes from `least` to `most` arguments. If `secret` is set, its result is never shown. If
-    `in_run` is set, it is not called while a request is only being checked.
+    The function takes from `least` to `most` arguments. If `secret` is set, its result is never
+    shown. If `in_run` is set, checks do not call it.
     """
 
     usage: str
@@ -146,8 +146,7 @@ LISP = {
 def without_lisp(function: str, argument: str | None) -> str | None:
     """Return the expression that can replace a call to an Emacs Lisp function, or None.
 
-    `argument` is the call's only argument, which is a string in quotes, or None if the call has no
-    arguments.
+    `argument` is the call's only argument, a string in quotes, or None if there are no arguments.
     """
     name = LISP.get(function, "").partition("(")[0]
     if argument is not None:
@@ -192,8 +191,7 @@ class Variables(Protocol):
     def is_itself(self, name: str, view: int | None) -> bool:
         """Return whether `name` is used in its own definition.
 
-        `view` is the offset of the definition that contains the use, or None if the use is outside
-        any definition.
+        `view` is the offset of the definition that contains the use, or None outside definitions.
         """
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:

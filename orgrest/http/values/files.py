@@ -1,8 +1,8 @@
 """Reads netrc and env files, and locates the files that a document names.
 
-A document may name files below its folder, and below other folders that the caller allows, but
-nothing in a `.git` or `.hg` folder there: `.git/config` may contain a password. A document in a
-repository may also name files below the repository's root, except hidden ones such as `.env`. A
+A document may name files below its folder and below the folders that the caller allows. Files in a
+`.git` or `.hg` folder there are excluded, because `.git/config` may contain a password. A document
+in a repository may also name the repository's other files, except hidden ones such as `.env`. A
 repository that contains the user's home folder does not count.
 """
 
@@ -50,9 +50,9 @@ def look_up(path: Path | None, host: str, field: str) -> str:
 def read_env_file(path: Path) -> dict[str, str]:
     r"""Return the variables of an env file, which consists of lines of the form `NAME=value`.
 
-    A line may start with `export`, lines that start with `#` are comments, and values may be in
-    quotes. In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the
-    file cannot be read, or if a line is malformed (the error includes the line number).
+    A line may start with `export`. Lines that start with `#` are comments. Values may be in quotes.
+    In double quotes, `\n`, `\t`, `\"` and `\\` are decoded. Raises `OrgrestError` if the file
+    cannot be read, or if a line is malformed (the error includes the line number).
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -94,9 +94,9 @@ def locate(
 ) -> Path:
     """Return the path of a file that a document in `folder` names relative to `directory`.
 
-    `on_read` is called with the path if it is in an allowed folder, even if no such file exists.
-    Raises `OrgrestError` if the document may not name the file, if it is not a regular file, or if
-    it cannot be found.
+    If the document may name the file, `on_read` is called with the path, even if no such file
+    exists. Raises `OrgrestError` if the document may not name the file, if it is not a regular
+    file, or if it cannot be found.
     """
     if "\0" in f"{directory}{path}":
         raise OrgrestError("file names cannot contain NUL characters")
@@ -104,9 +104,9 @@ def locate(
         file = (directory / Path(path).expanduser()).resolve()
         folder = folder.resolve()
         readable = [each.resolve() for each in allowed]
-        inside = any(_is_open(file, each) for each in readable)
-        if not inside and not _names_repository(Path(path)):  # not even through a link
-            inside = _is_open(file, folder) or _is_in_project(file, folder)
+        inside = any(_is_allowed(file, each) for each in readable)
+        if not inside and not _is_in_git_or_hg(Path(path)):  # not even through a link
+            inside = _is_allowed(file, folder) or _is_in_project(file, folder)
         if not inside:
             is_below = any(file.is_relative_to(each) for each in (folder, *readable))
             where = "in a .git or .hg folder" if is_below else "outside the document's folder"
@@ -124,16 +124,12 @@ def locate(
     return file
 
 
-def _is_open(file: Path, folder: Path) -> bool:
-    """Return whether a file is in or below a folder, but not in a `.git` or `.hg` folder there.
-
-    A file that is itself called `.git` or `.hg` is not in such a folder.
-    """
-    return file.is_relative_to(folder) and not _names_repository(file.relative_to(folder))
+def _is_allowed(file: Path, folder: Path) -> bool:
+    return file.is_relative_to(folder) and not _is_in_git_or_hg(file.relative_to(folder))
 
 
-def _names_repository(path: Path) -> bool:
-    """Return whether a path leads through a `.git` or `.hg` folder, ignoring case."""
+def _is_in_git_or_hg(path: Path) -> bool:
+    # The last part is not a folder: a file may be called .git.
     return any(part.casefold() in _REPOSITORY for part in path.parts[:-1])
 
 

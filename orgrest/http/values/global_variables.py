@@ -71,8 +71,8 @@ class GlobalVariables:
     ) -> None:
         """Replace all variables with `values`, their values after a script has run.
 
-        A new or changed value that contains one of `secrets` is secret. If `keep` is False, new and
-        changed values are kept only for this run.
+        A new or changed variable is secret if its value contains one of `secrets`. If `keep` is
+        False, the variable is kept only for this run.
         """
         hidden = [secret for secret in secrets if secret.strip()]
         for name, value in values.items():

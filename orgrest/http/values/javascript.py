@@ -1,8 +1,8 @@
 """Evaluates JavaScript expressions in double braces, as httpyac does: `{{token.slice(1)}}`.
 
 Variables are strings in orgrest. In httpyac, a variable from an environment, a response or a script
-may be a number. If the type of a variable is not known, the expression is evaluated with both
-types. It is an error if the two results differ.
+may be a number. If the type is unknown, the expression is evaluated with both types. It is an error
+if the results differ.
 """
 
 from __future__ import annotations
@@ -32,16 +32,13 @@ _TEXTS = ("$processEnv", "$env.", "$dotenv")
 
 
 class Expressions:
-    """Evaluates the expressions of one request.
+    """Evaluates the expressions of one request. `values` looks up the request's variables.
 
+    `results` maps each earlier result, as a string, to its JSON value. New results are added.
     `Values` creates a new instance for each expression, to avoid reference cycles.
     """
 
     def __init__(self, values: Variables, results: dict[str, Any]) -> None:
-        """Prepare to evaluate expressions. `values` looks up the variables of the request.
-
-        `results` maps each earlier result, as a string, to its JSON value. New results are added.
-        """
         self._values = values
         self._made = results
 
@@ -110,11 +107,9 @@ class Expressions:
         others: dict[str, Any],
         responses: dict[str, Response],
     ) -> str:
-        """Evaluate an expression with the variables in `texts` and in `others`.
+        """Evaluate an expression with each set of variables, and return the common result.
 
-        A variable of unknown type is a string in `texts` and a JSON value in `others`. Returns the
-        result if it is the same with both, or if only one evaluation succeeds. Raises OrgrestError
-        if both evaluations fail, if their results differ, or if the result contains `{{`.
+        A variable of unknown type is a string in `texts` and a JSON value in `others`.
         """
         results: dict[str, Any] = {}
         failure: OrgrestError | None = None
@@ -154,10 +149,7 @@ class Expressions:
         return context.engine.evaluate(code, script_input)
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
-        """Return a variable's value as a string, and as the JSON value that httpyac may use.
-
-        If the type of the variable is known, both are the value of that type.
-        """
+        """Return a variable as a string and as JSON, or one value twice if its type is known."""
         source = self._values.find(name, view)
         if isinstance(source, Definition):
             whole = source.value.text
@@ -185,7 +177,7 @@ class Expressions:
 def for_script(
     code: str, values: Variables, offset: int
 ) -> tuple[dict[str, Any], dict[str, Response], frozenset[Secret]]:
-    """Return the variables that a script names, the responses so far, and the secrets in both.
+    """Return the variables and responses that a script names, and the secrets in both.
 
     Variables without a value are left out, because the script may set them itself.
     """
@@ -220,11 +212,6 @@ def for_script(
 
 
 def _for_script(source: Found, text: str) -> Any:
-    """Return `text`, the value of a variable, as the value that a script gets.
-
-    JSON is parsed (see `parsed_or`), unless the variable is defined as text. A string becomes a
-    number only if JavaScript would format that number as the same string, so that no digit is lost.
-    """
     if (
         (isinstance(source, Literal) and source.is_text)
         or isinstance(source, Definition)
@@ -234,6 +221,7 @@ def _for_script(source: Found, text: str) -> Any:
     value = parsed_or(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
+    # A string becomes a number only if JavaScript would format that number as the same string.
     exact = isinstance(value, float) or abs(value) < 2**53
     return value if exact and json_text(value) == text else text
 
@@ -241,8 +229,7 @@ def _for_script(source: Found, text: str) -> Any:
 def parsed_or(text: str) -> Any:
     """Return the parsed value of `text` if it is a JSON object, array, number, boolean or null.
 
-    Any other text is returned unchanged, including a JSON string (with its quotes) and JSON that is
-    preceded by white space.
+    Any other text is returned unchanged, including JSON strings and JSON after white space.
     """
     if text[:1] not in set("{[-0123456789tfn"):
         return text
@@ -253,5 +240,4 @@ def parsed_or(text: str) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    """Raise ValueError for `NaN` or `Infinity`, which Python accepts although they are not JSON."""
-    raise ValueError(f"{constant} is not JSON")
+    raise ValueError(f"{constant} is not JSON")  # NaN or Infinity, which Python accepts

@@ -1,7 +1,7 @@
 """Keeps the values of definitions that a run computes once, such as `@id = {{$random.uuid}}`.
 
-As in httpyac, `@name = value` is computed when the run passes the line: before the request of its
-section is sent, or after its response has arrived if the line is below the request. Later requests
+As in httpyac, `@name = value` is computed when the run passes the line: before the request of the
+section is sent or, if the line is below the request, after the response has arrived. Later requests
 use the same value. If a request uses a definition that the run has not passed, the value is
 computed at that moment.
 
@@ -45,7 +45,7 @@ class Variables(Protocol):
         """Return whether a variable is defined."""
 
     def compute_apart(self, source: Found, name: str, offset: int) -> Kept | None:
-        """Return the value of a source, computed without the values that are known so far.
+        """Compute the value of a source without the values that are known so far.
 
         Returns None if another request provides a part of the value later.
         """
@@ -59,8 +59,8 @@ def at_use(
 ) -> Kept | None:
     """Return the value of a definition that a request uses, or None if it is not kept.
 
-    `place` contains the definition and its source. Raises `ExpansionError` if the value cannot be
-    computed.
+    `place` consists of the definition's source and the definition. Raises `ExpansionError` if the
+    value cannot be computed.
     """
     context, parsed, start = values.context, values.parsed, place[1].span.start
     key, entries = (place[0], start), context.kept.entries
@@ -68,7 +68,7 @@ def at_use(
     if isinstance(entry, Kept) and not (context.replaced or context.iteration):
         return entry
     dependencies = _Dependencies(values)
-    if not dependencies.last(source):
+    if not dependencies.lasts(source):
         return None
     if isinstance(entry, OrgrestError):
         raise entry.with_traceback(None)
@@ -92,8 +92,8 @@ def pass_by(definition: Definition, values: Variables, *, again: bool) -> None:
     """Compute the value of a definition in the section of a request, and keep it.
 
     `values` looks up the variables of the request. If the run has already passed the definition,
-    the value is computed again only if `again` is set. If it cannot be computed, there is no error
-    until a request uses it.
+    the value is computed again only if `again` is set. An error is raised only when a request uses
+    the definition.
     """
     source, start, store = values.parsed.source, definition.span.start, values.context.kept
     entry = store.entries.get((source, start))
@@ -105,7 +105,7 @@ def pass_by(definition: Definition, values: Variables, *, again: bool) -> None:
     store.entries.pop((source, start), None)
     dependencies = _Dependencies(values)
     try:
-        if dependencies.last(definition):
+        if dependencies.lasts(definition):
             entry = _computed(values, definition, (source, definition), definition.name, start)
             if entry is not None:
                 entry.passed = True
@@ -128,21 +128,15 @@ def _computed(
 
 
 class _Dependencies:
-    """Finds out what a variable depends on, without computing it.
-
-    `response` says whether it depends on the last response of the run.
-    """
+    """Decides whether values may be kept. `response` is set if they depend on the last response."""
 
     def __init__(self, values: Variables) -> None:
         self._values = values
         self._known: dict[object, bool] = {}  # False while in progress
         self.response = False
 
-    def last(self, source: Found, view: int | None = None, depth: int = 0) -> bool:
-        """Return whether the value of a source may be kept for the rest of the run.
-
-        `view` is the offset of the definition that uses the source, or None.
-        """
+    def lasts(self, source: Found, view: int | None = None, depth: int = 0) -> bool:
+        """Return whether the value of a source may be kept for the rest of the run."""
         if isinstance(source, Literal):
             return source.origin not in _CHANGING
         if isinstance(source, Computed):
@@ -170,7 +164,7 @@ class _Dependencies:
             source = self._values.find(name, view)
         except OrgrestError:  # an environment file is broken
             return False
-        return source is not None and self.last(source, view, depth)
+        return source is not None and self.lasts(source, view, depth)
 
     def _code_lasts(self, name: str, view: int | None, depth: int) -> bool:
         """Return whether a name in an expression has a value that may be kept."""

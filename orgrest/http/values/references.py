@@ -1,9 +1,9 @@
 """Finds references to variables in a string, and recognizes JavaScript expressions among them.
 
 An expression is recognized by its syntax: it is a call, a computation, a comparison or a literal.
-`a.b` and `a[0]` are expressions if `a` has a value. Strings that may be variable names (`api-key`,
-`my name`), strings that begin with `$`, and VS Code REST Client's references to responses are not
-expressions.
+`a.b` and `a[0]` are expressions if `a` has a value. These are not expressions: possible variable
+names (`api-key`, `my name`), strings that begin with `$`, and VS Code REST Client's references to
+responses.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ UNKNOWN = "\ue000"
 
 @classes.frozen
 class VariableReference:
-    """A reference to a variable.
+    """A reference to a variable, whose value replaces the text from `start` to `end`.
 
-    The text from `start` to `end` is replaced by the variable's value. The name starts at the index
-    `at`. If `literal` is set, the text is not a reference but an escape sequence for `literal`.
+    `at` is the index where the name starts. If `literal` is set, the text is not a reference but an
+    escape sequence for `literal`.
     """
 
     name: str
@@ -72,9 +72,9 @@ def references(
 ) -> Iterator[VariableReference]:
     """Yield the references to variables in `text` between the indexes `start` and `stop`.
 
-    `defined` returns whether a variable exists. `:name` is only a reference if the variable exists.
-    `lengths` are the lengths of all variable names, in descending order. If the language is not
-    restclient's, everything in double braces is a reference.
+    `:name` is a reference only if `defined(name)` is true. `lengths` are the lengths of all
+    variable names, in descending order. If the language is not restclient's, everything in double
+    braces is a reference.
     """
     at = start
     unclosed = start  # there is no }} before this index
@@ -213,10 +213,10 @@ def names_of(text: str) -> Iterator[tuple[str, int]]:
 
 
 def used_in(script: str, names: Collection[str]) -> int | None:
-    """Return the index of the first possible use of a variable in `names`, or None.
+    """Return the index of the first possible use of a variable in `names` in a script, or None.
 
-    In `script`, the name can be an identifier, a member of `exports`, or the first argument of a
-    call, as in `client.global.get("name")`.
+    A use is an identifier, a member of `exports`, or the first argument of a call, as in
+    `client.global.get("name")`.
     """
     for match in _WORDS.finditer(script):
         if match["name"] in names:
