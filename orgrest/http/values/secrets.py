@@ -3,12 +3,11 @@
 A value records the secrets that it was computed from (`model.Text`), and values computed from it
 record the same secrets. Therefore, the secrets in each part of a request are known (`Request.held`)
 even if the text of a secret was encoded. Everything that a script returns may contain the secrets
-that it has read.
+that the script has read.
 
 A document refers to one of the user's secrets by name: `{{$secret github}}`, `secret("github")`.
-
-The user lists these secrets in a file, each with the hosts that it may be sent to and the place
-where it is stored. A document can neither change the list nor use a secret that is not listed:
+The user lists these secrets in a file, each with the hosts that it may be sent to and the provider
+that stores it. A document can neither change the list nor use a secret that is not listed:
 
     provider = "pass"                 # the default for secrets that name no provider
 
@@ -70,8 +69,7 @@ class Secrets:
     def within(self, text: str) -> frozenset[Secret]:
         """Return the secrets that a string was computed from, and the secrets that occur in it.
 
-        The search for occurrences is a second line of defence: it finds secrets that a server sent
-        back.
+        The search for occurrences finds secrets that a server sent back.
         """
         occurring = (held for _, _, held in self._held.occurrences(text))
         return secrets_in(text).union(*occurring)
@@ -83,8 +81,8 @@ class Secrets:
     def add(self, text: str, bound: Bound | None = None) -> str:
         """Register a string as a secret, and return it.
 
-        If `bound` is given, the secret may be sent only to its hosts. Without `bound`, a string
-        that is blank or is only the origin of a URL is not registered.
+        If `bound` is given, the secret may be sent only to its hosts. Otherwise, a blank string or
+        the mere origin of a URL is not registered.
         """
         secret = Secret(text, bound)
         if bound is not None:
@@ -100,7 +98,7 @@ class Secrets:
     def computed(self, result: str, secrets: frozenset[Secret]) -> str:
         """Return `result` as a string that records the `secrets` that it was computed from.
 
-        `result` itself becomes a secret, unless all of `secrets` are only `possible` (see
+        The result is also a secret, unless all of `secrets` are only `possible` (see
         `model.Secret`).
         """
         if not secrets:
@@ -112,10 +110,7 @@ class Secrets:
         return Text(result, held)
 
     def _hold(self, text: str, secrets: Iterable[Secret]) -> None:
-        """Record that `text` contains `secrets`.
-
-        For any other string in which `text` occurs, `within` then returns these secrets, too.
-        """
+        """Record that `text`, and any string in which it occurs, contains `secrets`."""
         known_secrets = self._held.get(text) or frozenset()
         if text and not known_secrets.issuperset(secrets):
             self._held.put(text, known_secrets.union(secrets))
@@ -153,8 +148,8 @@ def _only_possible(secrets: Iterable[Secret]) -> bool:
 def in_made_part(secrets: Iterable[Secret]) -> frozenset[Secret]:
     """Return the secrets in a part of a request that a script created.
 
-    The part may contain any of `secrets`, the secrets that the script may have read. If the script
-    is known to have read a secret, the whole part is also a secret.
+    `secrets` are those that the script may have read. The part may contain any of them. If the
+    script is known to have read a secret, the whole part is also a secret.
     """
     secrets = frozenset(secrets)
     return possible(secrets) | ({Secret("")} if not _only_possible(secrets) else frozenset())
@@ -195,10 +190,6 @@ def _whole(out: str, _: Entry) -> str:
 
 
 def _keyring(entry: Entry) -> list[str]:
-    """Return the command that reads a secret with keyring.
-
-    It runs the package if it is installed for this Python, and the program `keyring` otherwise.
-    """
     import sys
     from importlib.util import find_spec
 
@@ -221,10 +212,7 @@ def _authinfo(entry: Entry) -> list[str]:
 
 
 def _of_authinfo(out: str, entry: Entry) -> str:
-    """Return the password of the first entry that matches, as Emacs does.
-
-    An entry matches if it has the machine, login and port of `entry`.
-    """
+    """Return the password of the first entry with the machine, login and port of `entry`."""
     required = {name: entry.others[name] for name in ("login", "port") if name in entry.others}
     for fields in _entries(out):
         if fields.get("machine") == entry.key and required.items() <= fields.items():
@@ -255,8 +243,7 @@ def _entries(text: str) -> list[dict[str, str]]:
 class Provider:
     """A program that stores secrets: its command, how to read its output, and help for the user.
 
-    `settings` are the names of settings that an entry may have in addition to `hosts`, `provider`
-    and `key`.
+    `settings` are the settings that an entry may have in addition to `hosts`, `provider` and `key`.
     """
 
     command: Callable[[Entry], Sequence[str]]
@@ -334,7 +321,7 @@ class UserSecrets:
         with self._lock:
             if name not in self._known:
                 try:
-                    self._known[name] = _ask(name, self._entry(name))
+                    self._known[name] = _from_provider(name, self._entry(name))
                 except OrgrestError as error:
                     self._known[name] = error
             secret = self._known[name]
@@ -359,10 +346,7 @@ class UserSecrets:
 
 
 def _read(path: Path) -> dict[str, Entry]:
-    """Return the entries in a file, by the name of the secret, or {} if the file does not exist.
-
-    Raises OrgrestError if the file cannot be read or is malformed.
-    """
+    """Return the entries in a file by the secret's name, or {} if the file does not exist."""
     import tomllib
 
     try:
@@ -406,8 +390,7 @@ def _entry(name: str, given: Any, usual: Any, file: str) -> Entry:
     return Entry(Bound(name, tuple(hosts), file), provider, key, given)
 
 
-def _ask(name: str, entry: Entry) -> str:
-    """Return a secret from its provider. Raises OrgrestError if the provider does not return it."""
+def _from_provider(name: str, entry: Entry) -> str:
     provider = PROVIDERS[entry.provider]
     help_ = provider.get.format(
         key=entry.key,
@@ -425,11 +408,7 @@ def _ask(name: str, entry: Entry) -> str:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Run a program without a shell, and return its output.
-
-    Raises OrgrestError if the program cannot be started, fails, is interrupted, or takes more than
-    PATIENCE seconds, or if its output is not UTF-8.
-    """
+    """Run a program without a shell, and return its output. Raises OrgrestError if that fails."""
     import shutil
     import subprocess
     import sys

@@ -1,8 +1,7 @@
-"""Expands the shorthand of request files.
+"""Expands the shorthand of request files: partial URLs, forms on several lines, GraphQL queries.
 
-Shorthand includes URLs without a scheme or host, forms on several lines, and GraphQL queries. The
-rules are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. These are pure functions
-on text: nothing is read or sent here.
+The rules are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. Nothing is read or
+sent here.
 """
 
 from __future__ import annotations
@@ -29,13 +28,14 @@ _TLS_PORTS = ("443", "8443")
 def absolute_url(url: str, host: str | None, base: str | None) -> str:
     """Return a URL with a scheme and a host.
 
-    `url` may be only a path, or `*`, which refers to the whole server (RFC 9112, section 3.2.4).
-    In this case, the host comes from the `Host` header, passed as `host`, and the scheme is https
-    for ports 443 and 8443. Without a `Host` header, `url` is appended to `base`, the value of the
-    variable `host`. If there is no `base` either, `url` is returned unchanged.
+    `host` is the value of the `Host` header, and `base` is the value of the variable `host`.
 
-    In all other cases, the scheme defaults to http, as in VS Code REST Client, JetBrains' HTTP
-    Client and httpyac. A URL that is empty or begins with `//` is returned unchanged.
+    - A path, or `*` (the whole server: RFC 9112, section 3.2.4), is appended to `host`. The scheme
+      is https for ports 443 and 8443, and http otherwise. Without `host`, it is appended to `base`.
+      Without both, it is returned unchanged.
+    - A URL that is empty or begins with `//` is returned unchanged.
+    - For all other URLs, the scheme defaults to http, as in VS Code REST Client, JetBrains' HTTP
+      Client and httpyac.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:
@@ -55,9 +55,10 @@ def websocket_url(method: str, url: str) -> str:
 
 
 def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
-    """Return the method and headers to send for a request that opens an event stream or WebSocket.
+    """Return the method and headers to send for an event stream or a WebSocket.
 
-    Such a request is written as `SSE url`, `WEBSOCKET url` or `ws://...`.
+    Such a request is written as `SSE url`, `WEBSOCKET url` or `ws://...`. For other requests, both
+    are returned unchanged.
     """
     if method in _WEBSOCKET or (method == "GET" and url.lower().startswith(("ws:", "wss:"))):
         return "WEBSOCKET", headers
@@ -72,7 +73,7 @@ def form(text: str, *, placeholders: bool = False) -> str:
 
     Characters that are not allowed in a form are percent-encoded, as in VS Code REST Client and
     httpyac. Encoded characters are not encoded again. If `placeholders` is set, names in angle
-    brackets are not encoded either.
+    brackets are not encoded.
     """
     joined = "".join(
         "&".join("=".join(part.strip() for part in field.split("=")) for field in line.split("&"))
@@ -119,14 +120,11 @@ def is_graphql(text: str) -> bool:
 
 
 def graphql(text: str, operation: str = "") -> str:
-    """Return the JSON request body for a GraphQL document.
+    """Return the JSON request body for a GraphQL document (GraphQL over HTTP, section 5.3).
 
-    In `text`, the document may be followed by an empty line and the variables. `operation` is the
-    name of the operation to execute. By default, it is the name of the operation at the start of
-    the document, if that operation has a name.
-
-    Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are not a JSON
-    object.
+    In `text`, an empty line and the variables may follow the document. `operation` is the name of
+    the operation to execute. By default, it is the name of the operation at the start of the
+    document, if there is one. Raises OrgrestError if the variables are not valid JSON.
     """
     query, variables = _split(text)
     message: dict[str, object] = {"query": query}
@@ -140,10 +138,7 @@ def graphql(text: str, operation: str = "") -> str:
 
 
 def _split(text: str) -> tuple[str, dict[str, object] | None]:
-    """Split GraphQL text into the query and its variables, at an empty line outside of braces.
-
-    The variables are None if there is no such line.
-    """
+    """Split GraphQL text into the query and the variables, at an empty line outside braces."""
     for match in re.finditer(r"\n[ \t]*\n(?=\s*\{)", text):
         query, rest = text[: match.start()], text[match.end() :]
         if query.count("{") != query.count("}") or not query.strip():

@@ -1,8 +1,7 @@
 """The sources of variable values: one function for each, in order of precedence.
 
-Each source is called with a name that a request uses (a `Use`). It returns a description of the
-name's value, such as a `Literal` or the request's own `Definition`, or None if the source does not
-define the name.
+Each function gets a name that a request uses (a `Use`). It returns a description of the name's
+value, such as a `Literal` or a `Definition`, or None if the source does not define the name.
 `RESTCLIENT` lists the sources for restclient's dialect, and `COMMON` those for all other requests.
 """
 
@@ -62,8 +61,8 @@ class Use:
 class Literal:
     """A value that is not expanded. `origin` describes its source.
 
-    `is_text` says whether the value is certainly a string. Otherwise it may be a number, for
-    instance.
+    If `is_text` is set, the value is certainly a string. Otherwise, it may be a number, for
+    example.
     """
 
     text: str
@@ -87,8 +86,8 @@ class Scripted:
 class Given:
     """A value from outside the request's text, which may refer to variables.
 
-    `kind` is the JSON type of a value from an environment: "text", "object" or "other".
-    `definition` is the definition of an imported variable, with its source.
+    `kind` is "text", "object" or "other", the JSON type of a value from an environment.
+    `definition` is the source and the definition of an imported variable.
     """
 
     text: str
@@ -101,9 +100,9 @@ class Given:
 class Computed:
     """A value that is computed when it is used.
 
-    If `once` is set, it is computed once per request instead of at each use. If `in_run` is set, it
-    can be computed only in a run. `compute` returns None for a value that another request provides
-    later. If the text refers to a response, `code` is the same text: in httpyac, it is a JavaScript
+    If `once` is set, it is computed once per request instead of at each use. If `in_run` is set,
+    only a run can compute it. `compute` returns None for a value that another request provides
+    later. If the name refers to a response and may also be an httpyac expression, `code` is this
     expression.
     """
 
@@ -151,17 +150,13 @@ def _capture_in_block(use: Use) -> Found | None:
 
 
 def _definition(use: Use) -> Found | None:
-    """Return the document's definition of a name.
-
-    In the value of a definition of that name, the name refers to the previous definition. A
-    definition that the run computes after the response does not apply to the request itself, if
-    there is a definition above the request.
-    """
+    """Return the definition of a name. In its own value, a name has its previous definition."""
     parsed = use.parsed
     own = parsed.known.at(use.name, use.offset)
     if own is not None:
         return parsed.known.before(use.name, own.span.start)
     definition = parsed.definition(use.name)
+    # A definition below the request may be computed only after the response.
     if (
         definition is not None
         and definition.when == "after"
@@ -173,7 +168,6 @@ def _definition(use: Use) -> Found | None:
 
 
 def _iteration(use: Use) -> Found | None:
-    """Return a variable that `@loop` sets, or an element of a list (`{{$.list..name}}`)."""
     value = use.context.iteration.get(use.name)
     return None if value is None else Literal(value, "an iteration")
 
@@ -196,13 +190,11 @@ def _capture(use: Use) -> Found | None:
 
 
 def _run_line(use: Use) -> Found | None:
-    """Return the value in a line `run other.http (@name = value)`."""
     value = use.context.replaced.get(use.name)
     return None if value is None else Literal(value, "run", is_text=True)
 
 
 def _prompt(use: Use) -> Found | None:
-    """Return the prompt of `# @prompt name description`, which is shown once per request."""
     for directive in use.parsed.directives:
         name, _, what = directive.value.text.partition(" ")
         if directive.name == "prompt" and name == use.name:
@@ -213,7 +205,6 @@ def _prompt(use: Use) -> Found | None:
 
 
 def _file(use: Use) -> Found | None:
-    """Return the text of the file in Kulala's `# @file-to-variable name file`."""
     for directive in use.parsed.directives:
         name, _, path = directive.value.text.partition(" ")
         if directive.name == "file-to-variable" and name == use.name:
@@ -250,27 +241,22 @@ def _auth_token(use: Use) -> Found | None:
 
 
 def _global(use: Use) -> Found | None:
-    """Return httpyac's `{{$global.name}}` as a JavaScript expression, or None for other names."""
+    """Return httpyac's `{{$global.name}}` as a JavaScript expression."""
     return JavaScript(use.name) if use.name.startswith(("$global.", "$global[")) else None
 
 
 def _element(use: Use) -> Found | None:
-    """Return a source for JetBrains' placeholder `{{$.list..name}}`, or None for other names.
-
-    In an iteration over the list, `_iteration` takes precedence and returns the element.
-    Elsewhere, for example in a check, the placeholder has no value.
-    """
+    """Return a source for JetBrains' `{{$.list..name}}`, which has a value only in an iteration."""
     if not use.name.startswith("$."):
         return None
     reason = (
         f"{{{{{use.name}}}}} is an element of a list, so it has a value only in a request that is "
         "sent for each element: the URL, a header or the body must contain this placeholder"
     )
-    return Computed(partial(_undone, use, reason), "an element of a list", in_run=True)
+    return Computed(partial(_no_value_yet, use, reason), "an element of a list", in_run=True)
 
 
-def _undone(use: Use, reason: str) -> str | None:
-    """Raise `OrgrestError` because a variable has no value yet, or return None in a dry run."""
+def _no_value_yet(use: Use, reason: str) -> str | None:
     if use.context.placeholders:
         return None
     raise OrgrestError(reason, code="undefined-variable")
@@ -328,7 +314,7 @@ def _unset(use: Use) -> Computed:
         f"the variable {use.name} has no value yet: either the script that sets it has not run, "
         "or it set the variable to a function"
     )
-    return Computed(partial(_undone, use, reason), "a script", in_run=True)
+    return Computed(partial(_no_value_yet, use, reason), "a script", in_run=True)
 
 
 @lru_cache(256)
@@ -346,11 +332,7 @@ def _imported(use: Use) -> Found | None:
 
 
 def _global_variable(use: Use) -> Found | None:
-    """Return a global script variable, usually one that an earlier run stored.
-
-    If a JetBrains script sets a global variable in this run, it also becomes a capture, which takes
-    precedence.
-    """
+    # A variable that a JetBrains script set in this run is a capture, which takes precedence.
     variable = use.context.globals.variable(use.name)
     return None if variable is None else Scripted(variable.text, variable, "an earlier run")
 
@@ -368,10 +350,7 @@ def _environment(use: Use) -> Found | None:
 
 
 def _javascript(use: Use) -> Found | None:
-    """Return the name as a JavaScript expression, as in httpyac, or None if it is not one.
-
-    A name such as `a.b` is an expression only if `a` is a variable, response or built-in object.
-    """
+    """Return a name that is a JavaScript expression, such as `a.b` if `a` has a value."""
     if not is_computed(use.name):
         root = root_of(use.name)
         is_known = root is not None and (
@@ -430,9 +409,10 @@ def find(use: Use) -> Found | None:
 
 
 def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None:
-    """Return the key of the request that a name refers to, preferring one with a response.
+    """Return the key of the request that a name refers to, or None if there is no such request.
 
-    `using` is the request that contains the name. Returns None if there is no such request.
+    If several requests have the name, one with a response is preferred. `using` is the request that
+    contains the name.
     """
     keys = list(context.names.requests_named(name, using))
     answered = (key for key in keys if key in context.answers.exchanges)
@@ -442,10 +422,7 @@ def key_of(name: str, using: ParsedRequest, context: Context) -> Hashable | None
 def _reference(
     text: str, using: ParsedRequest, context: Context
 ) -> tuple[ResponseReference, Hashable] | None:
-    """Return the part of an exchange that `{{text}}` refers to, and the key of its request.
-
-    Returns None if there is no such request.
-    """
+    """Return the part of an exchange that `{{text}}` refers to, and the key of its request."""
     from orgrest.http import responses
 
     reference = responses.read(text) or responses.read_short(text)
@@ -456,8 +433,8 @@ def _reference(
 def part(reference: ResponseReference, key: Hashable, context: Context) -> str | None:
     """Return the value of a reference to a part of an exchange, or None in a dry run.
 
-    Raises RequestNeededError if the request has not been sent yet, and OrgrestError if the path
-    matches nothing or the request failed.
+    Raises RequestNeededError if the request has not been sent yet. Raises OrgrestError if the
+    request failed, or if the path matches nothing.
     """
     exchange = _answer(key, context)
     if exchange is None:
@@ -509,8 +486,8 @@ def answered(name: str, using: ParsedRequest, context: Context) -> Response | No
 def response(name: str, using: ParsedRequest, context: Context) -> Response | None:
     """Return the response that a name refers to, or None in a dry run.
 
-    Raises RequestNeededError if its request has not been sent yet, and OrgrestError if there is no
-    response.
+    Raises RequestNeededError if the named request has not been sent yet. Raises OrgrestError if
+    there is no response.
     """
     key = _named_by(name, using, context)
     exchange = context.answers.last if key is None else _answer(key, context)

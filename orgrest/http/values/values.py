@@ -58,10 +58,10 @@ def definition_of(source: Found, parsed: ParsedRequest) -> tuple[Source, Definit
 class Values:
     """The variables of a request whose placeholders are being replaced.
 
-    If `problems` is None, an error in a variable is raised. Otherwise the error is added to
-    `problems`, and the value of the variable is `UNKNOWN`. `defined` contains the values of
-    definitions that scripts of this request have already read. These values are reused so that
-    their random parts do not change.
+    If `problems` is given, an error in a variable is added to it, and the value of the variable is
+    `UNKNOWN`. Otherwise, the error is raised. `defined` contains the values of definitions that
+    scripts of this request have already read. They are reused so that their random parts do not
+    change.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Values:
     def logged(self, compute: Callable[[], str | None]) -> str | None:
         """Return the result of `compute()` and log it.
 
-        After `again`, the logged results are returned first, in the same order. Results that
-        belong to the value of another variable are not logged, because that value is kept.
+        After `again`, the logged results are returned first, in the same order. A result that is
+        part of another variable's value is not logged, because that value is stored.
         """
         if len(self._open) > 1:
             return compute()
@@ -147,9 +147,9 @@ class Values:
         end: int | None = None,
         view: int | None = None,
     ) -> Iterator[tuple[str, int]]:
-        """Yield (piece, index in the template) for each piece of the expanded template.
+        """Yield the pieces of the expanded template, each with its index in the template.
 
-        If the template is the value of a definition in a request file, `view` is that definition's
+        If the template is the value of a definition in a request file, `view` is the definition's
         offset.
         """
         source = template.text
@@ -185,14 +185,13 @@ class Values:
             return True
 
     def _has_colon(self, name: str) -> bool:
-        """Return whether a request file defines a variable in restclient's form `:name = value`."""
         definition = self.parsed.definition(name)
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
         """Return whether `name` is used in its own definition.
 
-        `view` is the offset of the definition that contains the use. It is None outside of
+        `view` is the offset of the definition that contains the use. It is None outside
         definitions, and always None in restclient's language.
         """
         return self.parsed.known.at(name, view) is not None
@@ -204,8 +203,7 @@ class Values:
     def used(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the text that replaces a variable at `offset`. Raises `ExpansionError`.
 
-        If problems are collected, an error is added to them instead of being raised, and the text
-        is `UNKNOWN`.
+        If problems are collected, the error is added to them instead, and the text is `UNKNOWN`.
         """
         try:
             value = self.value(name, offset, view)
@@ -270,7 +268,7 @@ class Values:
         return value
 
     def _kept(self, source: Found, name: str, offset: int) -> Kept | None:
-        """Return the value of a definition that the run computes, or None for other variables."""
+        """Return the value that the run keeps for a definition, or None."""
         place = definition_of(source, self.parsed)
         if place is None or not place[1].when or self.checks:
             return None
@@ -285,7 +283,7 @@ class Values:
         return kept
 
     def compute_apart(self, source: Found, name: str, offset: int) -> Kept | None:
-        """Return the value of a source, computed without the values that are known so far.
+        """Compute the value of a source without the values that are known so far.
 
         Returns None if another request provides a part of the value later.
         """
@@ -372,7 +370,6 @@ class Values:
 
 
 def _token(values: Values, token: AuthToken, name: str, offset: int) -> str:
-    """Return an OAuth 2.0 token as a value. Raises `ExpansionError` or `TokenNeededError`."""
     from orgrest.http.auth import oauth2
 
     used: list[str] = []
@@ -420,7 +417,6 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
 
 
 def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:
-    """Return an error message for a circular reference, with the chain of variables."""
     at = opened.index((name, key)) if (name, key) in opened else 0
     loop = " -> ".join([*(inside for inside, _ in opened[at:]), name])
     return f"the variable {name} refers to itself: {loop}"

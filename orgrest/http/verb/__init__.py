@@ -8,10 +8,9 @@
     {"name": "{{(verb-var name)}}"}       an empty line, then the body
 
 `parsing.verb` parses the text of one heading or block. `merging` merges a request with the requests
-of its parent headings: paths are concatenated, queries and headers are merged, and the innermost
-method and body are used. If a heading sets a new origin (scheme, user, host, port), the request
-inherits nothing from the headings above it. `tags` evaluates `{{...}}`, which can only call a few
-listed functions. No code is run.
+of its parent headings: it concatenates paths, merges queries and headers, and uses the innermost
+method and body. A heading that sets a new origin (scheme, user, host, port) inherits nothing from
+the headings above it. `tags` evaluates `{{...}}`, which can only call a few listed functions.
 
 Unlike in verb, blanks at the end of a URL are not sent.
 """

@@ -27,10 +27,10 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method of a request, or "" if neither the request nor a parent defines one.
+    """Return the method of a request, or "" if neither the request nor a parent has one.
 
-    `levels` are the request and its parents, outermost first. A level without a method inherits it
-    from the level above, unless its URL contains an origin.
+    `levels` are the request and its parents, outermost first. A level without a method inherits the
+    method of the level above, unless its own URL contains an origin.
     """
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
@@ -53,7 +53,7 @@ def expand(parsed: ParsedRequest, context: Context) -> Request:
 
 @classes.frozen
 class _Url:
-    """A parsed URL, possibly partial. `origin` is as written, or None if it is missing."""
+    """A URL, possibly partial. `origin` is its scheme and authority, or None if it is missing."""
 
     origin: str | None
     path: str
@@ -78,10 +78,7 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended with `other`, the URL of a subheading.
-
-        `other` has either the same origin or none.
-        """
+        """Return this URL extended with a subheading's URL, which has the same origin or none."""
         path = self.path + other.path
         return _Url(
             self.origin,
@@ -129,10 +126,7 @@ class _Merging:
         )
 
     def _url(self) -> tuple[_Url | None, int]:
-        """Return the merged URL, and the index of the level where the request begins.
-
-        The request begins at the last level that changes the origin of the URL.
-        """
+        """Return the merged URL, and the index of the last level that changes the origin."""
         url: _Url | None = None
         first = 0
         for number, level in enumerate(self._levels):
@@ -207,7 +201,6 @@ class _Merging:
 
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
-    """Return `above` and `below`, leaving out items of `above` whose key occurs in `below`."""
     overridden = set(map(key, below))
     return [item for item in above if key(item) not in overridden] + below
 

@@ -8,15 +8,15 @@ r"""Evaluates tags, `{{...}}`: constants, variables and stored responses. No cod
     {{(getenv "TOKEN")}}                           an environment variable, which is a secret
     {{(concat "a" (verb-var b))}}                  concatenation
 
-The value of a variable comes from the first of these sources that provides one:
+The value of a variable comes from the first of these:
 
 - `--var`, the block's `:var`, or a prelude, in this order;
 - the context's captures, which include defaults and the user's answers from earlier tags;
 - the selected environments;
 - the default in the tag or, if it has none, the user's answer to a prompt.
 
-Any other expression is an error that suggests a replacement. As in verb, a tag must be on a single
-line, and tags within the values of tags are not evaluated.
+Any other expression is an error, with a suggested replacement. As in verb, a tag must be on a
+single line, and a tag in the value of another tag is not evaluated.
 """
 
 from __future__ import annotations
@@ -104,7 +104,6 @@ class Tags:
         return self._value(expressions[0])
 
     def _value(self, form: Form) -> str:
-        """Return the value of an expression as a string. Raises OrgrestError."""
         if isinstance(form, str):
             return form
         if isinstance(form, Number):
@@ -161,11 +160,7 @@ class Tags:
         return self._stored(arguments[0], "headers", self._value(arguments[1]))
 
     def _stored(self, form: Form, part: str, path: str) -> str:
-        """Return a part of a stored response, or a placeholder in a dry run.
-
-        Raises RequestNeededError if the request has not been sent yet, and ArgumentError if `form`
-        does not name a stored response.
-        """
+        """Return a part of a stored response, or a placeholder in a dry run."""
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('expected a response, as in (verb-stored-response "KEY")')
@@ -200,10 +195,7 @@ class Tags:
         return content
 
     def _key(self, form: Form) -> str | int:
-        """Return one step of a path: an index, or the name of a member.
-
-        A name may be written as a symbol, or as an expression such as a string.
-        """
+        """Return a step of a path: an index, or the name of a member."""
         if isinstance(form, Number) and re.fullmatch(r"[-+]?[0-9]{1,9}", form.text):
             return int(form.text)
         return form.text if isinstance(form, Symbol) else self._value(form)
