@@ -38,9 +38,9 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 class DynamicContext:
     """The inputs of dynamic values, in addition to their arguments.
 
-    - `environ`, `dotenv` and `variable` return the value of a variable, or None if it is not
-      defined: an environment variable, a variable in the `.env` file beside the document, or a
-      variable in the selected environments.
+    - `environ` looks up an environment variable, `dotenv` a variable in the `.env` file beside the
+      document, and `variable` a variable in the selected environments. Each returns None if the
+      variable is not defined.
     - `project` is the project's folder.
     - `seed` makes the dynamic values reproducible.
     - `user_secret` returns one of the user's secrets, or an empty string in a dry run. By default,

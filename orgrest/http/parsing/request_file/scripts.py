@@ -65,7 +65,7 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, int]:
-    """Return the code between `{%` and `%}`, and the end offset of its last line."""
+    """Return the code between `{%` and `%}`, and the end offset of the last line."""
     if match["end"]:
         return line.template(match, "text"), line.span.end
     pieces = [(match["text"], line.start + match.start("text"))]
