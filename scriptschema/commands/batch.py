@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
-    """Return the input files to read as trees, and report the number of files that are skipped.
+    """Return the files to read as trees, and report how many files are skipped.
 
-    If `form` names a format, no file is skipped. Otherwise, only files with the suffix of a format
-    are read from folders. Files that the user named are always read.
+    If `form` is None, a file in a folder is skipped unless its suffix indicates a tree.
     """
     from scriptschema import files
 
@@ -40,9 +39,9 @@ def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
 
 
 def written_form(items: Sequence[Input], output: str | None, to: Format | None) -> Format | None:
-    """Return the format to write: `to`, or else the format for the suffix of `output`.
+    """Return the format to write: `to`, or else the format that the suffix of `output` indicates.
 
-    The result is None if neither gives a format. The suffix of a folder does not count.
+    Returns None if neither names a format. The suffix of a folder is ignored.
     """
     from scriptschema import files
 
@@ -77,11 +76,11 @@ def run_all(
 ) -> int:
     """Call `run` with each input and its output path, and return the exit status.
 
-    `form` is the format to write, or `.luau` for sources. `what` is the label of the progress bar.
-    `kept` are files that must not be replaced.
+    `form` is the format to write, or `.luau` for sources. `what` labels the progress bar. The files
+    in `kept` must not be overwritten.
 
-    Raises FileError if there are no inputs. Raises a usage error if the outputs cannot be written
-    to `output`, for example because it has the suffix of another format.
+    Raises FileError if there are no inputs. Raises a usage error if `output` cannot be used, for
+    example because its suffix indicates another format.
     """
     from scriptschema import files
     from scriptschema.luau import sources

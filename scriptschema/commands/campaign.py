@@ -257,7 +257,7 @@ def fuzz(
 
     Programs are generated, mutated, run by each TARGET with each variant, and judged: crashes,
     sanitizer reports, failed assertions, internal errors, hangs, and differences between targets
-    and variants are bugs. Each bug is kept once, with a reduced program, in FOLDER/finds/. An
+    and variants are bugs. Each bug is stored once, with a reduced program, in FOLDER/finds/. An
     existing campaign is continued.
 
     TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
@@ -266,32 +266,30 @@ def fuzz(
 
     --fail-on-find accepts these severities, worst first: memory (a sanitizer's report, or out of
     memory), crash, result (a wrong result), assertion, hang, undefined (undefined behaviour),
-    message (different error messages), and position (different positions in them). --fail-on-find
-    alone means --fail-on-find=undefined. All differences in messages together count as one find,
-    and so do all differences in positions.
+    message (different error messages), and position (different positions in error messages).
+    --fail-on-find alone means --fail-on-find=undefined. All differences in messages together count
+    as one find, and so do all differences in positions.
 
     With --engine afl, the first TARGET is a program built with AFL++'s compiler, given as ./harness
     or command:COMMAND. With --jobs N, N instances of AFL++ run it with scriptschema's mutants. The
-    inputs that they keep are judged on all targets.
+    inputs that AFL++ keeps are judged on all targets.
 
     With --types sound and --checker, a program that the checker accepts in strict mode but that
     fails with a type error shows a bug in the checker.
 
     --seeds names a FOLDER of sources or trees, for example a conformance suite. They are run first,
-    and then mutated. If a program requires a module, it gets an empty table instead. Programs that
-    are not valid are repaired. The number of programs changed in either way is reported, and so are
-    unreadable files.
+    and then mutated. A program that requires a module gets an empty table instead. Programs that
+    are not valid are repaired. Unreadable files and the number of changed programs are reported.
 
-    If a campaign comes from somebody else, its commands are shown to you, and run only if you agree
-    or use --trust.
+    The commands of somebody else's campaign are shown to you, and run only if you agree or use
+    --trust.
 
     With --broken SHARE, this share of the sources is not valid Luau: tokens are missing or changed,
     for example. A TARGET has a bug if it runs such a source to completion instead of rejecting it,
     or if it crashes or does not finish.
 
-    One program in four is only compiled: its code is in a function that is never called, so it may
-    loop forever or fail anywhere. With --compiled 1, all programs are only compiled, and nothing is
-    run.
+    One program in four is only compiled: its code is in a function that is never called. This code
+    may loop forever or fail anywhere. With --compiled 1, all programs are only compiled.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError
@@ -353,7 +351,6 @@ def fuzz(
 
 
 def _summarize(session: Session, folder: Path) -> None:
-    """Print the number of new finds, and the number of programs that are not fully reduced."""
     from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
 
     left = session.state.triage.waiting
@@ -377,10 +374,6 @@ def _summarize(session: Session, folder: Path) -> None:
 def _workers(
     campaign: Campaign, address: str | None, jobs: int
 ) -> AbstractContextManager[Workers | None]:
-    """Return a context manager for the workers: the cluster at `address`, or AFL++'s instances.
-
-    Without a cluster or AFL++, the context manager yields None.
-    """
     from contextlib import nullcontext
 
     from scriptschema.fuzzing.campaign.afl import AflEngine
@@ -400,7 +393,6 @@ def _workers(
 
 
 def _report(folder: Path) -> None:
-    """Write the report of a demonstration beside the campaign's folder."""
     from scriptschema.commands.finds import report_command
 
     page = folder.with_name("report.html")

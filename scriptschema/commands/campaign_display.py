@@ -48,10 +48,6 @@ def line_of(event: dict[str, Any]) -> str:
 
 
 def _kinds(event: dict[str, Any]) -> str:
-    """Return the number of programs for each outcome, as text.
-
-    Programs that are only compiled are listed separately.
-    """
     both = []
     for name, label in (("outcomes", ""), ("compiled", "only compiled: ")):
         outcomes = sorted(event[name].items(), key=lambda item: -item[1])
@@ -61,10 +57,7 @@ def _kinds(event: dict[str, Any]) -> str:
 
 
 def _with_compiled(event: dict[str, Any], name: str) -> str:
-    """Return a count as text, such as `corpus 120 (30 only compiled)`.
-
-    The part in parentheses is omitted if its count is 0.
-    """
+    """Return a count as text, such as `corpus 120 (30 only compiled)`."""
     compiled = event[f"{name}_compiled"]
     return f"{name} {event[name]:,}" + (f" ({compiled:,} only compiled)" if compiled else "")
 

@@ -126,16 +126,15 @@ def config_of(
 
 
 def _with_absolute_folder(target: Description) -> Description:
-    """Make the target's folder absolute, so that later runs can start from any folder."""
     if target.kind != "luau-web":
         return target
     import attrs
 
+    # Later runs may start in another folder.
     return attrs.evolve(target, folder=str(Path(target.folder or ".").absolute()))
 
 
 def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
-    """Return the configuration in a TOML file. The options in `overrides` take precedence."""
     import tomllib
 
     from scriptschema import files
@@ -153,8 +152,8 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
 def seeds_in(folder: Path, config: Config) -> list[bytes]:
     """Return the programs in a folder as encoded trees.
 
-    Prints how many programs were read, how many of them were changed, and which files cannot be
-    used. Raises FileError if no file can be used.
+    Prints how many programs were read or changed, and each file that cannot be used. Raises
+    FileError if no file can be used.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import read_seeds

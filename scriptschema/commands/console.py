@@ -185,10 +185,9 @@ def refuse_control_characters(data: bytes) -> None:
 def progress(
     items: Iterable[T], what: str, total: int | None = None, *, least: int = 20
 ) -> Iterator[T]:
-    """Yield the items, with a progress bar if there are many and standard error is a terminal.
+    """Yield the items, and show a progress bar if standard error is a terminal.
 
-    `total` is the number of items, which is required if `items` has no length. For fewer than
-    `least` items, no bar is shown.
+    No bar is shown for fewer than `least` items. If `items` has no length, a bar requires `total`.
     """
     if total is None:
         total = len(items) if isinstance(items, Sequence) else 0
@@ -223,7 +222,7 @@ def progress(
 def stoppable(consequence: str) -> Iterator[None]:
     """On Ctrl-C or a termination signal, print `consequence`, and exit with status 130.
 
-    `consequence` says what the interruption means for the output, or how to continue.
+    `consequence` says what happened to the output, or how to continue.
     """
     try:
         yield

@@ -60,7 +60,7 @@ def schema(descriptor_set: bool, luau: Version | None) -> None:
 def dictionary_command(output: str | None, names_path: Path | None, luau: Version | None) -> None:
     """Write Luau's tokens as a dictionary for libFuzzer and AFL++.
 
-    libFuzzer reads it with -dict, AFL++ with -x.
+    Pass the file to libFuzzer with -dict, or to AFL++ with -x.
 
     \b
     scriptschema dictionary -o luau.dict
@@ -104,7 +104,7 @@ def convert(
     with --from, all files) or - for standard input. The format is given by the file's suffix or by
     --from. Unknown fields are an error. A file that cannot be converted is reported, and the others
     are converted. The exit status is 1 if a file fails, or if there is nothing to convert. With
-    --upstream, parts that the schema of the output cannot represent are left out and reported.
+    --upstream, parts that the output's schema cannot represent are left out and reported.
 
     \b
     scriptschema convert program.pb --to text
@@ -157,10 +157,10 @@ def show(path: Path, from_format: Any, message_name: str, luau: Version | None) 
 
 
 class Line(NamedTuple):
-    """A line of an outline: a message with its scalar values.
+    """A line of an outline, which shows a message and its scalar values.
 
-    `branches` are the lines drawn before the message, `step` is the last step of the message's
-    path, and `nodes` is the number of messages on the line.
+    `branches` contains the lines drawn before the message. `step` is the last step of the message's
+    path. `nodes` is the number of messages on the line.
     """
 
     branches: str
@@ -172,11 +172,10 @@ class Line(NamedTuple):
 
 
 def outline(tree: Message) -> Iterator[Line]:
-    """Yield the lines of `tree` from top to bottom.
+    """Yield the lines of an outline of `tree`.
 
-    Each message is on a separate line, but a message with alternatives (`Expr`, `Stat` ...) shares
-    its line with the alternative that is set. Numbers, strings and other scalars are on the line of
-    their message.
+    Each message has a line, which includes its scalar values. A message with alternatives (`Expr`,
+    `Stat` ...) shares its line with the alternative that is set.
     """
     from scriptschema.base import Message
 
@@ -216,7 +215,6 @@ def outline(tree: Message) -> Iterator[Line]:
 
 
 def _has_other_fields(message: Message) -> bool:
-    """Return whether a message has fields outside its oneof."""
     return any(field.oneof is None for field in message.ALL_FIELDS.values())
 
 

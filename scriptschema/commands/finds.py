@@ -43,8 +43,7 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     """Run a find's program again on the targets of its campaign.
 
     FIND is a folder in a campaign's finds/. The exit status is 0 if the bug occurs again, otherwise
-    1. If a target does not work, because not even a one-line program runs on it, this is reported
-    as an error.
+    1. A target on which not even a one-line program runs is reported as an error.
 
     \b
     scriptschema reproduce campaign/finds/NAME
@@ -101,7 +100,7 @@ def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) ->
 
 
 def _print_outcomes(shown: Replayed, find: Find) -> bool:
-    """Print the outcomes of a program's runs, and return whether they show the find's bug."""
+    """Print a program's runs, and return whether they show the find's bug."""
     from scriptschema.fuzzing.campaign.replay import is_of
 
     for run in shown.runs:
@@ -133,8 +132,8 @@ def _show(run: Run) -> None:
 def reduce_find(folder: Path, *, trust: bool) -> None:
     """Reduce the find in `folder` as far as possible, and print its size before and after.
 
-    If `trust` is true, the find's commands run without asking the user. Exits with status 1 if
-    there is an error, or if the find is not reproduced.
+    If `trust` is true, runs the find's commands without asking the user. Exits with status 1 after
+    an error, or if the bug does not occur again.
     """
     from contextlib import nullcontext
 
@@ -201,10 +200,10 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
 def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
     """Find the first build that shows a bug.
 
-    The builds are bisected, and the result is stored in the find for the report. FIND is a folder
-    in a campaign's finds/. The find's program is run with each build that is tried. The build shows
-    the bug if the verdict is of the same kind as the verdict stored in the find. The exit status is
-    0 if the first build with the bug was found, otherwise 1.
+    FIND is a folder in a campaign's finds/. A binary search runs the find's program with some of
+    the builds. A build shows the bug if its verdict has the same kind as the verdict stored in the
+    find. The result is stored in the find, for the report. The exit status is 0 if the first build
+    with the bug was found, otherwise 1.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -251,10 +250,10 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
     """Write finds as an issue, a regression test or CI results.
 
-    FIND is a folder in a campaign's finds/, or a campaign's folder. If it is a campaign's folder,
-    all its finds are written. The worst bug comes first. With --to markdown, a find becomes an
-    issue to paste into a bug tracker: the program, the outcome of each run, the versions, and the
-    command to run it again. With --to junit or --to sarif, the finds become results for CI.
+    FIND is a folder in a campaign's finds/. If FIND is a campaign's folder, all its finds are
+    written. The worst bug comes first. With --to markdown, a find becomes an issue to paste into a
+    bug tracker: the program, the outcome of each run, the versions, and the command that reproduces
+    the bug. With --to junit or --to sarif, the finds become results for CI.
 
     With --to luau, a find becomes a regression test. It asserts that the program ends in the same
     way and prints the same output as in the first run that ended normally or with a Luau error.
@@ -298,9 +297,9 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
 def report_command(folders: tuple[Path, ...], output: str) -> None:
     """Write the finds of campaigns as one HTML page.
 
-    The page is self-contained. CAMPAIGN is the folder of a campaign, in which `scriptschema fuzz`
-    may still be running. The worst bug comes first, and a bug that several campaigns found is shown
-    once. If a find cannot be read, it is reported, the others are shown, and the exit status is 1.
+    The page is self-contained. CAMPAIGN is a campaign's folder, in which `scriptschema fuzz` may
+    still be running. The worst bug comes first. A bug that several campaigns found is shown once.
+    Unreadable finds are reported, the others are shown, and the exit status is then 1.
 
     \b
     scriptschema report campaign/ -o report.html

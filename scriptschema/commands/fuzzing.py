@@ -77,19 +77,18 @@ def reduce_command(
     """Shrink a program as far as possible while a test keeps passing.
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
-    a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND is
-    run without a shell. {} in it is replaced with the name of a file that contains the source;
-    {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the tree. A
-    COMMAND without any of these reads the source from standard input.
+    a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND
+    runs without a shell. {} in COMMAND is replaced with the name of a file that contains the
+    source. {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the
+    tree. A COMMAND without any of these reads the source from standard input.
 
-    The result is written to the output file (-o), as a source or a tree, depending on its suffix.
-    During the reduction, each smaller program is written to it immediately. After Ctrl-C, it
-    contains the smallest program so far if the test has passed at least once. The sources of a
-    program with a module are written to a folder with the name of the output file, without the
-    suffix.
+    The suffix of the output file (-o) determines whether a source or a tree is written. During the
+    reduction, each smaller program is written immediately. After Ctrl-C, the file contains the
+    smallest program so far, if the test has passed at least once. If the program has a module, its
+    sources are written to a folder with the name of the output file, without the suffix.
 
     FILE can also be a find, which is a folder in a campaign's finds/. Then the test is whether the
-    find's bug occurs on the targets of its campaign, and the result is stored in the find.
+    find's bug occurs on its campaign's targets, and the result is stored in the find.
 
     \b
     scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
@@ -204,10 +203,7 @@ def _check_target(path: Path) -> None:
 def _read(
     path: Path, form: Any, names: Names, luau: Version | None
 ) -> tuple[ModuleSet, Names, bool]:
-    """Return the tree in a file, and the tables for its names. Raises FileError.
-
-    The last result is true if the tree lacks some of the file's syntax, and `luau` is None.
-    """
+    """Return a file's tree, its name tables, and whether it lacks syntax because `luau` is None."""
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.names import NameReader
@@ -233,7 +229,6 @@ def _read(
 
 
 def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None) -> None:
-    """Write the tree in the format given by the target's suffix. Raises FileError."""
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.render import render
@@ -249,17 +244,12 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 
 def _place(target: Path, tree: ModuleSet) -> Path:
-    """Return the file or folder to which `_write` writes the tree."""
     from scriptschema.luau.sources import place_of
 
     return place_of(target, tree) if _is_source(target) else target
 
 
 def _serialized(target: Path, tree: ModuleSet) -> bytes:
-    """Return the tree in the format that the suffix of `target` specifies. Raises FileError.
-
-    The suffix of `target` must be one of `files.ENDINGS`.
-    """
     from scriptschema import files
     from scriptschema.versions import TODAY
 
@@ -273,11 +263,7 @@ def _serialized(target: Path, tree: ModuleSet) -> bytes:
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """Write a tree as several shortened sources. Return the shortest that passes the test, or None.
-
-    The result is None if no shortened source passes, if the tree has a module, or if the test reads
-    trees.
-    """
+    """Return the shortest of several shortened sources that pass the test, if any."""
     from scriptschema.luau.printing.shorten import compact, short_names
     from scriptschema.luau.render import render
 
@@ -290,12 +276,6 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
 
 
 class _Display:
-    """Shows the progress of a reduction in a status line, if standard error is a terminal.
-
-    The status line contains the sizes of the tree and its source, the number of tests, and the
-    time.
-    """
-
     def __init__(self) -> None:
         self.status: Any = None
         self.start = time.monotonic()

@@ -36,7 +36,6 @@ T = TypeVar("T")
 
 
 def _style(_: object, __: object, value: str | None) -> int | Literal["random"] | None:
-    """Return the style that an option names: a seed, `random`, or None for `plain`."""
     if value is None or value == "plain":
         return None
     if value == "random":
@@ -160,14 +159,14 @@ def generate(
     """Generate random trees, programs or invalid sources.
 
     The first tree is generated from the seed S, the next from S+1, and so on. With -n, each tree
-    becomes a file in the folder, named by its seed. Existing files are kept, so to continue after
-    an interruption, run the same command again. If the output is standard output, or a FILE that
-    ends in .pbstream, a stream is written: each tree is preceded by its length as a varint.
+    becomes a file in the folder, named by its seed. Existing files are not replaced. To continue
+    after an interruption, run the same command again. Standard output and a FILE that ends in
+    .pbstream get a stream: each tree is preceded by its length as a varint.
 
     Without -n, a single tree or source is written to standard output or FILE, without a length
-    unless FILE ends in .pbstream. When sources are written, a program with a module becomes a
-    folder with program.luau and module0.luau. On standard output, and in a FILE.luau, the module
-    becomes a function in the program.
+    unless FILE ends in .pbstream. As source, a program with a module becomes a folder with
+    program.luau and module0.luau. On standard output and in a FILE.luau, the module becomes a
+    function in the program.
 
     \b
     scriptschema generate --programs --format luau
@@ -293,9 +292,9 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
 
 
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
-    """Write a file for each seed, or a folder for a program with a module.
+    """Write a file for each seed, or a folder if the program has a module.
 
-    Existing files are kept. Raises FileError if they were generated with other options.
+    Existing files are not replaced. Raises FileError if they come from other options.
     """
     from scriptschema import files
     from scriptschema.generation.bulk import interrupts_later

@@ -82,7 +82,7 @@ def render_command(
 
     An INPUT is a file (.pb, .textproto, .json), a folder (all files below it) or - for standard
     input. Trees are written unchanged. To get a program that Luau compiles, use repair first. A
-    tree with a module becomes a folder with program.luau and module0.luau; on standard output, its
+    tree with a module becomes a folder with program.luau and module0.luau. On standard output, the
     two sources are printed one after the other.
 
     \b
@@ -130,14 +130,13 @@ def check_command(
 ) -> None:
     """Check that sources or trees are valid programs.
 
-    Luau compiles every program for which no problem is reported. The limits of three rules
-    (`depth`, `registers` and `size`) are stricter than Luau's own limits, so Luau may also compile
-    programs that exceed only these.
+    Luau compiles every program for which no problem is reported. Three rules (`depth`, `registers`
+    and `size`) are stricter than Luau, so Luau may also compile programs that break only these.
 
     An INPUT is a source (.luau, .lua), a tree, or a folder with trees. Prints a line for each
     problem: the file, the line and column in a source or the path in a tree, a message, and the
     rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, features
-    newer than that version are problems, too.
+    newer than that version are also problems.
 
     \b
     scriptschema check program.luau
@@ -171,10 +170,7 @@ def check_command(
 
 
 def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:
-    """Return the problems in a source and its module, each with its file, line and column.
-
-    Raises FileError for a source that is not Luau.
-    """
+    """Return (`FILE:LINE:COLUMN`, problem) pairs for a source and its module."""
     from scriptschema import files
     from scriptschema.luau.parse import ParseError, parse
     from scriptschema.luau.repair import check
@@ -214,7 +210,7 @@ def repair_command(
 ) -> None:
     """Turn trees into programs that Luau compiles.
 
-    As little as possible is changed. With --luau, features newer than that version are left out.
+    Makes as few changes as possible. With --luau, removes features newer than that version.
 
     \b
     scriptschema repair program.pb -o repaired.pb
@@ -270,9 +266,9 @@ def parse_command(
 
     An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. If a
     program requires "./module0", the module0.luau beside it is read as well. Trees contain indexes
-    instead of names; all sources share the tables that --save-names writes. With --luau, the trees
-    also contain extensions, for syntax that the schema's 57 messages cannot represent. Features
-    newer than that version are errors.
+    instead of names. --save-names writes the tables of names, which all sources share. With --luau,
+    the trees also contain extensions, for syntax that the schema's 57 messages cannot represent.
+    Features newer than that version are errors.
 
     \b
     scriptschema parse program.luau --to text

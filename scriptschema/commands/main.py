@@ -1,9 +1,8 @@
 """The command-line interface of ``scriptschema``. Only the modules in this folder print messages.
 
-A command's module is imported on demand, and the module's own dependencies only when the command
-runs. The exit status is 0 on success; 1 if a file could not be processed or a check found
-something; 2 for a usage error, or for a file on the command line that does not exist; 130 after
-Ctrl-C or a termination signal.
+Each command's module is imported only when the command is used. The exit status is 0 on success, 1
+if a file could not be processed or a check found something, 2 for a usage error or a missing file,
+and 130 after Ctrl-C or a termination signal.
 """
 
 from __future__ import annotations
@@ -43,10 +42,9 @@ _COMMANDS = {
 def hold_standard_streams() -> None:
     """Reopen closed standard streams as the null device.
 
-    Otherwise, the next opened file would get the descriptor of a closed stream, and everything
-    printed would be written to that file. Standard input is opened write-only, and standard output
-    read-only. Using them therefore raises an error that can be reported, as with a closed stream.
-    Standard error is opened for writing, and what is written to it is discarded.
+    Otherwise, the next opened file would get a closed stream's descriptor, and receive everything
+    printed. Standard input is opened write-only, and standard output read-only. Using them
+    therefore raises an error, as with a closed stream. Output to standard error is discarded.
     """
     for number, (name, mode) in enumerate(
         [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
@@ -58,7 +56,6 @@ def hold_standard_streams() -> None:
 
 class _Program(Program):
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit. Report errors that no command handles."""
         # Trees contain no reference cycles, and looking for cycles takes a tenth of the time.
         gc.set_threshold(100_000, 20, 50)
         hold_standard_streams()

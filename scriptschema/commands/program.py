@@ -75,10 +75,10 @@ class Group(click.Group):
 
 
 class Program(Group):
-    """The program: a group whose commands are imported when they are used.
+    """A group whose commands are imported when they are used.
 
-    `table` maps the name of each command to its module and the name of its definition
-    (`package.module:name`), in the order in which the help lists the commands.
+    `table` maps each command's name to its definition (`package.module:name`). The help lists the
+    commands in this order.
     """
 
     def __init__(self, *arguments: Any, table: Mapping[str, str], **options: Any) -> None:
@@ -133,13 +133,11 @@ class Program(Group):
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Make SIGTERM, the termination signal, raise KeyboardInterrupt like Ctrl-C.
+    """Make SIGTERM raise KeyboardInterrupt, so that commands can clean up.
 
-    A job that a shell starts in the background ignores SIGINT, which Ctrl-C sends. Such a job can
-    be ended only by SIGTERM, which by default would end it without any cleanup. In threads other
-    than the main thread, which cannot set signal handlers, this does nothing.
+    A shell's background jobs ignore SIGINT (Ctrl-C), so only SIGTERM can end them.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # cannot set handlers
         yield
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

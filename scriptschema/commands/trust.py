@@ -1,10 +1,9 @@
 """Decides whether a campaign's commands may run: a stranger's commands run only with consent.
 
-A campaign's configuration contains commands, which run with the user's permissions. Commands from
-the command line are trusted. For other commands, the user is asked once for each folder and
-command. Trusted commands are recorded as lines of JSON in `trusted.jsonl` in the user's state
-folder (`$XDG_STATE_HOME/scriptschema`, by default `~/.local/state/scriptschema`). They are never
-recorded in the campaign's folder, because then a campaign could declare its own commands trusted.
+A campaign's commands run with the user's permissions. Commands from the command line are trusted.
+For each other command in a folder, the user is asked once. Trusted commands are recorded as lines
+of JSON in `trusted.jsonl` in the user's state folder (`$XDG_STATE_HOME/scriptschema`, by default
+`~/.local/state/scriptschema`), because a stranger could add lines in the campaign's folder.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ trust_option = click.option(
 def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Iterator[Campaign]:
     """Open the campaign at `path`, and yield it once its commands are trusted.
 
-    The user is not asked if `trust` is true. Commands in `config` are trusted as well, because they
-    come from the user. Raises the same errors as `Campaign` and `require_trust`.
+    Does not ask the user if `trust` is true, or if the user specified `config`. Raises the errors
+    of `Campaign` and `require_trust`.
     """
     from scriptschema.fuzzing.campaign.folder import Campaign
 
@@ -49,8 +48,8 @@ def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Itera
 def trusted_find(folder: Path, *, trust: bool) -> Find:
     """Return the find in `folder` once its commands are trusted.
 
-    The user is asked if necessary, but not if `trust` is true. Raises FileError, ValueError, and
-    the errors of `require_trust`.
+    Does not ask the user if `trust` is true. Raises FileError, ValueError, and the errors of
+    `require_trust`.
     """
     from scriptschema.fuzzing.campaign import config, finds
 
@@ -62,10 +61,10 @@ def trusted_find(folder: Path, *, trust: bool) -> Find:
 
 
 def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
-    """Ask whether to run the commands of a campaign in a folder, unless they are trusted.
+    """Ask the user whether to run a campaign's commands, unless they are already trusted.
 
-    If `trust` is true, the commands are recorded as trusted without asking. Raises FileError if the
-    user declines, and a usage error if there is no terminal to ask on.
+    If `trust` is true, records the commands as trusted without asking. Raises FileError if the user
+    declines, and a usage error if there is no terminal.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.report.text import visible
@@ -106,7 +105,6 @@ def _file() -> Path:
 
 
 def _trusted() -> set[tuple[str, str]]:
-    """Return the trusted (folder, command) pairs. Invalid lines are skipped."""
     pairs = set()
     with contextlib.suppress(OSError):
         for line in _file().read_bytes().splitlines():

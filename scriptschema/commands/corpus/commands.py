@@ -59,8 +59,8 @@ def corpus() -> None:
     links to other folders are not followed, and pipes are not read. The maximum size of a tree or
     source is 64 MiB.
 
-    Files that cannot be read are reported, the others are processed, and the exit status is 1. No
-    command changes its inputs.
+    If a file cannot be read, the command reports it, processes the others, and exits with status 1.
+    No command changes its inputs.
 
     \b
     scriptschema corpus import afl-out/ -o corpus/
@@ -75,9 +75,9 @@ def corpus() -> None:
 def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> None:
     """Add trees in any format to a corpus.
 
-    A corpus is a folder of trees in binary format. Each tree is stored once, named by its hash.
-    Files that were imported before are read again only if they have changed, so the same command
-    can be run again after an interruption, or when the fuzzer has found more.
+    A corpus is a folder of trees in binary format. Each tree is stored once, named by its hash. If
+    the import is interrupted, or the fuzzer has found more, run the same command again: only new
+    and changed files are read.
 
     \b
     scriptschema corpus import afl-out/ -o corpus/
@@ -116,10 +116,11 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
     help="The folder or stream to write.",
 )
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
-    """Write the trees of corpora in another format.
+    """Convert corpora to another format.
 
-    Files keep their names, with the suffix of the format. Existing files are kept, so to continue
-    after an interruption, run the same command again. A stream is written whole or not at all.
+    Files keep their names, but get the suffix of the format. Existing files are not replaced. To
+    continue after an interruption, run the same command again. A stream is written completely or
+    not at all.
 
     \b
     scriptschema corpus export corpus/ --to text -o lpm-corpus/
@@ -157,8 +158,8 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
 def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
     """Select a few trees that together have all features of a corpus.
 
-    Among trees of the same shape (equal up to names and constants), only the smallest is used. From
-    these, a small set is kept that has all features: messages and the fields that hold them,
+    Trees that differ only in names and constants have the same shape. Of each shape, only the
+    smallest tree can be selected. The features are messages and the fields that hold them,
     alternatives, operators, globals and library members. The order of the trees does not matter.
 
     With --coverage, the features are the lines that COMMAND prints, such as the edges of
@@ -181,9 +182,9 @@ def distill_command(inputs: tuple[Path, ...], **options: Any) -> None:
 @timeout_option
 @output_option
 def merge_command(inputs: tuple[Path, ...], **options: Any) -> None:
-    """Add trees to a corpus if they have features that it lacks.
+    """Add trees with new features to a corpus.
 
-    The trees come from other corpora. Only a few are added: enough to cover all the new features.
+    Only a few trees of the INPUTs are added, enough to cover all features that the corpus lacks.
     Features are the same as for distill.
 
     \b

@@ -17,9 +17,9 @@ from scriptschema.wire import Scan
 
 @attrs.define
 class FeatureCounts:
-    """The statistics of a corpus, and the number of its trees that have each feature.
+    """A corpus's statistics, and how many of its trees have each feature.
 
-    `stats` also records the version of Luau that the trees are for.
+    `stats` also records the trees' Luau version.
     """
 
     stats: CorpusStats = attrs.field(factory=CorpusStats)
@@ -39,7 +39,7 @@ class FeatureCounts:
 def lacking(counts: FeatureCounts, two: FeatureCounts) -> list[tuple[str, int]]:
     """Return the features that `counts` has and `two` lacks, the most common first.
 
-    Each feature is paired with the number of trees in `counts` that have it.
+    Each feature is paired with the number of trees that have it.
     """
     theirs = two.features()
     return [(name, n) for name, n in counts.features().most_common() if not theirs[name]]

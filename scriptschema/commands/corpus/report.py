@@ -52,7 +52,6 @@ def _percentiles(stats: CorpusStats) -> Any:
 
 
 def _frequencies(stats: CorpusStats) -> Any:
-    """Return a table of messages by frequency, each followed by its alternatives and fields."""
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)

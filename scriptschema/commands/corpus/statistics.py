@@ -43,8 +43,8 @@ def stats_command(
 ) -> None:
     """Describe a corpus: sizes, depths and features.
 
-    The features are the parts of the schema, each with its number of uses. Sizes in bytes are those
-    of the binary format, even if another format was read.
+    The features are the parts of the schema, each with its number of uses. Sizes in bytes always
+    refer to the binary format.
 
     \b
     scriptschema corpus stats corpus/
@@ -82,8 +82,7 @@ def diff_command(
     """Compare the features and sizes of two corpora.
 
     The features are the same as for distill: messages and the fields that hold them, alternatives,
-    operators, globals and library members. The number beside each feature is the number of trees
-    that have it.
+    operators, globals and library members. The number beside a feature says how many trees have it.
 
     \b
     scriptschema corpus diff before/ after/
