@@ -4,20 +4,20 @@ The queue contains Luau sources, which the target reads directly. Therefore cras
 without conversion, other instances can share the queue, and `AFL_AUTORESUME` continues a run. Any
 sources can be used as seeds. A source that is not Luau is replaced with a new program.
 
-With `AFL_CUSTOM_MUTATOR_ONLY=1`, all mutants are programs. The file `scriptschema.txt` in an
-instance's folder, `OUT/NAME/`, contains the statistics of each operator. It is updated every minute
-and at the end. The name of a queue entry contains the operators that created the entry and, after
-`@`, the style in which the entry is written. `SCRIPTSCHEMA_STYLE=plain` turns styles off.
-`SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. If it is not set,
-generated code uses only the original schema, without extensions. Extensions in sources are kept.
+With `AFL_CUSTOM_MUTATOR_ONLY=1`, all mutants are programs. Each operator's statistics are written
+to `scriptschema.txt` in an instance's folder, `OUT/NAME/`, every minute and at the end. A queue
+entry's name contains the operators that created the entry and, after `@`, its style.
+`SCRIPTSCHEMA_STYLE=plain` turns styles off. `SCRIPTSCHEMA_LUAU` is the target's version of Luau,
+such as `0.711`, or `today`. If it is not set, generated code uses no extensions, but extensions in
+sources are preserved.
 
 AFL++ (4.04c or later) calls this module's functions as described in AFL++'s
 docs/custom_mutators.md. An error in a function would end the campaign, so no function raises an
-exception for any input. Data must be returned as a bytearray, except by `describe`, which must
-return bytes. AFL++ 4.04c does not check this.
+exception for any input. `describe` must return bytes, and the other functions a bytearray. AFL++
+4.04c does not check this.
 
 Queue entries are trimmed as trees. AFL++ requests one candidate at a time, and reports whether the
-candidate behaves like the entry. Unlike reduction, trimming must be fast, so only the edits that
+candidate behaves like the entry. Trimming must be faster than reduction, so only the edits that
 remove the most are tried.
 """
 
@@ -62,7 +62,6 @@ class _Engine:
         self.log_at = 0.0
 
     def write_log(self) -> None:
-        """Write the operators' statistics, if the instance's folder is known."""
         if self.folder is not None:
             try:
                 files.write(self.folder / LOG, self.sources.table().encode())
@@ -157,10 +156,9 @@ MOST: Final = 64
 
 
 class Trimmer:
-    """Offers sources one at a time, each shorter than every source accepted so far.
+    """Offers versions of a source one at a time, each shorter than the last accepted version.
 
-    `candidate` is the current source, or None at the end. `answer` accepts or rejects the
-    candidate, and continues with the next source. At most `MOST` sources are offered.
+    `candidate` is the current version, or None at the end. At most `MOST` versions are offered.
     """
 
     def __init__(self, source: bytes, index: Index[ModuleSet]) -> None:
@@ -185,12 +183,9 @@ class Trimmer:
         self._advance()
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
-        """Yield (rank, edited tree) pairs, lowest rank first. A low rank means a large removal.
-
-        Edits with a lower rank than the last candidate are left out.
-        """
+        """Yield (rank, edited tree) pairs, the largest removals (the lowest ranks) first."""
         edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
-        if self._rank is not None:
+        if self._rank is not None:  # edits with a lower rank have failed
             del edits[: bisect_left(edits, self._rank, key=itemgetter(0))]
         for rank, make in edits[: 4 * MOST]:
             yield rank, cast(ModuleSet, make())

@@ -2,8 +2,8 @@
 
 The command is split into words as in a shell, but runs without a shell. `{}` in a word is replaced
 with the name of a file that contains the tree's Luau source. `{.pb}`, `{.textproto}` and `{.json}`
-are replaced with the name of a file that contains the tree in that format. A command without any of
-these reads the source from standard input.
+are replaced with the name of a file that contains the tree in that format. A command without
+placeholders reads the source from standard input.
 """
 
 from __future__ import annotations
@@ -44,14 +44,12 @@ class CommandError(Exception):
 class CommandTest:
     """A test that runs a command to decide whether a tree, or its source, is interesting.
 
-    `names` are the tables that sources take their names from. `limit` is the command's time limit
-    in seconds. It adapts to the duration of interesting runs, and never exceeds `max_time`. Several
-    threads can test trees simultaneously. `stop` ends all running commands and the processes that
-    they have started.
+    `names` are the name tables for sources. `limit` is the command's time limit in seconds. It
+    adapts to the duration of interesting runs, and never exceeds `max_time`. Several threads can
+    test trees simultaneously.
 
-    A test raises CommandError if the command cannot be run, or if it reaches the time limit before
-    it has succeeded once. The constructor raises CommandError for a command that is empty, cannot
-    be parsed, or has an unknown placeholder.
+    Raises CommandError if the command is invalid or cannot be run. Also raises it if the command
+    reaches the time limit before it has succeeded once.
     """
 
     def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:
@@ -83,9 +81,9 @@ class CommandTest:
             return self._holds(Path(name), self._files_of(tree))
 
     def output(self, tree: ModuleSet, limit: int) -> bytes | None:
-        """Return the command's output for a tree, or None if it takes too long.
+        """Return at most `limit` bytes of the command's output for a tree, or None after a timeout.
 
-        The exit status does not matter. At most `limit` bytes are returned. Raises CommandError.
+        The exit status does not matter. Raises CommandError.
         """
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             path = Path(name) / "output"
@@ -111,7 +109,6 @@ class CommandTest:
                 _kill(process)
 
     def _files_of(self, tree: ModuleSet) -> dict[str, bytes]:
-        """Return the files for the command: a tree's sources, and the tree in the named formats."""
         written = sources.source_files_of(tree, "program", names=self.names)
         for ending in self.endings & {*files.ENDINGS}:
             form = files.ENDINGS[ending or ""]
@@ -125,10 +122,7 @@ class CommandTest:
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:
-        """Write the files. Return the words of the command, and the path of the program's source.
-
-        The placeholders in the words are replaced.
-        """
+        """Write the files. Return the command's words and the path of the program's source."""
         for name, data in written.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
@@ -158,10 +152,6 @@ class CommandTest:
         return holds
 
     def _run(self, words: list[str], program: str, output: int) -> int | None:
-        """Run the command, and return its status, or None if it takes too long.
-
-        It runs in a separate session, so that all processes that it starts can be ended with it.
-        """
         with Path(os.devnull if self.endings else program).open("rb") as standard_input:
             try:
                 process = subprocess.Popen(  # noqa: S603  # the command is the user's own
@@ -169,7 +159,7 @@ class CommandTest:
                     stdin=standard_input,
                     stdout=output,
                     stderr=subprocess.DEVNULL,
-                    start_new_session=True,
+                    start_new_session=True,  # so that `_kill` also ends the processes it starts
                 )
             except OSError as error:
                 raise CommandError(f"{words[0]}: {files.reason_of(error)}") from None
@@ -187,6 +177,5 @@ class CommandTest:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and the rest of its process group, even if the process itself has ended."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,8 +1,8 @@
 """The context of a node for the mutator: variables in scope and their kinds, loops, and `...`.
 
-Kinds are names from `luau.library.KINDS`. They are derived from the declaration of a variable and
-the form of an expression. If these do not determine the kind, it is None, and the mutator does not
-replace the value with another value of the same kind.
+Kinds are names from `luau.library.KINDS`. They are derived from declarations and the form of
+expressions. The mutator does not replace values whose kind is unknown (None) with values of the
+same kind.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Context:
 
     `variables` maps the index of each variable's name to its kind, in the order of declaration.
     `loop` is true inside a loop, and `vararg` where `...` is allowed. `repeats` is true inside a
-    `while` or `repeat` loop, which may be endless, unlike a `for` loop. `condition` is true in the
-    condition of such a loop.
+    `while` or `repeat` loop, which may be endless. `condition` is true in the condition of such a
+    loop.
     """
 
     variables: Kinds = attrs.field(factory=dict)
@@ -173,17 +173,16 @@ def _of_call(call: m.ExprCall) -> str | None:
 
 
 def taken_by(call: m.ExprCall, position: int) -> str | None:
-    """Return the kind of values that a library member accepts as an argument.
+    """Return the kind of values that the called library member accepts as an argument.
 
-    `position` is the position of the argument in the call. The result is None if the member does
-    not accept every value of that kind, or if the call is not to a library member.
+    `position` is the argument's index. Returns None if the member does not accept every value of
+    that kind, or if no library member is called.
     """
     member = _member_of(call)
     return _taken_by(*member, position) if member else None
 
 
 def _member_of(call: m.ExprCall) -> tuple[str, str] | None:
-    """Return the library and the name of the called library member, or None for other calls."""
     library, _, name = DEFAULT.member(call.func.alternative).rpartition(".")
     return (library, name) if library and not call.self_ else None
 

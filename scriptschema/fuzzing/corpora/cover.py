@@ -12,13 +12,10 @@ from collections.abc import Sequence
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
     """Return the indexes of a few `masks` that cover every bit set in any of the `masks`.
 
-    The bits of `covered` count as covered from the start.
-
-    Each step chooses the mask that adds the most bits; ties are resolved by `sizes`, the smallest
-    first, and then by index. Finally, masks whose bits are all in other chosen masks are dropped,
-    starting with the largest, so that every remaining mask is needed. A smaller set may exist, but
-    the result is larger than the smallest set by at most a factor of the logarithm of the number of
-    features. Gains are recomputed only for masks that may be chosen next.
+    The bits of `covered` count as covered from the start. Of two masks that add the same number of
+    bits, the one with the smaller size in `sizes` is chosen. Every chosen mask is needed. A smaller
+    set may exist, but the result is larger than the smallest set by at most a factor of the
+    logarithm of the number of bits.
 
         Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
         "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
@@ -42,7 +39,7 @@ def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[
 def _without_needless(
     chosen: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
 ) -> list[int]:
-    """Drop masks whose bits are all in other chosen masks, the largest first. Return the others."""
+    """Return `chosen` without masks whose bits are all in other chosen masks."""
     largest_first = sorted(chosen, key=lambda index: (-sizes[index], -index))
     later = []  # for each mask, the union of those after it
     union = 0

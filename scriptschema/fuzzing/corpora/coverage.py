@@ -1,7 +1,7 @@
-"""The coverage of a tree, as reported by a command: each line that it prints is a feature.
+"""A tree's coverage, as reported by a command: each line that the command prints is a feature.
 
-The command is run like the tests of a reduction (`command_test`). For example, afl-showmap prints a
-line for each edge with its number of hits. The results are kept in a hidden file of the output
+The command is run like the test of a reduction (`command_test`). For example, afl-showmap prints a
+line for each edge with its number of hits. The results are stored in a hidden file of the output
 corpus, because they may have taken hours to compute.
 """
 
@@ -29,8 +29,8 @@ LIMIT: Final = 64 << 20
 class CommandCoverage:
     """A `Judge` (see `distill`) that runs the command once for each tree to get its features.
 
-    If the command takes too long for a tree, or prints nothing, `report` is called with an error,
-    and the tree has no features.
+    If the command takes too long or prints nothing, `report` is called with an error, and the tree
+    has no features.
     """
 
     def __init__(
@@ -69,15 +69,10 @@ class CommandCoverage:
         return mask
 
     def _remember(self, line: bytes) -> None:
-        """Read the result of an earlier run from a line of the journal.
-
-        The line is ignored if it is invalid, if it comes from another command, or if its feature
-        numbers do not continue those of the lines before it.
-        """
         try:
             words, name, before, new, text = json.loads(line)
             if words != self.command.words or before != len(self._bits):
-                return
+                return  # from another command, or after a lost line
             mask = int.from_bytes(zlib.decompress(base64.b64decode(text)), "little")
             self._bits.update({feature: before + number for number, feature in enumerate(new)})
             self._known[name] = mask

@@ -1,9 +1,8 @@
 """Distills and merges corpora: selects a few trees that together have the features of all trees.
 
-The smallest tree of each shape is a candidate. Among the candidates, a small set is selected that
-has all their features: either features of the schema (`features`), or features that a command
-reports (`coverage`). The candidates are stored in a temporary file, and only their features are in
-memory.
+The smallest tree of each shape is a candidate. From the candidates, a small set is selected that
+has all their features. The features come from the schema (`features`) or from a command
+(`coverage`).
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ class Counts:
 
 
 class _Candidates:
-    """The smallest tree of each shape.
-
-    The trees are stored in a temporary file, so this is a context manager.
-    """
+    """The smallest tree of each shape, stored in a temporary file to save memory."""
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, tuple[int, str, int]] = {}
@@ -65,10 +61,6 @@ class _Candidates:
         reader: Reader,
         report: Callable[[FileError], None],
     ) -> Counts:
-        """Read the trees in the files, keep the smallest of each shape, and return the counts.
-
-        Files and trees that cannot be read are passed to `report` and skipped.
-        """
         counts = Counts()
         for tree in reader.read_all(items):
             if isinstance(tree, FileError):
@@ -87,11 +79,9 @@ class _Candidates:
         return counts
 
     def sizes(self) -> list[int]:
-        """Return the sizes of the candidates, the smallest first."""
         return [size for size, _, _ in sorted(self._shapes.values())]
 
     def trees(self) -> Iterator[bytes]:
-        """Yield the bytes of the candidates, ordered by size and then by name."""
         for size, _, start in sorted(self._shapes.values()):
             self._spool.seek(start)
             yield self._spool.read(size)
@@ -111,11 +101,10 @@ def distill(
     *,
     merge: bool = False,
 ) -> Counts:
-    """Select a few trees that have all features of the files' trees, and write them to `folder`.
+    """Write a few trees to `folder` that together have all features of the files' trees.
 
-    The result depends only on the trees, not on their order or files. If `merge` is true, no tree
-    is selected for features that trees in `folder` already have. Otherwise, the trees in `folder`
-    are ignored. Trees are never deleted.
+    The order of the files does not matter. If `merge` is true, features of trees that are already
+    in `folder` need no further tree. Trees are never deleted.
 
     Raises FileError if the corpus cannot be read or written, and the errors that `judge` raises.
     """

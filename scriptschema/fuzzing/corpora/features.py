@@ -1,4 +1,4 @@
-"""The features and the shape of a tree, which decide whether it is kept in a corpus.
+"""A tree's features and its shape, which decide whether a corpus keeps the tree.
 
 A tree's features are the bits of an integer. A feature is one of the following:
 
@@ -8,7 +8,7 @@ A tree's features are the bits of an integer. A feature is one of the following:
 - a value of an enum, or a flag that is set;
 - a global or library member by its built-in name (`math.floor`).
 
-Two trees have the same shape if they are equal up to names and constants. The built-in names of
+Two trees have the same shape if they differ only in names and constants. The built-in names of
 globals and library members are part of the shape, because they are features.
 """
 
@@ -28,7 +28,7 @@ from scriptschema.wire import Scan
 
 
 class _Table:
-    """The numbers and names of all features: parts of the schema, globals and library members."""
+    """Numbers and names all features: parts of the schema, globals and library members."""
 
     def __init__(self, luau: Version | None) -> None:
         self.names = [part.feature or "" for part in parts(schema(luau))]
@@ -47,7 +47,7 @@ class _Table:
             self.names.append(f"{owner}.{name}" if owner else name)
 
     def library_uses(self, scan: Scan) -> Iterator[int]:
-        """Yield the feature number of each use of a global or library member, in order."""
+        """Yield the feature number of each use of a global or library member."""
         numbers, builtin = scan.parts, self.builtin
         at = owner_at = 0
         owner = ""
@@ -77,8 +77,8 @@ _table = cache(_Table)
 def names(luau: Version | None = None) -> list[str]:
     """Return the names of the features, indexed by feature number.
 
-    Numbers that are not features have an empty name. `luau` is the Luau version of the scans that
-    the numbers come from.
+    A number that is not a feature has an empty name. `luau` is the Luau version of the scans that
+    contain the numbers.
     """
     return _table(schema(luau).since).names
 

@@ -52,11 +52,10 @@ class CorpusFolder:
 
 
 class Journal:
-    """A hidden file in a corpus, with a line for each completed item.
+    """A hidden file in a corpus, with a line of JSON for each completed item.
 
-    Each line is a JSON value, and invalid lines are ignored. A crash may lose lines. This is
-    harmless, because their items are then processed again. The journal is a context manager. Raises
-    FileError if the file cannot be read or written.
+    A crash may lose lines, whose items are then processed again. The journal is a context manager.
+    Raises FileError if the file cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,9 +1,9 @@
 """Reads the trees of a corpus: selects files, detects their format, reports errors.
 
-A corpus is not trusted: it may contain links, pipes, broken files and huge files. If the user names
-a folder, only regular files in it are read, because reading a pipe could block. Links to folders
-are never followed, and at most `LIMIT` bytes of a file or tree are read into memory. For a file or
-tree that cannot be read, an error is yielded, and reading continues with the next tree or file.
+A corpus is not trusted: it may contain links, pipes, broken files and huge files. In a folder, only
+regular files are read, because reading a pipe could block. Links to folders are not followed, and
+at most `LIMIT` bytes of a file or tree are read into memory. If a file or tree cannot be read, an
+error is yielded, and reading continues.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.END
 class Found:
     """A tree of a corpus: where it was found, its canonical bytes, and the result of `wire.scan`.
 
-    `losses` is the number of parts of a source, other than comments, that the schema cannot
-    represent.
+    `losses` is the number of constructs in a source that the schema cannot represent, without
+    comments.
     """
 
     name: str
@@ -57,10 +57,11 @@ class Found:
 
 @attrs.frozen
 class Reader:
-    """Reads the trees of a corpus, which are messages of one class.
+    """Reads the trees of a corpus, which are messages of class `cls`.
 
-    `form` is the format. If it is None, the format is determined by a file's suffix or, if the
-    suffix is unknown, by the content: binary, text format and Luau source are tried in this order.
+    `form` is the format of the files. If it is None, the suffix of each file determines the format.
+    Files with an unknown suffix are tried as binary, text format and Luau source, in this order.
+
     If `streams` is true, every file is a stream of many trees, each preceded by its length.
     Otherwise, only files with the stream suffix are streams. `luau` is the version of Luau whose
     extensions are read. `unknown` selects how unknown fields are handled.
@@ -107,7 +108,6 @@ class Reader:
             return FileError(f"{name}: {files.reason_of(error)}")
 
     def _canonical(self, name: str, data: bytes, form: Form, item: Input) -> Found:
-        """Return the tree with its canonical bytes, as `wire.encode` writes them, and its scan."""
         if form == "binary":
             return Found(
                 name, *wire.canonical(self.cls, data, unknown=self.unknown, luau=self.luau)
@@ -142,10 +142,10 @@ class Reader:
 
 
 def corpus_files(paths: Iterable[Path]) -> Iterator[Input | FileError]:
-    """Yield the named files. A folder is replaced with all files below it, in sorted order.
+    """Yield the named files, and all files below the named folders in sorted order.
 
-    In folders, hidden files and AFL++ files that are not inputs are skipped. A `module0.luau` is
-    also skipped if the same folder contains a `program.luau`, because it is read with the program.
+    In folders, hidden files and AFL++ files that are not inputs are skipped. A `module0.luau`
+    beside a `program.luau` is also skipped, because it is read with the program.
     """
     for path in paths:
         if path != files.STANDARD and path.is_dir():
@@ -197,10 +197,6 @@ def _holds_inputs_of_afl(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _opened(item: Input) -> Iterator[IO[bytes]]:
-    """Open a file for reading. If `item.in_folder` is true, the file must be a regular file.
-
-    Raises FileError if the file must be regular but is not, and OSError if it cannot be opened.
-    """
     if item.path == files.STANDARD:
         yield sys.stdin.buffer
         return
@@ -220,10 +216,7 @@ def _read(file: IO[bytes]) -> bytes:
 
 
 def _module(item: Input, source: bytes) -> bytes | None:
-    """Return the source of the module that a program requires, if it is beside the program.
-
-    Raises FileError and OSError.
-    """
+    """Return the module that a program requires, if it is beside the program."""
     if b"./module0" not in source or item.path == files.STANDARD:
         return None
     module = sources.module_of(item.path)
@@ -248,9 +241,6 @@ def require_apart(inputs: Iterable[Path], output: Path) -> None:
 class Seeds:
     """Programs that a campaign starts with, as encoded trees.
 
-    They are added to the corpus even if neither their syntax nor their behaviour is new. Those that
-    were not in the corpus yet are run before other programs.
-
     `incomplete` is the number of sources that the schema cannot represent completely. `without`
     lists the names of the programs from which a module was left out. `repaired` lists the names of
     the other programs that had to be repaired.
@@ -267,8 +257,7 @@ def read_seeds(
 ) -> Seeds:
     """Return the programs in `folder`, repaired for `luau` and without their modules.
 
-    `on_problem` is called for each file that cannot be used. Raises FileError if no file can be
-    used.
+    `on_problem` is called for each unusable file. Raises FileError if no file is usable.
     """
     programs: dict[bytes, bool] = {}
     without: list[str] = []
@@ -301,9 +290,10 @@ def read_seeds(
 def read_trees(
     folder: Path, on_problem: Callable[[FileError], None] = lambda _: None
 ) -> Iterator[bytes]:
-    """Yield the encoded trees in the corpus of a campaign.
+    """Yield the encoded trees in a campaign's corpus.
 
-    `on_problem` is called for each binary file that is not a tree. Other files are ignored.
+    `on_problem` is called for each problem, such as a `.pb` file that is not a tree. Files with
+    other suffixes are ignored.
     """
     reader = Reader(form="binary", luau=TODAY)
     for item in corpus_files([folder]):

@@ -1,9 +1,9 @@
 """Statistics of a corpus: the sizes and depths of its trees, and frequencies of their parts.
 
 `CorpusStats.add` counts a tree. `add_scan` counts a tree's scan from `wire.scan`, in a quarter of
-the time. The other members return the counts, which cover messages, alternatives of oneofs (and
-oneofs that are unset), optional and repeated fields that are present, and values of enums. Required
-fields are omitted, because every message has them.
+the time. Messages, alternatives of oneofs, unset oneofs and enum values are counted. So are
+optional and repeated fields that are present, but not required fields, because every message has
+them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CorpusStats:
     def alternatives(self) -> Counter[str]:
         """The number of uses of each alternative of a oneof, such as `Expr.nil`.
 
-        A oneof that has no alternative set is counted under a name such as `StatIf.unset`.
+        An unset oneof is counted under a name such as `StatIf.unset`.
         """
         return self._count("alternatives")
 
@@ -90,10 +90,10 @@ class CorpusStats:
         return counts
 
     def never(self) -> dict[str, list[str]]:
-        """Return the names of everything that does not occur in the corpus.
+        """Return the names of everything in the schema that does not occur in the corpus.
 
-        The keys are `messages`, `alternatives`, `fields` and `values`. If a message does not
-        occur, only the message is listed, not its fields, alternatives and values.
+        The keys are `messages`, `alternatives`, `fields` and `values`. The alternatives, fields and
+        values of a message that does not occur are not listed.
         """
         messages = self.messages
         known = _known(schema(self.luau))
@@ -139,7 +139,7 @@ class CorpusStats:
     def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
         """Yield (name, counter) pairs for the number of nodes, the depth, and the size in bytes.
 
-        Each counter maps a value to the number of trees that have this value.
+        Each counter maps a value to the number of trees that have it.
         """
         yield "nodes", self.nodes
         yield "depth", self.depths
@@ -149,7 +149,7 @@ class CorpusStats:
 def total(counts: Counter[int]) -> int:
     """Return the sum of a property, such as the number of nodes, over all trees.
 
-    `counts` maps each value of the property to the number of trees that have this value.
+    `counts` maps each value of the property to the number of trees that have it.
     """
     return sum(value * count for value, count in counts.items())
 
@@ -157,8 +157,8 @@ def total(counts: Counter[int]) -> int:
 def percentile(counts: Counter[int], percent: float) -> int:
     """Return a percentile of a distribution by the nearest-rank method.
 
-    It is the smallest value for which at least `percent` % of the trees have this value or less.
-    Raises ValueError if there are no trees.
+    This is the smallest value that at least `percent` % of the trees do not exceed. Raises
+    ValueError if there are no trees.
     """
     left = counts.total() * percent / 100
     for value in sorted(counts):
@@ -170,7 +170,7 @@ def percentile(counts: Counter[int], percent: float) -> int:
 
 @attrs.frozen
 class _Known:
-    """The names of all elements of a schema that `CorpusStats` counts, in the schema's order."""
+    """The names that `CorpusStats` counts, in the schema's order."""
 
     messages: list[str]
     alternatives: list[str]
@@ -195,8 +195,4 @@ def _known(schema: Schema) -> _Known:
 
 @cache
 def _node_counts(schema: Schema) -> list[int]:
-    """Return how many messages each part of a scan represents: 0, 1 or 2.
-
-    The list is indexed by part number. See `codec.scanning`.
-    """
     return [len(part.messages) for part in parts(schema)]

@@ -26,8 +26,8 @@ JOURNAL: Final = ".imported"
 class Counts:
     """The result of an import or export.
 
-    `new` is the number of trees that were added, and `known` is the number of trees that were
-    already there. `failed` is the number of files and trees that could not be read or written.
+    `new` is the number of trees that were added. `known` is the number of trees that were already
+    there. `failed` is the number of files and trees that could not be read or written.
     """
 
     new: int = 0
@@ -46,12 +46,11 @@ Report = Callable[[FileError], None]
 def import_trees(
     items: Iterable[Input | FileError], folder: Path, reader: Reader, report: Report
 ) -> Counts:
-    """Add the trees of the files to the corpus `folder`, and return the counts.
+    """Add the files' trees to the corpus `folder`, and return the counts.
 
     Each tree is stored only once. The import continues after errors. A file that was imported
-    before is not read again if its size and modification time are unchanged, for example after an
-    interruption, or when a fuzzer has added more files beside it. Raises FileError if the corpus
-    cannot be written.
+    before is read again only if its size or modification time has changed. Raises FileError if the
+    corpus cannot be written.
     """
     counts = Counts()
     corpus = CorpusFolder(folder)
@@ -84,10 +83,7 @@ def import_trees(
 
 
 def _line_of(item: Input, reader: Reader) -> bytes | None:
-    """Return a file's line in the journal: path, size, modification time, and reading options.
-
-    The result is None if the file is not a regular file.
-    """
+    """Return a file's line in the journal, or None if it is not a regular file."""
     if item.path == files.STANDARD:
         return None
     try:
@@ -104,11 +100,11 @@ def _line_of(item: Input, reader: Reader) -> bytes | None:
 def export_trees(
     items: Iterable[Input | FileError], folder: Path, form: Form, reader: Reader, report: Report
 ) -> Counts:
-    """Write the trees of the files into `folder`, each as a file of format `form`.
+    """Write the files' trees into `folder`, each as a file of format `form`.
 
     Each file has the name of its input with the suffix of the format. The trees of a stream are
-    numbered from 0. Existing files are kept, and their inputs are not read again unless they are
-    streams. A program with a module becomes a folder of two sources.
+    numbered from 0. Existing files are not replaced. A program with a module becomes a folder of
+    two sources.
 
     The export continues after trees that cannot be read, or cannot be written in this format.
     Raises FileError if the folder cannot be written.
@@ -161,7 +157,6 @@ def _stem_of(path: Path) -> Path:
 
 
 def _is_there(stem: Path, ending: str) -> bool:
-    """Return whether the output for a tree exists: a file, or a folder with two sources."""
     return stem.with_name(stem.name + ending).exists() or (stem / sources.PROGRAM).exists()
 
 
