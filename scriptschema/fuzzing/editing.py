@@ -1,14 +1,14 @@
 """Editing by path: each function returns a new tree that shares no message with its arguments.
 
-A path is a `Path`, as yielded by `walk` and contained in problems and errors, or its string form,
-such as `program.body[2].return_.list[0]`. The empty path is the path of the tree itself.
+A path is a `Path`, as in problems, in errors and from `walk`, or its string form, such as
+`program.body[2].return_.list[0]`. The empty path leads to the root of the tree.
 
     tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))
     tree = delete(tree, "program.body[1]")
 
-The trees stay valid according to the schema: an edit that would leave a required field empty, or
-put a message in a field of another class, is an error. The given tree is never changed.
+The trees stay valid according to the schema. An edit that would leave a required field empty, or
+put a message in a field of another class, raises EditError.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def at(tree: Message, path: Path | str) -> Message:
 def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
     """Return `tree` with a copy of `node` in place of the message at `path`.
 
-    Raises EditError if there is no message at `path`, or if a message of the class of `node` is not
-    allowed there.
+    Raises EditError if there is no message at `path`, or if the class of `node` is not allowed
+    there.
     """
     at(tree, path)
     if not _steps(path):
@@ -64,9 +64,8 @@ def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
     """Return `tree` with a copy of `node` inserted at `path`.
 
-    If the path ends in the index of a list, the copy is inserted before the item with that index.
-    If the index equals the length of the list, the copy is appended. If the path ends in a field or
-    an alternative, the copy becomes its value. The field or alternative must not be set already.
+    The path `program.body[2]` inserts the copy before `body[2]`, or at the end if `body` has two
+    items. A path without an index at the end must lead to a field or alternative that is not set.
     Raises EditError if the insertion is not possible.
     """
     edited = copy(tree)
@@ -87,7 +86,7 @@ def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 def delete(tree: MessageT, path: Path | str) -> MessageT:
     """Return `tree` without the message at `path`: an item of a list, or an optional message.
 
-    Raises EditError if there is no message at `path`, or if it is required.
+    Raises EditError if the message does not exist or is required.
     """
     at(tree, path)
     edited = copy(tree)
@@ -117,11 +116,6 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
 
 
 def _field(node: Message, name: str, index: int | None, path: Path | str) -> FieldInfo:
-    """Return the field of `node` that a step of a path names.
-
-    The field must hold a message or, if the step has an `index`, a list of messages. Otherwise,
-    raises EditError.
-    """
     field = node.ALL_FIELDS.get(name)
     if field is None:
         raise EditError(f"{path}: {node._no_such_field(name)}")
@@ -134,7 +128,7 @@ def _field(node: Message, name: str, index: int | None, path: Path | str) -> Fie
 
 
 def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
-    """Return the parent of the message at `path`, and the last step of the path."""
+    """Return the parent of the message at `path`, and the path's last step."""
     steps = _steps(path)
     if not steps:
         raise EditError(

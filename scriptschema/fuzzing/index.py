@@ -1,7 +1,7 @@
 """The index of a tree: its messages by class, with the size and position of each message.
 
-An index is created in a single walk and used many times. The mutator uses it for all mutants of a
-tree and for trees that donate parts. The reducer uses it for all candidates derived from a tree.
+An index is created in a single walk. The mutator uses it for all mutants of a tree, and the reducer
+for all candidates derived from a tree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SLOTS * index`, because a list of integers is created faster than a list of tup
 class Index(Generic[MessageT]):
     """The messages of `tree`, numbered in the order of `walk`: parents first, fields by tag.
 
-    The tree must not be changed while the index is in use.
+    Do not change the tree while the index is in use.
     """
 
     def __init__(self, tree: MessageT) -> None:
@@ -60,8 +60,8 @@ class Index(Generic[MessageT]):
     def changed(self, tree: MessageT, number: int) -> Index[MessageT]:
         """Return the index of `tree`, which differs from the indexed tree only in message `number`.
 
-        Both trees must share all messages except this message and its ancestors. The entries for
-        the shared messages are copied, which is faster than visiting these messages again.
+        The trees must share all messages except this message and its ancestors. This is faster than
+        creating a new index.
         """
         end = number + self.size(number)
         index: Index[MessageT] = Index.__new__(Index)
@@ -103,10 +103,7 @@ class Index(Generic[MessageT]):
         return index
 
     def _copy_to(self, other: Index[Any], start: int, end: int, step: int | None = None) -> None:
-        """Append the entries for the messages from `start` up to `end` (exclusive) to `other`.
-
-        If `step` is not None, it replaces the step of the first appended entry.
-        """
+        """Append the entries from `start` to `end` to `other`. `step` replaces the first step."""
         shift = len(other.nodes) - start
         other.nodes += self.nodes[start:end]
         parents = self.parents[start:end]
@@ -172,7 +169,7 @@ class Index(Generic[MessageT]):
         return depth
 
     def size(self, number: int) -> int:
-        """Return the size of a message: the number of its descendants, plus 1 for itself.
+        """Return a message's size: the number of its descendants, plus 1 for the message itself.
 
         If only a few sizes are needed, this is faster than `sizes`.
         """
@@ -225,7 +222,6 @@ def own_nodes(node: Any) -> Iterator[Any]:
 
 
 def _children(node: Message) -> list[tuple[Message, int]]:
-    """Return a message's children and their steps, in the order of `walk`."""
     children: list[tuple[Message, int]] = []
     for step, (slot, repeated) in reversed([*enumerate(node._child_slots)]):
         child = getattr(node, slot)
@@ -237,18 +233,13 @@ def _children(node: Message) -> list[tuple[Message, int]]:
 
 
 def _recording(cls: type[Message], step: object) -> list[str]:
-    """Return lines of code that record a child message and its descendants."""
     if cls._child_slots:
         return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
     return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
 
 
 def _lines(cls: type[Message]) -> list[str]:
-    """Return the body of a function that records a message and its descendants.
-
-    The parameters of the function are the message, the index of its parent, the step from the
-    parent to the message, and the lists to fill.
-    """
+    """Return the body of a function that records a message and its descendants."""
     lines = ["number = len(nodes)"]
     lines += ["nodes.append(node)", "parents.append(parent)", "steps.append(step)"]
     for step, (slot, repeated) in reversed([*enumerate(cls._child_slots)]):

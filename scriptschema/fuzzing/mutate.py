@@ -94,18 +94,18 @@ def mutate(
     """Return a tree that differs from `tree` in one place, without changing `tree`.
 
     `donors` are trees whose parts may be used. `size` is the number of messages that mutants tend
-    to have, by default the number in `tree`. No mutant is deeper than `max_depth` levels or, if
-    `tree` itself is deeper, than `tree`.
+    to have, by default as many as `tree`. No mutant is deeper than `max_depth` levels or, if `tree`
+    itself is deeper, than `tree`. `luau` is the version of Luau whose features inserted parts may
+    use.
 
-    If `programs` is true, `check` finds no problem in the mutant. Most inserted parts then have the
-    kind that their place requires and use only variables in scope, so that a program that ran to
-    completion usually still does. If `programs` is false, the mutant is only guaranteed to conform
-    to the schema. By default, `programs` is true if `check` finds no problem in `tree`.
+    If `programs` is true, `check` finds no problem in the mutant. If `tree` is a program that runs
+    to completion, the mutant usually does so as well. If `programs` is false, the mutant only
+    conforms to the schema. By default, `programs` is true if `check` finds no problem in `tree`.
 
-    Generated parts are for the Luau version `luau`, as explained in `program`. If no operator can
-    change a tree, which is very rare, it is returned unchanged or, if `programs` is true, repaired.
+    If no operator can change `tree`, which is very rare, the result is a copy, which is repaired if
+    `programs` is true.
 
-    Raises ValueError if `size` or `max_depth` is less than 1, and for an unknown version.
+    Raises ValueError if `size` or `max_depth` is less than 1, or if the version is unknown.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -123,10 +123,9 @@ def check_options(size: int | None, max_depth: int, luau: str | Version | None) 
 class Mutator:
     """Makes many mutants with weighted operators, and counts each operator's results.
 
-    The options are those of `mutate`, except that `size` defaults to the size of the first
-    tree. A donor can also be the `Index` of a tree, which saves creating one. `weights` maps each
-    operator to its weight, and can be changed at any time. `statistics` maps each operator to its
-    results.
+    The options are those of `mutate`, but `size` defaults to the size of the first tree. A donor
+    can also be the `Index` of a tree, which saves time. `weights` maps each operator's name to its
+    weight, and can be changed at any time. `statistics` maps each operator's name to its results.
     """
 
     def __init__(
@@ -152,10 +151,10 @@ class Mutator:
         """The cumulative weights for each ratio of a tree's size to the intended size."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
-        """Return a mutant of a tree. Pass the tree's index if you have it: it takes time to create.
+        """Return a mutant of a tree. To save time, pass the tree's index instead if you have it.
 
-        The mutant shares unchanged messages with `tree`, so do not change either in place. Raises
-        ValueError if a weight is negative or not finite, or if all weights are 0.
+        The mutant shares messages with `tree`, so do not change either of them. Raises ValueError
+        if a weight is negative or not finite, or if all weights are 0.
         """
         if isinstance(tree, Index):
             index = tree
@@ -236,11 +235,7 @@ class Mutator:
         return cumulative
 
     def _repaired(self, mutation: Mutation) -> tuple[Any, int | None] | None:
-        """Return the mutant, repaired if necessary, and the number of the changed message.
-
-        The number is None if the whole tree was repaired. The result is None if the repaired mutant
-        equals the original tree.
-        """
+        """Return the valid mutant and its changed message's number, or None if nothing changed."""
         index = mutation.index
         if index.is_program:
             if mutation.safe and _is_far_from_limits(index):
@@ -248,11 +243,10 @@ class Mutator:
             is_large = 2 * len(index) + max(mutation.room, 0) > _LARGE
             if self.max_depth <= MAX_DEPTH and not is_large:
                 return repaired(index, mutation.result, mutation.number)
-        mutant = repair(mutation.result)
+        mutant = repair(mutation.result)  # which may change any message
         return None if mutant == index.tree else (mutant, None)
 
     def _apply(self, operator: Operator, mutation: Mutation) -> bool:
-        """Apply an operator to a random message, and return whether it changed something."""
         by_class = mutation.index.by_class
         lists = [by_class[cls] for cls in operator.classes if cls in by_class]
         if not lists:
@@ -262,12 +256,9 @@ class Mutator:
 
 
 def _is_far_from_limits(index: Index[Any]) -> bool:
-    """Return whether the tree is so far from Luau's limits that no safe mutation can exceed them.
+    """Return whether no safe mutation can make the tree exceed Luau's limits.
 
-    Each function has its own limits. The locals and registers that all variables and expressions of
-    the tree need are added up and compared with the limits for one function, because no function
-    can need more than this sum. Constants, type functions, and `continue` in a `repeat` loop
-    restrict how variables may be used, so the result is false for trees that contain any of these.
+    The limits apply to each function. No function needs more locals and registers than the tree.
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
@@ -279,6 +270,7 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
     return (
         len(variables) + 2 * parts + 3 * loops <= _FEW
         and all(variable.name in names for variable in variables)
+        # The following restrict how variables may be used.
         and not any(node.is_const or node.is_exported for node in declared)
         and not index.of(StatTypeFunction)
         and not (index.of(StatRepeat) and index.of(StatContinue))
@@ -295,13 +287,12 @@ def repaired(
 ) -> tuple[MessageT, int | None] | None:
     """Return the repaired mutant, and the number of the block that contains all its changes.
 
-    The changes are the differences between the mutant and the tree of `index`. The number is None
-    if the whole tree was repaired. The result is None if there are no differences after the repair.
+    The block's number is None if the whole tree was repaired. The result is None if the repaired
+    mutant equals the tree of `index`.
 
-    `mutant` must differ from the tree of `index` only in the message `number`, and that tree must
-    be valid. The mutant must have at most MAX_CLOSURES messages and at most MAX_DEPTH levels. It is
-    changed in place, except for the parts that it shares with the tree of `index`. If the whole
-    tree was repaired, nothing is shared.
+    `mutant` must differ from the tree of `index`, which must be valid, only in message `number`.
+    The mutant must have at most MAX_CLOSURES messages and at most MAX_DEPTH levels. Its parts that
+    are not in the tree of `index` are changed in place.
     """
     block = _block(index, number)
     problems = None if block is None else _repair_in(index, mutant, block)
@@ -311,10 +302,7 @@ def repaired(
 
 
 def _block(index: Index[Any], number: int) -> int | None:
-    """Return the innermost block to which a repair can be limited if message `number` has changed.
-
-    The result is the number of the block, or None if there is no such block.
-    """
+    """Return the innermost block to which a repair after a change of `number` can be limited."""
     nodes, parents = index.nodes, index.parents
     block = above = number
     while above >= 0 and nodes[above].__class__ is not m.StatBlock:
@@ -338,10 +326,7 @@ def _block(index: Index[Any], number: int) -> int | None:
 
 
 def _repair_in(index: Index[Any], mutant: Any, block: int) -> list[Problem] | None:
-    """Repair the changed statements of a block, and return the problems.
-
-    The problems are explained in `repair_statements`.
-    """
+    """Repair the changed statements of a block. See `repair_statements` for the result."""
     way = [mutant]
     for inner in index.way(block):
         slot, position = index.slot(inner)

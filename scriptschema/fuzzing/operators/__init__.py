@@ -1,9 +1,9 @@
 """The mutation operators, each a small function, and their table.
 
 An operator applies to messages of certain classes. It is called with a mutation (`mutation.py`) and
-the number of such a message, and returns whether it changed something. In a program that should
-still run, it respects the kinds of values and the scopes of variables, and does not change code
-that ends loops. Otherwise, any result that the schema allows is acceptable.
+the number of such a message, and returns whether it changed something. If the program should still
+run, the operator respects kinds and scopes, and does not change code that ends loops. Otherwise,
+any result that the schema allows is acceptable.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ Edit = Callable[[Mutation, int], bool]
 
 @attrs.frozen
 class Operator:
-    """An operator, with its name, weight and description, and the classes that it applies to.
+    """A mutation operator, with its weight and description, and the classes that it applies to.
 
-    `grows` is 1 if mutants tend to be larger than their parents, -1 if they tend to be smaller,
-    otherwise 0.
+    `grows` is 1 if mutants tend to be larger than their parents, -1 if smaller, otherwise 0.
     """
 
     name: str

@@ -1,8 +1,7 @@
-"""The Mutation that is passed to mutation operators, which use it to inspect and change a tree.
+"""The `Mutation` object, with which mutation operators inspect and change a tree.
 
-An operator (see `operators`) is called with the Mutation and the number of a message in the tree.
-It inspects the index of the tree and then calls `put`, `change_body` or `change` once. These
-methods create a new tree and leave the original unchanged.
+An operator (see `operators`) inspects the tree's index, and then calls `put`, `change_body` or
+`change` once. These methods create a new tree and leave the original unchanged.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _BLIND = 16
 class Mutation:
     """The tree to mutate, the options, and the result.
 
-    `index` is the index of the tree. If `programs` is true, the mutant should still run. `donors`
-    are indexes of other trees to copy parts from. `room` is the maximum number of messages to add,
-    and `max_depth` is the maximum number of levels in the mutant.
+    `index` is the tree's `Index`. `donors` are those of other trees to copy parts from. If
+    `programs` is true, the mutant should still run. `room` is the maximum number of messages to
+    add, and `max_depth` is the maximum number of levels in the mutant.
 
     `result` is the mutant, or None if nothing has been changed yet. `number` is the number of the
     changed message. Unless `safe` is true, the mutant must be repaired.
@@ -98,10 +97,10 @@ class Mutation:
     # New parts
 
     def generated(self, cls: type[Message], number: int) -> Any:
-        """Return a random message of class `cls` to replace a message of similar size.
+        """Return a random message of class `cls`, similar in size to message `number`.
 
-        The result conforms to the schema, but may break rules of Luau (see `luau.repair`). It is
-        None if every message of this class would exceed `max_depth`.
+        It conforms to the schema, but may break rules of Luau (see `luau.repair`). Returns None if
+        every message of this class would exceed `max_depth`.
         """
         try:
             return trees.generate(
@@ -115,10 +114,10 @@ class Mutation:
             return None
 
     def type(self, number: int) -> m.Type | None:
-        """Return a random type that can be used in every position, or None.
+        """Return a random type that is valid in every position and can replace message `number`.
 
-        The result is None if the random type is valid only for a variable, or if every type would
-        exceed `max_depth`.
+        Returns None if the random type is valid only for a variable, or if every type would exceed
+        `max_depth`.
         """
         new: m.Type | None = self.generated(m.Type, number)
         if new is not None and new.which == "omitted":  # valid only for a variable
@@ -137,10 +136,10 @@ class Mutation:
         return 1 + self.below(most)
 
     def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
-        """Return an expression of kind `kind` that uses the variables in scope in `context`.
+        """Return an expression of kind `kind` that can replace message `number`.
 
-        The expression can replace message `number`. The result is None if fewer than
-        `EXPRESSION_LEVELS` levels are left for it.
+        The expression uses the variables in scope in `context`. Returns None if fewer than
+        `EXPRESSION_LEVELS` levels are left.
         """
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
@@ -158,8 +157,7 @@ class Mutation:
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
         """Return a statement that declares nothing and uses the variables in scope in `context`.
 
-        `levels` is the number of levels that are left for it. The result is None if there are not
-        enough.
+        Returns None if `levels`, the number of levels that are left, is too small.
         """
         if levels < STATEMENT_LEVELS + 2:
             return None
@@ -179,11 +177,11 @@ class Mutation:
         )
 
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
-        """Return whether a donor's part can be used in `context`.
+        """Return whether message `number` of a donor can be used in `context`.
 
-        The variables that the part uses, but does not declare, must be in scope in `context` and
-        have the same kinds there as in the donor. The part may use `...` only if `context` allows
-        it. It must not refer to a type or to the required module.
+        Variables that the message uses, but does not declare, must be in scope in `context` and
+        have the same kinds there. The message may use `...` only if `context` allows it. It must
+        not refer to a type or to the required module.
         """
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
@@ -203,11 +201,10 @@ class Mutation:
     # Changes
 
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
-        """Replace a message with `node`, and return whether the tree has changed.
+        """Replace message `number` with `node`, and return whether the tree has changed.
 
-        The caller sets `safe` if the new tree needs no repair. Some places may require a change to
-        `node`, for example to remove redundant parentheses. The caller does not have to check for
-        this: in such a place, `safe` is ignored, and the tree is repaired.
+        Set `safe` if the new tree needs no repair. `safe` is ignored where `node` may need a
+        change, such as the removal of redundant parentheses.
         """
         index = self.index
         if number == 0 or node == index.nodes[number]:
@@ -230,10 +227,10 @@ class Mutation:
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
-        """Return whether a message's place accepts all operations and constants without a repair.
+        """Return whether any operation or constant can replace a message without a repair.
 
-        In parentheses, after a unary operator and in an interpolated string, some operations and
-        constants need a different form: `-` and the constant 1 become the constant -1, for example.
+        In parentheses, after a unary operator and in an interpolated string, some need a different
+        form: `-` and the constant 1 become the constant -1, for example.
         """
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)
@@ -245,11 +242,10 @@ class Mutation:
         return self.change(number, lambda block: edit(block.body), safe=safe)
 
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
-        """Create a new tree in which `edit` has changed message `number`.
+        """Create a new tree in which `edit` has changed message `number`, and return True.
 
-        `edit` may change the message's fields, but not the messages inside it: the new tree shares
-        all messages with the original tree, except those on the path to message `number`. The
-        caller sets `safe` if the new tree needs no repair. Returns True.
+        `edit` may change the message's fields, but not the messages inside it, which both trees
+        share. Set `safe` if the new tree needs no repair.
         """
         index = self.index
         self.result = node = shallow_copy(index.tree)

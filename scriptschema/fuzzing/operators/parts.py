@@ -85,7 +85,7 @@ def _transplant(mut: Mutation, number: int, donor: Index[Any]) -> bool:
 def _suits(
     mut: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
-    """Return whether the program can be expected to still run if a donor's part replaces `node`."""
+    """Return whether a program probably still runs with a donor's part in place of `node`."""
     part: Any = donor.nodes[other]
     if isinstance(node, m.Type):  # only a variable's type may be omitted
         return part.which != "omitted" and mut.fits(donor, other, context)
@@ -178,8 +178,8 @@ def use_variable(mut: Mutation, number: int) -> bool:
 def show(mut: Mutation, number: int) -> bool:
     """Make a statement print the value that it computes.
 
-    After an assignment or declaration, a `print` of its local variables is inserted. A call
-    statement becomes the argument of a `print`: `f(x)` becomes `print(f(x))`.
+    A `print` of the local variables follows an assignment or declaration. A call `f(x)` becomes
+    `print(f(x))`.
     """
     node: Any = mut.index.nodes[number]
     inner = node.alternative

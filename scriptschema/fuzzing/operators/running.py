@@ -42,10 +42,9 @@ def removable(mut: Mutation, number: int, context: Context) -> bool:
 
 
 def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
-    """Return the kind of expression that can replace an expression, or None if none can.
+    """Return the kind of expression that can replace an expression, or None if no kind can.
 
-    For an integer argument, the kind is `number` if the called library member accepts any number
-    in that position.
+    For an integer argument, this is `number` if the called library member accepts any number there.
     """
     if context.condition or context.repeats or is_delicate(mut, number):
         return None
@@ -72,7 +71,7 @@ def is_operand(mut: Mutation, number: int) -> bool:
 def is_delicate(mut: Mutation, number: int) -> bool:
     """Return whether an expression is used where a value of the right kind may not suffice.
 
-    Such places are loop bounds, keys, conditions, and arguments of calls that may not accept every
+    Examples are loop bounds, keys, conditions, and arguments of calls that may not accept every
     value of a kind.
     """
     while number > 0:
