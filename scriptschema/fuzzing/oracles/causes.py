@@ -1,14 +1,12 @@
 """Recognises finds that have different signatures but are caused by the same faulty operation.
 
-For example, a faulty `<` in native code can change results, select the wrong branch and make
-loops hang, which gives finds with several signatures and constructs. Two completely reduced
-programs have the same cause if they share an operation, and if their runs fail in the same variant
-or in variants that share an option. If both use library members, they must share a member: sharing
-an operator means little, because almost every program has one.
+For example, a faulty `<` in native code can change results, select the wrong branch and make loops
+hang. Two completely reduced programs have the same cause if they share an operation, and if their
+runs fail in the same variant or in variants that share an option. If both use library members, they
+must share a member, because almost all programs share an operator.
 
-A new program is compared with what all programs of a find have in common. If it only had to be
-similar to one of them, a chain of similar programs could give quite different programs the same
-cause.
+A new program is compared with what all programs of a find have in common. Otherwise, a chain of
+similar programs could give quite different programs the same cause.
 """
 
 from __future__ import annotations
@@ -29,12 +27,7 @@ compared. For these, the signal is compared instead of the variant."""
 
 @attrs.define
 class _Cause:
-    """What all programs of a find have in common.
-
-    `blamed` contains the variants and options that the signatures blame (see
-    `differential.blamed_by`). If it is None, any variant matches. `operations` contains the
-    operations that the programs use.
-    """
+    """What all programs of a find have in common. If `blamed` is None, any variant matches."""
 
     blamed: frozenset[str] | None
     operations: frozenset[str]
@@ -70,9 +63,8 @@ class Causes:
     ) -> str | None:
         """Return the name of the find that has the same cause as a program, or None.
 
-        The program is described by its signature and operations. `is_smallest` is true if the
-        program is completely reduced. Otherwise, its operations must include all those of the find,
-        or vice versa.
+        `is_smallest` is true if the program is completely reduced. Otherwise, its operations must
+        include all of the find's operations, or vice versa.
         """
         if signature.kind not in _KINDS:
             return None

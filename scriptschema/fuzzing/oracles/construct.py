@@ -1,7 +1,7 @@
 """Determines which language features a program uses. This set is the construct of the program.
 
-The construct identifies the bug that the program shows. A reduced program has nothing left to
-remove or simplify, so the bug needs every feature that it still uses. Features that almost every
+The construct identifies the bug that a reduced program shows. Nothing is left to remove or
+simplify, so the bug needs every feature that the program still uses. Features that almost every
 program has are left out: calls, blocks, variables, constants, `print`.
 """
 
@@ -96,9 +96,8 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
     - operators that are applied only to constants, as in `0 / 0`;
     - unary minus, constants such as `vector.zero`, and functions such as `pcall`.
 
-    Operations that are usually implemented together share a name: `+` and `+=`, `<` and `>`, `and`
-    and `or`, shifts and rotations, minimum and maximum, `bit32.extract` and `bit32.replace`, or the
-    functions that read and write integers of the same size in a buffer.
+    Operations that are usually implemented together share a name, such as `+` and `+=`, `<` and
+    `>`, or `bit32.extract` and `bit32.replace`.
     """
     used = {name for name in construct_of(tree) if ".Op." in name or is_member(name)}
     used -= _LIBRARIES
@@ -115,7 +114,6 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
 
 
 def _operators_of_constants(tree: ModuleSet) -> set[str]:
-    """Return the operators that a program applies only to constants."""
     folded: set[str] = set()
     others: set[str] = set()
     constant: set[int] = set()

@@ -1,4 +1,4 @@
-"""Whether a program prints the same output in every correct run, so that runs can be compared.
+"""Decides whether a program prints the same output in every correct run.
 
 The output may vary if the program
 
@@ -8,9 +8,8 @@ The output may vary if the program
 - needs the length of a table with holes: any border is a valid length (Lua 5.1 manual, section
   2.5.5). `ipairs` is not affected, because it ends at the first nil;
 - adds keys to a table while iterating over it (section 5.1, `next`);
-- changes the environment of a caller (`setfenv(2, ...)`): which function that is depends on
-  inlining, and whether a call in progress has already looked up its function depends on the
-  optimization level.
+- changes the environment of a caller (`setfenv(2, ...)`). Inlining determines which function this
+  is, and the optimization level determines when a call looks up its function.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ _ITEMS: Final = (ExprIndexExpr, ExprIndexName)
 def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
     """Return whether a program prints the same output in every correct implementation of Luau.
 
-    If `one_target` is true, only runs on the same target are considered.
+    If `one_target` is true, only runs on the same target must agree.
     """
     texts = [text for text in (sources.module, sources.program) if text is not None]
     if any("__mode" in text for text in texts):
@@ -91,18 +90,12 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
 
 
 def _harmless(node: Message) -> Iterator[Message]:
-    """Yield the called functions whose results, even if they vary, do not affect the output.
-
-    If `node` is a call statement, the results of its call are discarded. If `node` is a call of
-    `type` or `typeof`, only the type of its argument matters. In both cases, functions in
-    `_BY_LEVEL` are not yielded, because they may fail in some runs and not in others. If `node` is
-    a call of `os.time` or `os.date` that specifies the time, the result does not vary. The
-    functions may be called through `pcall`.
-    """
-    if isinstance(node, StatCall):
+    """Yield the called functions whose results, even if they vary, do not affect the output."""
+    # Functions in `_BY_LEVEL` may fail in some runs and not in others.
+    if isinstance(node, StatCall):  # discards the results
         yield from (member for member, _ in _calls(node.expr) if _name(member) not in _BY_LEVEL)
     if isinstance(node, ExprCall):
-        if _name(node.func.alternative) in _TYPES and node.args:
+        if _name(node.func.alternative) in _TYPES and node.args:  # only the type matters
             yield from (m for m in _called(node.args[0]) if _name(m) not in _BY_LEVEL)
         yield from (member for member, args in _calls(node) if _is_given_time(_name(member), args))
 
@@ -114,7 +107,6 @@ def _is_given_time(name: str, args: list[Expr]) -> bool:
 
 
 def _changes_caller(call: ExprCall) -> bool:
-    """Return whether a call, perhaps through `pcall`, changes the environment of a caller."""
     return any(
         _name(member) == "setfenv" and args and args[0].number and args[0].number.val > 1
         for member, args in _calls(call)
@@ -122,10 +114,7 @@ def _changes_caller(call: ExprCall) -> bool:
 
 
 def _called(expr: Expr) -> Iterator[Message]:
-    """Yield the function that an expression calls, and the function that it calls through `pcall`.
-
-    Parentheses around the expression are ignored.
-    """
+    """Yield the function that an expression calls, directly and through `pcall`."""
     value: Any = expr.alternative
     while value is not None and expr.group is not None:
         expr = expr.group.expr
@@ -135,10 +124,7 @@ def _called(expr: Expr) -> Iterator[Message]:
 
 
 def _calls(call: ExprCall) -> Iterator[tuple[Message, list[Expr]]]:
-    """Yield the called function and, if it is `pcall`, the function that `pcall` calls.
-
-    Each function is paired with the arguments that it receives.
-    """
+    """Yield the called function, and the function that `pcall` calls, with their arguments."""
     function: Any = call.func.alternative
     yield function, call.args
     if _name(function) == "pcall" and call.args:
@@ -147,10 +133,6 @@ def _calls(call: ExprCall) -> Iterator[tuple[Message, list[Expr]]]:
 
 
 def _has_hole(table: ExprTable) -> bool:
-    """Return whether a nil in a table constructor may leave a hole.
-
-    A nil in a named field (`a = nil`) does not, and neither do positional nils at the end.
-    """
     items = [item for item in table.items if item.which != "key_name"]
     while items and items[-1].which is None and items[-1].value.nil is not None:
         items.pop()  # the length does not depend on it
@@ -158,7 +140,7 @@ def _has_hole(table: ExprTable) -> bool:
 
 
 def _adds_keys(loop: StatForIn) -> bool:
-    """Return whether a loop assigns to its table at a key other than the current key."""
+    """Return whether a loop may add keys to the table that it iterates over."""
     tables: list[Any] = [value.alternative for value in loop.values]
     tables += [arg.alternative for value in loop.values if value.call for arg in value.call.args]
     tables = [table for table in tables if isinstance(table, ExprLocal | ExprGlobal)]

@@ -1,12 +1,11 @@
 """The differential oracle: a deterministic program behaves the same on all targets and variants.
 
-The oracle compares the normalised output (see `normalisation`) and how the program ends. At the
-level `output`, the message and the position of an error are ignored. The level `errors` also
-compares the message. The level `positions` also compares the position, but only between variants of
-one target.
+The oracle compares the normalised output (see `normalisation`) and how the program ends. The level
+`output` ignores the message and the position of an error. The level `errors` also compares the
+message. The level `positions` also compares the position, but only between variants of one target.
 
-Differences in messages alone and differences in positions alone are separate kinds. Each of these
-two kinds counts as a single bug per campaign.
+Differences only in messages and differences only in positions are separate kinds. Each of these
+kinds counts as one bug per campaign.
 
 Programs are not compared if their output is not deterministic (see `determinism`), or if a run
 exceeds a time, memory, output or stack limit. (The depth at which the stack overflows depends on
@@ -52,11 +51,10 @@ _LIMITS: Final = (
 def difference(
     runs: Sequence[Run], targets: Sequence[int], compare: str = OUTPUT, ulps: int = 0
 ) -> Verdict | None:
-    """Return the verdict on the runs of a program.
+    """Return the verdict on a program's runs, or None if they agree or cannot be compared.
 
-    The result is None if the runs do not differ or cannot be compared. `targets` are the target
-    numbers of the runs. `compare` is one of `COMPARED`. Printed numbers that are at most `ulps`
-    units in the last place apart count as equal.
+    `targets` contains the index of each run's target. `compare` is one of `COMPARED`. Printed
+    numbers that are at most `ulps` units in the last place apart count as equal.
     """
     if len(runs) < 2 or any(run.outcome.kind not in _ENDED for run in runs):
         return None
@@ -105,10 +103,9 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
 def blamed_by(signature: Signature) -> frozenset[str] | None:
     """Return the names of the runs that a signature blames, and the options that they share.
 
-    These are the runs that differ from the first run, or that hang. If the runs `-O1 --codegen` and
-    `-O2 --codegen` differ from the rest, the shared option is `--codegen`. Options that all runs
-    share are left out. The result is None if the signature does not blame any run, as for a
-    difference between a program and its rewritten version.
+    These runs differ from the first run, or hang. If `-O1 --codegen` and `-O2 --codegen` differ
+    from the rest, the shared option is `--codegen`. Options that all runs share are left out.
+    Returns None if the signature blames no run, as for a rewritten program.
     """
     others, slash, blamed = signature.detail.rpartition(" / ")
     if signature.kind == KIND and not slash:
@@ -126,9 +123,8 @@ def rewritten_difference(
 ) -> Verdict | None:
     """Return the verdict on a program and its rewritten version, which must behave the same.
 
-    Each run of the program is compared with the run of the rewritten version on the same target and
-    variant. `name` is the key in `rewriting.REWRITINGS` of the function that rewrote the program.
-    The result is None if no pair differs.
+    `runs` and `rewritten` are their runs on the same targets and variants. `name` is the key of the
+    rewriting function in `rewriting.REWRITINGS`. Returns None if no pair of runs differs.
     """
     for original, other in zip(runs, rewritten, strict=True):
         if other.outcome.kind == outcome.REJECTED:  # it may have reached a limit of the compiler
@@ -140,13 +136,12 @@ def rewritten_difference(
 
 
 def is_repeated(kind: str, runs: Sequence[Run], again: Sequence[Run], ulps: int = 0) -> bool:
-    """Return whether the runs of a program differ because of a bug, given the runs `again`.
+    """Return whether a program's runs differ because of a bug, not because its output varies.
 
-    `again` are repetitions of `runs`, in the same order. If the output of a target varies, for
-    example because it prints a duration, the runs differ, too, but this is not a bug. The runs form
-    two groups: those that behave like the first run, and the others. At least one of the groups
-    must behave the same in `again`. The other group may vary, for example if a bug prints
-    uninitialised memory. For verdicts that are not about a difference, the result is true.
+    `again` contains repetitions of `runs`, in the same order. The runs form two groups: those that
+    behave like the first run, and the others. At least one group must behave the same in `again`.
+    The other may vary, for example if a bug prints uninitialised memory. Returns true if `kind` is
+    not a kind of difference.
     """
     if kind not in _LEVELS:
         return True
@@ -172,7 +167,8 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
     """Return the first line in which the outputs of two runs differ, or None if they are equal.
 
-    `level` is one of `COMPARED`. Differences of at most `ulps` units in the last place are ignored.
+    `level` is one of `COMPARED`. Numbers that are at most `ulps` units in the last place apart
+    count as equal.
     """
     lines = [run.outcome.output.splitlines() for run in (left, right)]
     for number, (left_line, right_line) in enumerate(zip_longest(*lines), 1):

@@ -58,12 +58,12 @@ class JudgeError(Exception):
 class Judge:
     """Judges programs by the given `oracles`, which are names from `config.ORACLES`.
 
-    `targets` contains, for each run, the number of its target. `checker` and `printer` are commands
-    that contain `{file}` or read standard input. `seconds` is their time limit. `compare` and
-    `ulps` are passed to `differential.difference`.
+    `targets` contains the index of each run's target. `checker` and `printer` are commands that
+    contain `{file}` or read standard input. Their time limit is `seconds`. `compare` and `ulps` are
+    passed to `differential.difference`.
 
-    `function` names the user's judge function, as `module:function`. It is called with the source
-    and the runs. It returns None, a string that identifies a bug, or a Verdict.
+    `function` is the user's judge function, as `module:function`. It receives the source and the
+    runs. It returns None, a string that identifies a bug, or a Verdict.
 
     Raises JudgeError if the function cannot be loaded.
     """
@@ -92,7 +92,7 @@ class Judge:
     def try_commands(self) -> None:
         """Run the checker and the printer on a one-line program, if the oracles use them.
 
-        Raises TargetError, with the command's output, if a command does not succeed.
+        If one of them fails, raises TargetError with its output.
         """
         if self.checker and "types" in self.oracles:
             given = (_strict(TRIAL), self.seconds, _CHECKER_MEGABYTES)
@@ -106,9 +106,8 @@ class Judge:
     ) -> Verdict | None:
         """Return the most severe verdict on a program's runs, or None if they do not show a bug.
 
-        `sources` are the sources that were run. If they were rendered with a style, `plain`
-        contains the same sources in the plain style. Raises JudgeError, and TargetError if the
-        checker cannot be run.
+        If `sources` were rendered with a style, `plain` contains them in the plain style. Raises
+        JudgeError. Raises TargetError if the checker cannot be run.
         """
         kinds = {run.outcome.kind for run in runs}
         verdict: Verdict | None = None
@@ -129,8 +128,8 @@ class Judge:
         """Return the most severe verdict on the runs of an invalid source, or None.
 
         If the signature alone does not identify a bug, `for an invalid source` is appended to its
-        detail, so that it differs from the signatures of valid programs. A source that turns out to
-        be valid Luau is allowed to run.
+        detail. This distinguishes the bug from those of valid programs. A source that turns out to
+        be valid Luau may run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
@@ -153,10 +152,10 @@ class Judge:
     ) -> Verdict | None:
         """Return the verdict on a program and its rewritten version (see `rewriting`).
 
-        `name` is the key in `REWRITINGS` of the function that rewrote the program. `sources` are
-        the program's sources in the plain style. `runs` are the runs of the program, and
-        `rewritten` are the runs of the rewritten version. The result is None if both behave the
-        same, if the output is not deterministic, or if the metamorphic oracle is off.
+        `name` is the key of the rewriting function in `REWRITINGS`. `sources` are the program's
+        sources in the plain style. `runs` and `rewritten` are the runs of the two versions. Returns
+        None if the versions behave the same, if the output is not deterministic, or if the
+        metamorphic oracle is off.
         """
         if "metamorphic" not in self.oracles:
             return None
@@ -164,10 +163,9 @@ class Judge:
         return verdict if verdict is not None and is_determined(sources) else None
 
     def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
-        """Return the verdict of the round-trip oracles, or None if they find no bug.
+        """Return the verdict of the round-trip oracles, which run no target, or None.
 
-        These oracles run no target. If `sources` were rendered with a style, `plain` contains the
-        same sources in the plain style.
+        If `sources` were rendered with a style, `plain` contains them in the plain style.
         """
         if "round-trip" not in self.oracles:
             return None
@@ -195,11 +193,7 @@ class Judge:
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if some runs hang or run out of memory, and others do not.
-
-        If there is only one run, return a verdict if that run hangs or runs out of memory. Hangs
-        are ignored if the program is just slow.
-        """
+        """Return a verdict if some but not all runs, or the only run, hang or exhaust memory."""
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
                 continue
@@ -229,10 +223,7 @@ class Judge:
         return Verdict(Signature(OWN, normalisation.message(text)), text)
 
     def _types(self, sources: Sources, run: Run) -> Verdict | None:
-        """Return a verdict if a program passes strict type checking but `run` has a type error.
-
-        Programs that contain `any` or a cast are allowed to have type errors.
-        """
+        """Return a verdict if the checker accepts a program that fails with a type error."""
         if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
             return None
         if _UNCHECKED.search(sources.program):
@@ -251,13 +242,8 @@ def _strict(sources: Sources) -> str:
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:
-    """Return whether a program is slow rather than hanging.
-
-    This is the case if a run that did not hang took more than 1/`_SLOW` of the time limit, not
-    counting `starting`, the time of the fastest start. A run for which a process was started may
-    always take `_UNSTEADY` seconds, or half of the limit if that is less.
-    """
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
+    # The maximum time of a run that started a process, not counting `starting`.
     started = max(limit / _SLOW, min(_UNSTEADY, limit / 2))
     ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
     return any(
@@ -267,12 +253,8 @@ def _is_slow(runs: Sequence[Run]) -> bool:
 
 
 def _site_of(end: Outcome) -> Sequence[str]:
-    """Return the functions that identify a crash: the top frames of its stack.
-
-    If the stack has overflowed, they are the functions that call each other recursively, because
-    the function at the top of the stack varies from run to run.
-    """
-    if end.error == STACK_OVERFLOW:
+    """Return the functions that identify a crash."""
+    if end.error == STACK_OVERFLOW:  # the top frames vary, but not the recursive functions
         counts = Counter(end.frames)
         repeated = sorted(name for name, count in counts.items() if count >= _REPEATED)
         return repeated[:_FRAMES] or end.frames[:_FRAMES]

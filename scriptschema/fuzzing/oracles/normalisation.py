@@ -11,13 +11,13 @@ is removed unless positions are compared. Positions are never compared between t
 each target names chunks differently.
 
 Messages that are counted or become part of a signature are reduced further. Numbers and quoted
-strings are replaced with placeholders, because they depend on the program. So are names of
-temporary files, UUIDs, and hexadecimal words with a digit and at least 6 characters, because they
-may vary from run to run. Folders are removed from file paths, because they depend on the machine. A
-string that explains the condition of an assertion, as in `!"text"` and `n && "text"`, is kept.
+strings depend on the program, so they are replaced with placeholders. So are names of temporary
+files, UUIDs, and hexadecimal words with a digit and at least 6 characters, because they may vary
+from run to run. Folders are removed from file paths. A string that explains the condition of an
+assertion, as in `!"text"` and `n && "text"`, is preserved.
 
-The kind of an error message (`message_kind`) is reduced even further: names of types are replaced
-with `type`, and operators and text in parentheses are removed.
+In the kind of an error message (`message_kind`), names of types are also replaced with `type`.
+Operators and text in parentheses are removed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
 def message(text: str) -> str:
     """Return the first line of a message without parts that depend on the program or machine.
 
-    An exit status at the start of the message is kept, because it distinguishes bugs.
+    An exit status at the start is preserved, because it distinguishes bugs.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     status = _STATUS.match(first)
@@ -90,10 +90,7 @@ def message(text: str) -> str:
 
 @cache
 def _temporary(folder: str) -> re.Pattern[str]:
-    """Return a pattern for files in a folder for temporary files, or in /tmp.
-
-    It does not match what `_FOLDERS` removes, nor the source file of a position.
-    """
+    """Return a pattern for temporary files that neither `_FOLDERS` nor `_POSITION` matches."""
     return re.compile(
         rf"(?<![\w./])(?:{re.escape(folder)}|/tmp)/[\w.+~-]++"
         r"(?!(?:/[\w.+~-]+)*/[\w+-]+\.\w|:\d)"
@@ -108,8 +105,7 @@ def undefined(text: str) -> str:
 def assertion(text: str) -> str:
     """Return a failed assertion, preceded by its file name but without its line number.
 
-    The string in `!"text"` and `n && "text"` is kept, as it is constant and identifies the
-    assertion.
+    The string in `!"text"` and `n && "text"` is preserved, because it identifies the assertion.
     """
     place = _FILE.match(text)
     condition = _COMMENT.sub(
@@ -120,9 +116,9 @@ def assertion(text: str) -> str:
 
 
 def message_kind(text: str, source: str) -> str:
-    """Return the kind of an error message, or an empty string if it is the program's own.
+    """Return the kind of an error message, or an empty string for a program's own message.
 
-    If all words of a message occur in the source, the message is treated as the program's own.
+    A message whose words all occur in the source is treated as the program's own.
     """
     normalised = message(text)
     if {*_WORD.findall(normalised)} <= {*_WORD.findall(source), "N"}:

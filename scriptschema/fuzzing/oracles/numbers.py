@@ -15,8 +15,8 @@ _FAR: Final = 1 << 32
 def ulps_apart(left: str, right: str) -> int | None:
     """Return the largest distance in ULPs between corresponding numbers in two lines.
 
-    The result is None if the lines differ in text, in the sign of a zero, or in an infinity or NaN,
-    or if the distance is `_FAR` or more.
+    Returns None if the distance is `_FAR` or more. Also returns None if the lines differ in text,
+    in the sign of a zero, or in an infinity or NaN.
     """
     left_parts, right_parts = _NUMBER.split(left), _NUMBER.split(right)
     if left_parts[::2] != right_parts[::2]:
@@ -32,13 +32,11 @@ def ulps_apart(left: str, right: str) -> int | None:
 
 
 def _distance(left: float, right: float) -> int:
-    """Return the distance between two doubles in ULPs, or 0 if one is infinite or NaN."""
     if not (math.isfinite(left) and math.isfinite(right)):
         return 0
-    return abs(_place(left) - _place(right))
+    return abs(_rank(left) - _rank(right))
 
 
-def _place(value: float) -> int:
-    """Return the rank of a double among all doubles in ascending order."""
+def _rank(value: float) -> int:
     bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
     return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)

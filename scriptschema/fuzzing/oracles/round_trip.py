@@ -25,8 +25,8 @@ _FILE: Final = "{file}"
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     """Return a verdict if `parse(render(tree))` is not the same tree, otherwise None.
 
-    If `sources` were rendered with a style, `plain` contains the same sources in the plain style.
-    The comments that a style adds may be lost.
+    If `sources` were rendered with a style, `plain` contains them in the plain style. Comments that
+    a style adds may be lost.
     """
     plain = plain or sources
     try:
@@ -52,10 +52,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
 
 
 def _as_any_printer(result: ParseResult) -> Sources:
-    """Return a tree's sources in a form that hides the differences that printers may introduce.
-
-    Calls get parentheses (`f("x")`), and properties of table types get brackets (`["x"]: T`).
-    """
+    """Return a tree's sources without the differences that printers may introduce."""
     for node, _ in walk(result.tree):
         if isinstance(node, ExprCall):
             node.parenless = None
@@ -67,8 +64,8 @@ def _as_any_printer(result: ParseResult) -> Sources:
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
     """Return a verdict if a pretty-printing command changes the program, otherwise None.
 
-    The command contains `{file}` or reads standard input. If it fails or exceeds the time limit,
-    the result is None.
+    The command contains `{file}` or reads standard input. Returns None if the command fails or
+    exceeds the time limit.
     """
     printed = output_of(command, sources.program, seconds, megabytes)
     if printed is None:
@@ -114,7 +111,6 @@ def _succeeded(watched: Watched) -> bool:
 
 
 def _run_on(command: str, source: str, seconds: float, megabytes: int) -> Watched:
-    """Run a command on a source, and return the result. Raises TargetError if it cannot be run."""
     with Folder() as folder:
         path = folder.path / "program.luau"
         path.write_bytes(source.encode("utf-8", "surrogateescape"))

@@ -35,8 +35,7 @@ _BY_KIND: Final[Mapping[str, str]] = {
 def severity_of(signature: Signature) -> str:
     """Return the severity of a bug.
 
-    For a bug that could not be reproduced ("seen once"), this is the severity of the outcome that
-    was seen, such as a crash.
+    For a bug that was seen only once, this is the severity of the outcome, such as a crash.
     """
     return _BY_KIND.get(kind_of(signature), "result")
 

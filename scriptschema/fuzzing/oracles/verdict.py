@@ -15,9 +15,9 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 class Signature:
     """The identity of a bug: verdicts with equal signatures are about the same bug.
 
-    `kind` is the kind of the outcome (`crash`) or of the oracle (`difference`). `detail` contains
-    the top stack frames, innermost first, or a normalised message. `construct` lists features that
-    the reduced program uses, if they are needed to distinguish bugs: `math.floor, pcall`.
+    `kind` names the outcome (`crash`) or the oracle (`difference`). `detail` contains the top stack
+    frames, innermost first, or a normalised message. If necessary to distinguish bugs, `construct`
+    lists features that the reduced program uses: `math.floor, pcall`.
     """
 
     kind: str
@@ -40,9 +40,9 @@ class Signature:
 class Difference:
     """The first line that two runs print differently.
 
-    `line` is the line's number, counted from 1. `left` and `right` are the two lines, or None if a
+    `line` is the line's number, counted from 1. `left` and `right` are the two texts, or None if a
     run has no such line. `left_target` and `right_target` are the names of the runs. If the lines
-    differ only in numbers, `ulps` is the distance between the numbers in units in the last place.
+    differ only in numbers, `ulps` is their largest distance in units in the last place.
     """
 
     line: int
