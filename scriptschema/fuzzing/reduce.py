@@ -1,14 +1,13 @@
 """Reduction: finds the smallest tree that is still interesting.
 
 `reduce` accepts a tree and a test. It returns a tree that still passes the test and that no pass
-(see `passes`) can make smaller. A tree is smaller than another if it has fewer messages. If the
-numbers of messages are equal, the tree with the shorter source is smaller. If the lengths are equal
-as well, the tree whose source comes first in alphabetical order is smaller.
+(see `passes`) can make smaller. A tree with fewer messages is smaller. If the numbers of messages
+are equal, the shorter source decides, and then the alphabetical order of the sources.
 
 The passes of a phase are tried together, and the edits that remove the most come first. A tree of
 thousands of messages is thus halved a few times before small parts are examined. If the original
 tree was valid, each candidate is repaired before it is tried. No source is tried twice. With
-several jobs, several candidates are tried at the same time. The result is the same as with one job.
+several jobs, several candidates are tried at the same time, with the same result as with one job.
 
 Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
 (delta debugging); G. Misherghi and Z. Su, "HDD: Hierarchical Delta Debugging", 2006.
@@ -58,10 +57,10 @@ def reduce(
 ) -> MessageT:
     """Return the smallest tree found for which `interesting` is true, without changing `tree`.
 
-    `interesting` must not change the tree that it receives. If `jobs` is above 1, it is called in
-    that many threads simultaneously, and the result is the same. If `tree` is valid according to
-    `check`, all trees that are tried or returned are valid, too. `names` are the tables for the
-    tree's names.
+    `interesting` must not change the tree that it receives. If `jobs` is greater than 1, that many
+    threads call `interesting` simultaneously, with the same result. If `tree` is valid according to
+    `check`, so are all trees that are tried or returned. `names` are the tables for the tree's
+    names.
 
     Raises NotInterestingError if `interesting(tree)` is false, and any exception that `interesting`
     raises. Warns with UnreliableTestWarning if `interesting` gives different answers for the same
@@ -76,10 +75,7 @@ def reduce(
 
 @attrs.frozen
 class _Candidate(Generic[MessageT]):
-    """A tree to be tested.
-
-    `order` is the key by which candidates are compared, and `source` is the key for cached answers.
-    """
+    """A tree to be tested, with its size, the length of its source, and the source."""
 
     tree: MessageT
     order: tuple[int, int, str]
@@ -94,8 +90,8 @@ class Reducer(Generic[MessageT]):
 
     `tests` is the number of calls to `interesting`. `repeated` is the number of candidates skipped
     because their source was known to be uninteresting. `unreliable` is a message if the test gave
-    different answers for the same tree, otherwise empty. `changed` is called after each test and
-    for each new `best`, in the thread that called `run`.
+    different answers for the same tree, otherwise empty. The thread that called `run` calls
+    `changed` after each test and for each new `best`.
     """
 
     def __init__(
@@ -163,17 +159,13 @@ class Reducer(Generic[MessageT]):
         return self.best
 
     def _run_phase(self, phase: Iterable[Pass], pool: ThreadPoolExecutor) -> None:
-        """Try the edits of the passes, the lowest rank first, until no edit succeeds.
-
-        After a success, the search continues at the same rank, because all edits of lower rank have
-        just failed. Some of them may succeed for a smaller tree, so `run` repeats the phase.
-        """
+        """Try the edits of the passes, the lowest rank first, until no edit succeeds."""
         reached: Any = None
         while True:
             index = Index(self.best)
             edits = [edit for each in phase for edit in each.edits(index)]
             edits.sort(key=itemgetter(0))
-            if reached is not None:
+            if reached is not None:  # edits of lower rank have just failed
                 edits = edits[bisect_left(edits, reached, key=itemgetter(0)) :]
             reached = self._first(edits, pool)
             if reached is None:
@@ -182,10 +174,7 @@ class Reducer(Generic[MessageT]):
     def _first(
         self, edits: Iterable[tuple[Any, Callable[[], Message]]], pool: ThreadPoolExecutor
     ) -> Any:
-        """Apply the first edit that gives an interesting tree, and return the edit's rank.
-
-        Return None if there is no such edit.
-        """
+        """Apply the first edit that gives an interesting tree, and return its rank, or None."""
         waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
         while True:
@@ -240,10 +229,6 @@ class Reducer(Generic[MessageT]):
         return bool(self.interesting(tree))
 
     def _retest(self) -> bool:
-        """Test the best tree again, and return the answer.
-
-        If the answer differs from the first answer, set `unreliable`.
-        """
         answer = self._ask(self.best)
         if self._tried.setdefault(self._best.source, answer) != answer:
             self.unreliable = (

@@ -3,7 +3,7 @@
     rewritten = REWRITINGS["statements in functions"](tree)       None if it does not apply
 
 Each function in `REWRITINGS` changes all suitable places in a tree. Its result depends only on the
-tree, so a find can be reproduced and reduced with nothing but its program. The functions serve as a
+tree, so reproducing and reducing a find requires only its program. The functions serve as a
 metamorphic oracle (T. Y. Chen, S. C. Cheung and S. M. Yiu, "Metamorphic Testing", 1998), which
 needs only one target at one optimization level.
 """
@@ -71,7 +71,7 @@ def unwrapped(stat: m.Stat) -> m.Stat | None:
     inner: Any = stat.alternative
     if stat.which == "for_":
         once = all(bound == nodes.number(1) for bound in (inner.from_, inner.to))
-        return _only(inner.body) if once and inner.step is None else None
+        return _only_movable(inner.body) if once and inner.step is None else None
     if stat.which != "call" or inner.expr.args or inner.expr.self_:
         return None
     called = inner.expr.func
@@ -83,11 +83,10 @@ def unwrapped(stat: m.Stat) -> m.Stat | None:
         function = called.alternative.expr if called.which == "group" else None
     if function is None or function.which != "function" or function.alternative.args:
         return None
-    return _only(function.alternative.body)
+    return _only_movable(function.alternative.body)
 
 
-def _only(block: m.StatBlock) -> m.Stat | None:
-    """Return a block's only statement if it is movable, otherwise None."""
+def _only_movable(block: m.StatBlock) -> m.Stat | None:
     statement = block.body[0] if len(block.body) == 1 else None
     return statement if statement is not None and is_movable(statement) else None
 
@@ -104,8 +103,7 @@ def _moving(
 ) -> Callable[[m.ModuleSet], m.ModuleSet | None]:
     """Return a function for `REWRITINGS` that wraps all movable statements with `wrap`.
 
-    It does not apply to programs that use any of the names in `unsuited`. Statements inside
-    functions are wrapped only if `into_functions` is true.
+    The function does not apply to programs that use any of the names in `unsuited`.
     """
 
     def rewrite(tree: m.ModuleSet) -> m.ModuleSet | None:
@@ -142,10 +140,7 @@ def _is_in_function(index: Index[Any], number: int) -> bool:
 
 
 def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
-    """Return the tree with constants replaced by `select(1, x)`, which compilers cannot fold.
-
-    The result is None if that is not possible.
-    """
+    """Replace constants with `select(1, x)`, which compilers cannot fold, in a copy of the tree."""
     used = _used(tree)
     edited = copy(tree)
     index = Index(edited)

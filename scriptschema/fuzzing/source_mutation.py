@@ -4,9 +4,8 @@ Such engines (AFL++, Atheris) store inputs in the form that the target reads, so
 sharing a corpus needs no conversion. However, each input must be parsed before it is mutated. Its
 tree is cached and used for all of its mutants.
 
-Sources are parsed with the syntax of the newest Luau version. Generated code uses only the original
-schema, unless the environment variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for
-example, or `today`.
+Sources are parsed with the newest syntax. Generated code uses extensions only if the environment
+variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for example, or `today`.
 """
 
 from __future__ import annotations
@@ -58,13 +57,13 @@ _ATTEMPTS: Final = 8
 class SourceMutator:
     """Mutates sources, and caches the trees of recently used sources.
 
-    The same source, donor and choices give the same mutant. `mutator` holds the weights and
-    statistics of the operators. `parsed` is the number of sources read, `unreadable` the number of
-    these that were too long or could not be parsed, and `generated` the number of new programs
-    generated instead of mutants.
+    The same source, donor and choices give the same mutant. `mutator` holds the operators' weights
+    and statistics. `parsed` is the number of sources read. `unreadable` is the number of these
+    sources that were too long or not Luau. `generated` is the number of programs generated instead
+    of mutants.
 
-    If `styles` is true, some mutants are rendered with a random style (see `luau.render.render`).
-    `luau` is the Luau version that must support the mutants: newer features are left out.
+    If `styles` is true, some mutants get a random style (see `luau.render.render`). If `luau` is
+    not None, features newer than this Luau version are left out.
     """
 
     def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
@@ -84,8 +83,8 @@ class SourceMutator:
     ) -> bytes:
         """Return a mutant of `source` that has at most `max_size` bytes.
 
-        `donor` is another source from which parts may be copied. If `source` is not Luau or is too
-        long, a new program is returned. If all attempts fail, `source` itself is returned.
+        Parts may be copied from `donor`, another source. If `source` is not Luau or is too long,
+        returns a new program. If all attempts fail, returns `source` itself.
         """
         self._mutants = []
         self.style = None
@@ -161,9 +160,9 @@ class SourceMutator:
 
 
 def version_asked() -> Version | None:
-    """Return the Luau version in the environment variable that `VERSION` names.
+    """Return the Luau version in the environment variable `SCRIPTSCHEMA_LUAU`.
 
-    The result is None if the variable is unset or empty. Exits if the version is invalid.
+    Returns None if the variable is unset or empty. Exits if the version is invalid.
     """
     text = os.environ.get(VERSION)
     try:
@@ -173,11 +172,7 @@ def version_asked() -> Version | None:
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:
-    """Rename the identifiers in `tree` that are not in Luau's name tables, and return `tree`.
-
-    Each of these identifiers gets an unused name from the tables, the same everywhere in the tree.
-    It keeps its own name if no unused name is left.
-    """
+    """Give identifiers outside Luau's name tables unused names from the tables, in place."""
     nodes: list[Any] = [*Index(tree).nodes]
     for cls, slot, table in _TABLES:
         named = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]

@@ -4,8 +4,7 @@
     runs_nothing(tree)            True
     body_of(tree)                 the code in the function
 
-Such programs end immediately when run, so targets can run them and finds can store them like other
-programs, without a special option.
+Such programs end immediately when run, so targets and finds need no special option for them.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function
 def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
     """Return a program with the code of `tree` in a function that is never called.
 
-    The code is not copied, but moved and repaired, so no part of `tree` may be used elsewhere.
-    `tree.module` is left out.
+    The code is moved and repaired, not copied, so do not use `tree` afterwards. `tree.module` is
+    left out.
     """
     function = m.ExprFunction(vararg=True, body=tree.program)
     declared = m.StatLocalFunction(var=m.Local(name=0), func=function)
@@ -44,8 +43,8 @@ def runs_nothing(tree: m.ModuleSet) -> bool:
 def body_of(tree: m.ModuleSet) -> m.ModuleSet:
     """Return the code in the function that `uncalled` added, as a program.
 
-    Statements that a mutation added after the function are appended to its code. A program that
-    does not begin with a local function is returned unchanged.
+    Statements that a mutation added after the function are appended. If a program does not begin
+    with a local function, the result is the program itself.
     """
     body = tree.program.body
     if not body or body[0].local_function is None:

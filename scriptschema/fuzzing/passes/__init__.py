@@ -1,9 +1,9 @@
 """The reducer's passes, each of which proposes edits that may make a tree smaller.
 
 A pass receives the index of a tree and yields edits. An edit consists of a rank and a function that
-returns the edited tree. The edits of all passes of a phase are tried together, those with the
-lowest rank first. In the first phase, the rank is minus the number of messages removed. `PHASES` is
-the table of all passes. Passes do not depend on the test.
+returns the edited tree. The edits of all passes of a phase are tried together, the lowest rank
+first. In the first phase, the rank is minus the number of messages removed. Passes do not depend on
+the test.
 """
 
 from __future__ import annotations

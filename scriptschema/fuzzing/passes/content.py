@@ -17,8 +17,8 @@ def simplify_all(index: AnyIndex) -> Iterator[Edit]:
     """Yield two edits, each of which simplifies all values of a tree.
 
     Numbers become 0, strings become empty, flags become false, and operators become the first
-    operator in their enum. The first edit also replaces each `Name` with the first custom name. The
-    second edit keeps each `Name`. Both keep the names of variables and types.
+    operator in their enum. Only the first edit also replaces each `Name` with the first custom
+    name. The names of variables and types stay the same.
     """
 
     def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:
@@ -59,7 +59,7 @@ def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that simplify a single value.
 
     An edit brings a number nearer to 0, shortens a string, sets a flag to false, or tries a simpler
-    operator.
+    operator or name.
     """
     for number, node in enumerate(index.nodes):
         if node.__class__ is m.Name and node.which == "builtin":
@@ -73,7 +73,6 @@ def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _smaller(value: Any) -> Iterator[Any]:
-    """Yield values that are simpler than `value`, the simplest first."""
     if isinstance(value, str):
         piece = len(value)
         while piece:

@@ -15,8 +15,8 @@ from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, setting
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that remove items from a list.
 
-    For each list, the first edit removes all items. The next ones remove each half, then each
-    quarter, and so on down to single items.
+    For each list, the edits remove all items, each half, each quarter, and so on down to single
+    items.
     """
     sizes = index.sizes
     first_child = _children(index)
@@ -38,10 +38,7 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
-    """Return the numbers of the messages in each list of messages.
-
-    The key for a list consists of the number of the message that contains it, and the list's slot.
-    """
+    """Return each list's messages by number. The key is (number of the parent, slot)."""
     numbers: dict[tuple[int, str], list[int]] = {}
     for number in range(1, len(index)):
         slot, position = index.step(number)

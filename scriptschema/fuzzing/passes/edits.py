@@ -35,7 +35,7 @@ def setting(name: str, value: Any) -> Callable[[Any], None]:
 def putting(index: AnyIndex, number: int, content: Callable[[], Message]) -> Callable[[], Message]:
     """Return a function that copies the tree and replaces the content of one message in the copy.
 
-    `content` returns a message of the same class with the new content.
+    `content` creates a message of the same class with the new content.
     """
 
     def change(node: Any) -> None:

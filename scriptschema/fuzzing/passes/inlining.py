@@ -105,7 +105,7 @@ def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Messa
 
 @attrs.frozen
 class _Called:
-    """The function expression that a call runs, and the arguments it gets, as message numbers."""
+    """A call's function expression and the arguments it receives, as message numbers."""
 
     function: int
     arguments: Sequence[int]
@@ -119,11 +119,11 @@ on."""
 def inline_calls(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a call to a function expression with the function's body.
 
-    Calls through `pcall`, `coroutine.wrap` and the like are replaced as well. For example,
+    Calls through `pcall`, `coroutine.wrap` and the like are included. For example,
     `pcall(function(a) g(a) end, 1)` becomes `g(1)`.
 
-    A second edit also assigns the call's arguments and results, if any, to global variables. This
-    hides their values from the compiler. The example then becomes `x = 1 g(x)`.
+    A second edit also assigns the arguments and results to global variables, which hides their
+    values from the compiler. The example then becomes `x = 1 g(x)`.
     """
     for number in index.of(m.ExprCall):
         called = _called(index, number)
@@ -166,11 +166,7 @@ def _dropping_argument(
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
-    """Return the function expression that a call runs, and the function's arguments.
-
-    The call may run it directly or through `pcall`, `coroutine.wrap` and the like. The result is
-    None for any other call.
-    """
+    """Return the function expression that a call runs, directly or through `pcall` and the like."""
     call: Any = index.nodes[number]
     prefix, arguments = call.func, call.args
     if prefix.which == "group":
@@ -195,11 +191,7 @@ def _called(index: AnyIndex, number: int) -> _Called | None:
 
 
 def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
-    """Return whether a call has the form `coroutine.resume(coroutine.create(f), ...)`.
-
-    Only the form is checked: a library member is called, and its first argument is a call with
-    exactly one argument. The names do not matter.
-    """
+    """Return whether a call looks like `coroutine.resume(coroutine.create(f), ...)`."""
     inner: Any = first.alternative
     return prefix.which == "index_name" and first.which == "call" and len(inner.args) == 1
 
@@ -207,10 +199,7 @@ def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
 def _putting_body(
     index: AnyIndex, stat: int, call: int, called: _Called, *, assigns: bool = False
 ) -> Callable[[], Message]:
-    """Return a function that replaces a call with the function's body.
-
-    If `assigns` is true, arguments and results are assigned to global variables.
-    """
+    """Return a function that replaces a call with the body of the function it runs."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)
@@ -226,7 +215,7 @@ def _putting_body(
             names = _unused_names(index)
             arguments, before = _assigned(arguments, names)
         for node in (*body, *values):
-            _give(node, function.args, arguments)
+            _put_arguments(node, function.args, arguments)
         if assigns and not is_all:
             values, after = _assigned(values, names)
             body += after
@@ -240,7 +229,6 @@ def _putting_body(
 
 
 def _unused_names(index: AnyIndex) -> Iterator[m.Name]:
-    """Return the names that the tree does not use."""
     nodes: list[Any] = [index.nodes[number] for number in index.of(m.Name)]
     used = {DEFAULT.global_(node) for node in nodes}
     numbers = (number for number, name in enumerate(DEFAULT.customs) if name not in used)
@@ -250,23 +238,18 @@ def _unused_names(index: AnyIndex) -> Iterator[m.Name]:
 def _assigned(
     values: Sequence[m.Expr], names: Iterator[m.Name]
 ) -> tuple[list[m.Expr], list[m.Stat]]:
-    """Return global variables with these values, and the statement that assigns them, if any.
-
-    If there are not enough names, several values get the same variable.
-    """
+    """Return global variables for `values`, and the statement that assigns them, if any."""
     if not values:
         return [], []
+    # If there are not enough names, several values get the same variable.
     variables = [m.ExprGlobal(name=next(names, m.Name(custom=0))) for _ in values]
     targets = [m.LValue(global_=copy(variable)) for variable in variables]
     assign = m.StatAssign(vars=targets, values=[copy(value) for value in values])
     return [m.Expr(global_=each) for each in variables], [m.Stat(assign=assign)]
 
 
-def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
-    """Replace the parameters in a part of a function with the arguments, or with nil if missing.
-
-    `...` is replaced with the first argument that has no parameter.
-    """
+def _put_arguments(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
+    """Replace parameters with arguments or nil, and `...` with the first extra argument."""
     given: dict[int, Any] = {}
     for position, parameter in enumerate(parameters):
         is_given = position < len(arguments)
@@ -288,7 +271,6 @@ def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr])
 
 
 def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:
-    """Replace a call with `values`, the values that the function returns."""
     holder = index.parents[call]
     node: Any = at(edited, index.path(holder))
     if node.__class__ is m.ExprPrefix:

@@ -43,7 +43,6 @@ def _call_first(call: Any) -> None:
 
 
 def _as(outer: Message, node: Message) -> Callable[[], Message]:
-    """Return a function that creates a message of `outer`'s class with the content of `node`."""
     return lambda: outer.__class__(**{node.which or "": copy(node.alternative)})
 
 
@@ -54,11 +53,7 @@ def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
 def _nearest(
     index: AnyIndex, outer: tuple[type, ...], inner: tuple[type, ...]
 ) -> Iterator[tuple[int, int]]:
-    """Yield a pair of numbers for each `inner` message in an `outer` message.
-
-    `outer` and `inner` are tuples of classes. In each pair, the number of the outer message comes
-    first, and no message of these classes lies between the two messages.
-    """
+    """Yield (outer, inner) message numbers with no message of these classes in between."""
     for number, node in enumerate(index.nodes):
         if node.__class__ not in inner:
             continue
@@ -104,10 +99,7 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _first_value(loop: Any) -> m.Expr | None:
-    """Return a loop variable's value in the first iteration, or None if it is not obvious.
-
-    In a `for ... in` loop, it is obvious only if the loop iterates over a table constructor.
-    """
+    """Return a loop variable's value in the first iteration, or None if it is not obvious."""
     if isinstance(loop, m.StatFor):
         return loop.from_
     is_table = bool(loop.values) and loop.values[0].which == "table"
@@ -146,8 +138,8 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a statement with `print(e)`, where `e` is an expression in it.
 
-    The rest of the block is removed. Printing a value where it is computed shows a bug closer to
-    its origin. If the tree is small, a second edit also removes the rest of every enclosing block.
+    The rest of the block is removed. If the tree is small, a second edit also removes the rest of
+    every enclosing block. Printing a value where it is computed shows a bug closer to its origin.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
@@ -168,10 +160,10 @@ _PRINT: Final = 6
 
 
 def _blocks_around(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
-    """Return the blocks around a statement, the innermost first.
+    """Return the blocks around a statement, the innermost first, as triples of numbers.
 
-    Each tuple contains the number of a block, the position of the item in the block that is or
-    contains the statement, and the number of messages after that item.
+    These are the block, the position of the statement in it, and the number of messages that
+    follow.
     """
     blocks = []
     while number > 0:
@@ -217,9 +209,9 @@ def _local_of(node: Message) -> Callable[[], Message]:
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace an expression, an assignment target or a type with something simple.
+    """Yield edits that simplify an expression, an assignment target or a type.
 
-    The replacements are `nil`, `0`, `{}`, a global, and the type `any`.
+    The replacement is `nil`, `0`, `{}`, a global, or the type `any`.
     """
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
@@ -250,8 +242,8 @@ replacements."""
 def use_constants(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an expression with a constant, such as one found in the tree.
 
-    Some bugs need a particular constant and disappear with the simplest one. `#{}` is included
-    because its value is 0, but compilers do not know that.
+    Some bugs need a particular constant. `#{}` is included because compilers do not know its value,
+    0.
     """
     if len(index) > _SMALL:
         return
@@ -282,7 +274,7 @@ _SMALL: Final = 60
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an arithmetic expression of more than 5 messages with `-1 / 2`.
 
-    Number constants in a tree are integers, so a negative fraction needs a division.
+    Number constants in a tree are integers, so a fraction needs a division.
     """
     for number in index.of(m.ExprBinary):
         node: Any = index.nodes[number]
