@@ -1,11 +1,12 @@
-"""Compares two responses, two results, or a response and the result in its document.
+"""Compares two responses, two results, or a response and a result in a document.
 
-Responses from the history are compared by structure if they are JSON, and line by line otherwise.
-If only a part of a body was kept, its digest is compared instead of its text.
+Responses from the history are compared by structure if they are JSON, otherwise line by line.
+Binary bodies are compared by size and digest. So are the remainders of bodies of which only the
+beginning was saved.
 
-Results are compared as written in the document, except for volatile parts. Dates and durations are
-always volatile. The header argument `:volatile` lists more parts: headers, jq paths such as `.id`,
-and patterns between slashes. Outcomes of assertions are reported separately and not compared.
+Results are compared as text, without their volatile parts. Dates and durations are always volatile.
+The header argument `:volatile` lists more: headers, jq paths such as `.id`, and patterns between
+slashes. Outcomes of assertions are ignored.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ _REPLACED = "..."
 
 @classes.frozen
 class Difference:
-    """One difference between two responses: where it is, and the old and new value as JSON.
+    """A difference between two responses, at `place`.
 
-    `old` or `new` is None if the value is missing in that response. If text was compared, `lines`
-    contains a unified diff instead.
+    `old` and `new` are the values, usually as JSON. A missing value is None. If text was compared,
+    `lines` contains a unified diff instead.
     """
 
     place: str
@@ -101,9 +102,9 @@ def compare(
 
 @classes.frozen
 class ShownResponse:
-    """The parts of a response that a result shows: the body and, optionally, the status.
+    """The body and status of a response, as shown in a result.
 
-    `status` is None if the result does not show the status.
+    `status` is None if the result does not show it.
     """
 
     body: str
@@ -113,8 +114,8 @@ class ShownResponse:
 def compare_shown(old: ShownResponse, new: ShownResponse) -> list[Difference]:
     """Return the differences between the response in a block's result and a new response.
 
-    Both must have the form that the block's header arguments specify. The status is compared only
-    if `old` has one.
+    Both must be in the form that the block's header arguments specify. Statuses are compared only
+    if `old.status` is not None.
     """
     status = list(_of_values("status", old.status, new.status)) if old.status is not None else []
     try:
@@ -193,10 +194,6 @@ def _json(text: str) -> Any:
 
 
 def _limited(differences: Iterator[Difference]) -> list[Difference]:
-    """Return the first `_MOST` differences, and a note if there are more.
-
-    Raises ValueError if values are nested too deeply.
-    """
     kept: list[Difference] = []
     try:
         for item in differences:
@@ -210,7 +207,6 @@ def _limited(differences: Iterator[Difference]) -> list[Difference]:
 
 
 def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
-    """Yield the differences between two JSON values at `place`, in time linear in their size."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             inner = f".{key}" if _PLAIN_KEY.fullmatch(key) else f"[{json.dumps(key)}]"
@@ -222,9 +218,9 @@ def _of_values(place: str, old: Any, new: Any) -> Iterator[Difference]:
 
 
 def _of_lists(place: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    """Compare two lists without their common prefix and suffix, and yield the differences.
+    """Yield the differences after skipping the common start and end of both lists.
 
-    Thus, if one item was inserted or removed, the items after it are not reported as changed.
+    Thus, an inserted or removed item does not make all later items differ.
     """
     texts = [[json.dumps(item, sort_keys=True) for item in values] for values in (old, new)]
     shorter = min(len(old), len(new))
@@ -265,10 +261,9 @@ class Volatile:
 
 
 def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
-    """Return the differences between two results as lines, or () if they are equal.
+    """Return a diff of two results in a document as lines, or () if only volatile parts differ.
 
-    `old` and `new` are results as written in a document. Raises OrgrestError if a jq path or a
-    pattern in `volatile` is invalid.
+    Raises OrgrestError if a jq path or pattern in `volatile` is invalid.
     """
     if old == new:
         return ()
@@ -315,12 +310,9 @@ def content(text: str) -> str:
 
 
 def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:
-    """Return two results without the values at the jq paths.
-
-    If one of the results does not begin with JSON, both are returned unchanged.
-    """
+    """Delete the values at the jq paths if both results begin with JSON."""
     try:
-        (old_value, old_rest), (new_value, new_rest) = _begun(before), _begun(after)
+        (old_value, old_rest), (new_value, new_rest) = _leading_json(before), _leading_json(after)
     except (ValueError, RecursionError):
         return before, after
     from orgrest.rendering import jq
@@ -331,8 +323,7 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
     return f"{_pretty(first)}\n{old_rest}", f"{_pretty(second)}\n{new_rest}"
 
 
-def _begun(text: str) -> tuple[Any, str]:
-    """Parse the JSON value at the beginning of a string. Returns it and the rest of the string."""
+def _leading_json(text: str) -> tuple[Any, str]:
     start = len(text) - len(text.lstrip())
     value, end = json.JSONDecoder().raw_decode(text, start)
     return value, text[end:].lstrip("\n")

@@ -25,17 +25,15 @@ TEARDOWN = 30.0
 
 
 class Control:
-    """The state that decides whether the jobs of a run continue. This class is thread-safe.
+    """Decides whether the jobs of a run continue. This class is thread-safe.
 
-    An interruption aborts requests in progress immediately, except for those in teardowns, which
-    use a separate client.
+    An interruption aborts requests in progress, except in teardowns, which use a separate client.
     """
 
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
-        """Create the client of the run with `new_client`.
+        """Create the run's client with `new_client`.
 
-        `budget` limits the run. If it is None, there are no limits. Exceptions raised by
-        `new_client` are propagated.
+        If `budget` is None, the run has no limits.
         """
         self.interrupted = False
         self.budget = budget or Budget()
@@ -58,9 +56,8 @@ class Control:
     def listing_ends(self) -> float:
         """The `time.monotonic` time after which no more documents are read.
 
-        After the run has ended, the remaining documents are read only to list their unsent
-        requests. To let the run end soon, this stops after `LISTING` seconds, counted from the
-        first of these documents (the first use of this property).
+        After the run has ended, documents are read only to list their unsent requests. This time is
+        `LISTING` seconds after the first use of the property.
         """
         return time.monotonic() + LISTING
 

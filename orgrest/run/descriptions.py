@@ -1,9 +1,9 @@
-"""The OpenAPI descriptions that the exchanges of a run are checked against.
+"""The OpenAPI descriptions that a run checks its exchanges against.
 
-The description for a request is selected by the first of these that is present: the last line
-`# @openapi FILE` above the end of the request, the header argument `:openapi`, and the run's
-option. The value `no` selects no description. The value `auto` selects the first description near
-the document that applies to the request. The requests to each operation are counted.
+A request's description is selected by the last line `# @openapi FILE` above the end of the request.
+Without such a line, the header argument `:openapi` selects it, or else the run's option. The value
+`no` selects no description. The value `auto` selects the first description near the document that
+applies to the request.
 """
 
 from __future__ import annotations
@@ -46,23 +46,17 @@ class Exercised:
 
 @classes.frozen
 class _Entry:
-    """A description with its schemas, and the counts for each of its operations.
-
-    `foreign` counts the requests to the description's server that match no operation.
-    """
-
     description: Description
     schemas: Schemas
     counts: dict[str, Exercised]
-    foreign: Counter[str] = classes.field(factory=Counter)
+    foreign: Counter[str] = classes.field(factory=Counter)  # requests that match no operation
 
 
 class Descriptions:
     """The descriptions that a run has read, shared by its threads.
 
-    `default` is the description from the options of the run. `inputs` decides which files a
-    description may refer to. `on_read` is called with the path of each file that is read for a
-    description.
+    `default` is the description that the run's options select. `inputs` limits the files that this
+    description may refer to. `on_read` is called with the path of each file that is read for it.
     """
 
     def __init__(
@@ -127,12 +121,10 @@ class Descriptions:
         exchange: tuple[Request, Response],
         verdict: Verdict,
     ) -> tuple[Verdict | None, list[str]]:
-        """Check an exchange against the first applicable description near the document.
+        """Check an exchange against the first description near the document that applies.
 
-        The document's folder is searched first, then its parents (see `beside`). A description
-        applies if it lists the request's host. A description that contains the request's operation
-        also applies if it lists no hosts, or if the request is sent to this machine. Returns the
-        verdict, or None if no description applies, and notes about what was not checked.
+        A description applies if it lists the request's host. It also applies if it contains the
+        request's operation, and either lists no hosts or the request is sent to this machine.
         """
         from orgrest.description.beside import beside
 
@@ -213,7 +205,6 @@ class Descriptions:
         ), notes
 
     def _undescribed(self, entry: _Entry, request: Request, verdict: Verdict) -> Verdict:
-        """Count a request that matches no operation, and return the verdict on it."""
         from urllib.parse import urlsplit
 
         from orgrest.rendering.masking import mask
@@ -259,6 +250,5 @@ class Descriptions:
 
 
 def _unseen(described: list[str], seen: set[int]) -> list[str]:
-    """Return the statuses that a description lists but no response had."""
     texts = {str(status) for status in seen} | {f"{status // 100}XX" for status in seen}
     return [status for status in described if status.upper() not in texts and status != "default"]

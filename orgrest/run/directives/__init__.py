@@ -1,8 +1,8 @@
 """The directives that act before a request is sent, each in a module of the same name.
 
-`orgrest.http.parsing.directives` has the table of all directives. The function `act` of each module
-gets the directive's value and the job. It raises EvaluationError if the value is invalid, and calls
-`job.decline` if the request must not be sent.
+Each module's `act` gets the directive's value and the job. It raises EvaluationError if the value
+is invalid, and calls `job.decline` if the request must not be sent.
+`orgrest.http.parsing.directives` lists all directives.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def place_of(directive: Directive, source: Source) -> Iterator[None]:
 def seconds(text: str, what: str, unit: str = "ms") -> float:
     """Return the duration in `text`, converted to seconds.
 
-    A number without a unit is in `unit`. `what` is the directive's name, for messages. Raises
-    EvaluationError if `text` is not a duration.
+    `unit` (`ms`, `s` or `m`) applies to a number without a unit. `what` is the directive's name,
+    for messages. Raises EvaluationError if `text` is not a duration.
     """
     match = _TIME.fullmatch(text.strip())
     if match is None:

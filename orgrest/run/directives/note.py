@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def act(text: str, job: Job) -> None:
-    """Ask the user whether to send the request. If the answer is no, the request is not sent.
+    """Ask the user whether to send the request, and decline it if the answer is no.
 
-    A dry run does not ask. Raises EvaluationError if there is no user to ask.
+    A dry run does not ask. Raises EvaluationError if the user cannot be asked.
     """
     if job.work.settings.dry_run:
         return

@@ -1,8 +1,7 @@
 """`# @ratelimit` delays requests to limit the load on a server.
 
-`slot NAME` names a group of requests that share a limit. `minIdleTime MS` is the minimum time
-between two requests of a slot. `max N expire MS` allows at most N requests of a slot in any period
-of MS milliseconds.
+Requests with the same `slot NAME` share a limit. `minIdleTime MS` is the minimum time between two
+of these requests. `max N expire MS` allows at most N of them in any period of MS milliseconds.
 
 Source: httpyac's guide, "Meta data: ratelimit".
 """
@@ -31,8 +30,8 @@ _LIMIT = compiled(
 class Limit:
     """The rate limit of a slot.
 
-    `idle` is the minimum time between two requests, in seconds. At most `most` requests are sent in
-    any period of `expire` seconds. If `most` is 0, the number of requests is unlimited.
+    Two requests are at least `idle` seconds apart. At most `most` requests are sent in any period
+    of `expire` seconds. If `most` is 0, their number is unlimited.
     """
 
     slot: str
@@ -65,8 +64,8 @@ def act(text: str, job: Job) -> None:
 def wait(limit: Limit, sent: list[float], now: float | None = None) -> float:
     """Return the seconds until the next request may be sent, and append its time to `sent`.
 
-    `sent` contains the times of earlier requests in the same slot, and `now` is the current time.
-    All times are values of `time.monotonic()`, in seconds.
+    `sent` contains the times of earlier requests in the same slot. All times, including `now`, are
+    values of `time.monotonic()`.
     """
     now = time.monotonic() if now is None else now
     earliest = max(now, sent[-1] + limit.idle) if sent else now

@@ -64,8 +64,8 @@ class BlockReader:
     ) -> Task:
         """Return the task for a block, or for the block that it calls.
 
-        `resolve` returns the value of a ``:var`` that is not a plain string. `variables` take
-        precedence over the block's ``:var``s. Raises OrgrestError if the block is invalid.
+        `resolve` converts a ``:var`` value that is not a plain string. `variables` override the
+        block's ``:var`` variables. Raises OrgrestError if the block is invalid.
         """
         target = header.target_of(self._editor.document, block)
         values, literal, shown = _variables(arguments, variables or {}, context, resolve)
@@ -99,14 +99,14 @@ class BlockReader:
         context: Context,
         digest: str | None = None,
     ) -> Task:
-        """Return the task for the requests in the body of a block.
+        """Return the task for the requests in a block's body.
 
-        `text` is the body, and `places` are the positions of its lines, as in `blocks.Body`.
-        `values` and `literal` are the block's variables, as in `Context.block`, and `digest` is its
-        hash. Raises OrgrestError if the block is invalid.
+        `text` is the body, and `places` contains the position of each line (see `Body`). `values`
+        and `literal` are passed to `Context.block`. `digest` is the block's hash. Raises
+        OrgrestError if the block is invalid.
         """
         if "prologue" in arguments or "epilogue" in arguments:
-            text, places = _between(arguments, text, places, (block.line + 1, 0))
+            text, places = _with_prologue_and_epilogue(arguments, text, places, (block.line + 1, 0))
         source = Source(text, file=self._file, places=places)
         target = header.target_of(self._editor.document, block)
         language = target.language
@@ -146,11 +146,7 @@ class BlockReader:
 def _variables(
     arguments: Arguments, variables: Mapping[str, str], context: Context, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the values and literals for `Context.block`, and the block's ``:var`` variables.
-
-    The ``:var`` variables are (name, value) pairs, with each value as Org would read it. Variables
-    that `variables` or the inputs of the run override are left out.
-    """
+    """Return the values and literals for `Context.block`, and the (name, value) pairs to hash."""
     values: dict[str, str] = {}
     literal = dict(variables)
     shown: list[tuple[str, object]] = []
@@ -167,13 +163,10 @@ def _variables(
     return values, literal, shown
 
 
-def _between(
+def _with_prologue_and_epilogue(
     arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return a body with its prologue and epilogue, and the positions of all lines.
-
-    The lines of the prologue and the epilogue get the position `first`.
-    """
+    """Add the prologue and epilogue, whose lines get the position `first`."""
     prologue = arguments.get("prologue")
     if prologue:
         lines = [
@@ -193,10 +186,7 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Return the requests to send from a block, and notices about lines and requests left out.
-
-    Raises the first of the document's problems, if there are any.
-    """
+    """Return the requests to send and the notices. Raises the document's first problem, if any."""
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]
@@ -210,10 +200,7 @@ def _requests(
 
 
 def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
-    """Return the hash of a block for `:cache`. It is computed from the same text as in Emacs.
-
-    `shown` contains the variables of the block.
-    """
+    """Return the hash for `:cache`, computed from the same text as in Emacs."""
     parts = [arguments.get("prologue")] if arguments.get("prologue") else []
     parts += [
         f":{name} = {lisp.write(value) if isinstance(value, lisp.Number) else value}"

@@ -1,7 +1,7 @@
 """The Org document of a run, with the results so far.
 
-Results are collected as edits of the parsed text. When a new edit would touch an earlier edit, all
-collected edits are applied, the text is parsed again, and the remaining blocks are located in it.
+Results are collected as edits. When a new edit would touch an earlier edit, all edits are applied,
+the new text is parsed, and the tracked blocks are located in it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class DocumentEditor:
     def block_of(self, step: StepId) -> Block:
         """Return the block with the identity `step`.
 
-        If `step.start` is negative, the block is inside a new result and starts at offset
-        `-1 - step.start` in `document`.
+        A negative `step.start` identifies a block inside a new result, at offset `-1 - step.start`
+        in `document`.
         """
         begins = step.start
 
@@ -89,10 +89,7 @@ class DocumentEditor:
         )
 
     def as_placed(self, name: str) -> OrgDocument:
-        """Return the document in which to look up `name`.
-
-        The document is parsed again if a result with that name was inserted since it was parsed.
-        """
+        """Return the document, parsed again if it has a new result named `name`."""
         return (
             OrgDocument(self.text, self.document) if name.lower() in self._placed else self.document
         )
@@ -115,13 +112,14 @@ class DocumentEditor:
         judge: Callable[[str, str], Verdict] | None = None,
         files: tuple[tuple[Path, bytes], ...] = (),
     ) -> Outcome:
-        """Insert the result of a block, using the edit that `make` returns.
+        """Insert a block's result with the edit that `make` returns, and return the new outcome.
 
-        Returns the outcome with the old and the new text, and with `files`, the files that the
-        result links to. `judge` decides whether the new text is as expected. If not, the old result
-        is kept, and `files` are not written. Raises EvaluationError if the block no longer
-        exists, if the result cannot be inserted (see `Placing.edit`), or if `write` fails. In these
-        cases, the document is not changed.
+        `judge` compares the old and the new text. If it rejects the new text, an existing result
+        remains, and nothing is written. `files` contains the path and content of each file that the
+        result links to.
+
+        Raises EvaluationError if the block no longer exists, if the result cannot be inserted (see
+        `Placing.edit`), or if `write` fails. The document is then unchanged.
         """
         present = self._present(block)
         request = request_of(self.document, present)
@@ -165,7 +163,7 @@ class DocumentEditor:
         return before <= edit.start and edit.end <= after
 
     def _read_again(self) -> None:
-        """Apply the edits so far, parse the new text, and locate the tracked blocks in it."""
+        """Apply the edits, parse the new text, and locate the tracked blocks in it."""
         edits = sorted(self._edits, key=lambda edit: edit.end)
         ends = [edit.end for edit in edits]
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
@@ -185,5 +183,4 @@ class DocumentEditor:
                 self._now[block] = starts.get(now(old.start))
 
     def _starts(self) -> set[int]:
-        """Return the start offsets of all blocks in `document`."""
         return {block.start for block in (*self.document.evaluated, *self.document.blocks)}

@@ -27,9 +27,9 @@ _EXPECTED = compiled(r"[1-5](?:\d\d|[xX]{2})")
 
 
 def expected_status(arguments: Arguments, file: str | None, line: int) -> Assertion | None:
-    """Return the status assertion in `:expect`, or None if it does not contain a status.
+    """Return the status assertion in `:expect`, or None if there is no status.
 
-    Raises EvaluationError for a value that is neither a status nor `same`.
+    Raises EvaluationError if `:expect` is empty, or if a value is neither a status nor `same`.
     """
     words = re.split(r"[\s,]+", arguments.get("expect"))
     statuses = [word for word in words if word and word.lower() != SAME]
@@ -61,10 +61,10 @@ def judge_same(
     volatile: Volatile,
     place: tuple[str, int],
 ) -> Verdict:
-    """Return the verdict of `:expect same` on an `old` and a `new` result.
+    """Return the verdict of `:expect same` on an old and a new result.
 
-    `files` contains the new contents of the files that the result links to, by path. `volatile`
-    describes the parts that may differ, and `place` is the file and line of the block.
+    `files` contains the path and new content of each file that the result links to. `volatile`
+    describes the parts that may differ. `place` is the file and line of the block.
     """
     verdict = Verdict(
         ":expect same",

@@ -44,7 +44,7 @@ class FileResults:
     ) -> None:
         """Create file results for the document `file` in `folder`, which `editor` edits.
 
-        `languages` contains the languages of the document's requests. Any file below the folders in
+        `languages` contains the languages of request blocks. All files below the folders in
         `allow_write` may be written.
         """
         self._editor = editor
@@ -58,10 +58,10 @@ class FileResults:
     def make(
         self, block: Block, arguments: Arguments, exchange: Exchange, number: int
     ) -> tuple[str, list[tuple[Path, bytes]]]:
-        """Return the link to the result of an exchange, and a list with at most one file to write.
+        """Return a link to an exchange's result file, and the file to write, if any.
 
-        `number` is the number of files that the block already has. Raises OrgrestError if the file
-        may not be written.
+        `number` is how many files the block already has. Raises OrgrestError if the file may not be
+        written.
         """
         folder = self._folder
         file_argument = arguments.get("file")
@@ -76,7 +76,7 @@ class FileResults:
                 path = path.with_stem(f"{path.stem}-{number + 1}")
         else:
             path = folder / _path("output-dir", arguments.get("output-dir"))
-            path = self._own_path(block, number, path, _extension(arguments, exchange))
+            path = self._default_path(block, number, path, _extension(arguments, exchange))
         writes = not {"link", "graphics"} & set(arguments.results)
         name = f":file {file_argument}" if file_argument else path.name
         target = self._target(path, name)
@@ -94,14 +94,12 @@ class FileResults:
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, name: str) -> Path:
-        """Return the absolute path of a result file. Raises EvaluationError if it is invalid."""
         try:
             return resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
             raise EvaluationError(f"{name}: {error}") from error
 
     def _is_linked(self, block: Block, target: Path) -> bool:
-        """Return whether the current result of a block contains a link to `target`."""
         document = self._editor.document
         result = result_of(document, self._editor.now(block) or block)
         if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
@@ -109,8 +107,7 @@ class FileResults:
         links = _LINKED.finditer(document.text, result.start, result.end)
         return any((self._folder / linked(match[0])).resolve() == target for match in links)
 
-    def _own_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
-        """Return the path of a result file for a block whose `:file` is missing or empty."""
+    def _default_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
         start = writable_files.own_name(self._file)
         block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
@@ -122,11 +119,7 @@ class FileResults:
         return folder / f"{start}-{block_name or self._number(block)}{end}"
 
     def _number(self, block: Block) -> int:
-        """Return the number of an unnamed request block.
-
-        The unnamed request blocks of the document are numbered from 1. Those directly below a
-        results keyword are not counted.
-        """
+        """Return the index, from 1, of an unnamed block among those not below a results keyword."""
         document = self._editor.document
         if self._numbered is not document:
             nameless = (
@@ -152,7 +145,7 @@ _EXTENSION = compiled(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
 
 
 def _link(path: str, description: str | None) -> str:
-    """Return a link as `org-link-make-string` does, with the description on one line."""
+    """Return a link in the form that Org's `org-link-make-string` returns."""
     target = re.sub(r"(\\*)([][]|$)", lambda m: m[1] * 2 + (m[2] and f"\\{m[2]}"), path)
     if description is None:
         return f"[[file:{target}]]"
@@ -162,7 +155,6 @@ def _link(path: str, description: str | None) -> str:
 
 
 def _path(name: str, value: str) -> Path:
-    """Return the path in the header argument `name`. As in a link, ``~`` is the home folder."""
     if any(not character.isprintable() for character in value):
         raise EvaluationError(
             f":{name} {value}: the name contains characters that are not allowed in a link"
@@ -183,7 +175,6 @@ def _extension(arguments: Arguments, exchange: Exchange) -> str:
 
 
 def _content(exchange: Exchange, arguments: Arguments) -> bytes:
-    """Return the bytes of a file result: the body without secrets, or the output of jq."""
     rendered = exchange.rendered
     if rendered is not None and rendered.data is not None:
         return rendered.data

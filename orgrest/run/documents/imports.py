@@ -1,19 +1,18 @@
 """Imported request files: their requests and variables, for a run and for an editor.
 
-A path is relative to the folder of the file that contains it. Each file is read once, so circular
-imports terminate.
+A path is relative to the folder of the importing file. Each file is read once, so circular imports
+terminate.
 
-A name refers to the last request with that name above it in the same file, or else to the first
-request with that name below it. If there is no such request in the file, the imported files are
-searched in the order of the imports, each file before its own imports, and then all other files of
-the run. In these files, the name refers to the last request with that name.
+A name refers to the last request above it with that name in the same file, or else to the first
+request below it. If the file has no such request, the imported files are searched, each before its
+own imports, and then all other files of the run. In these files, the name refers to the last
+request with that name.
 
-A variable that a file does not define is looked up in the document and in all imported files,
-regardless of which file imports which. If there are several definitions, the one nearest to the
-document is used.
+A variable that a file does not define may be defined in the document or in any imported file. The
+definition nearest to the document is used.
 
-If an imported file has scripts that run once, they run before the requests below the import. They
-run in the order of the imports, but a file's scripts run after those of the files that it imports.
+Scripts of an imported file that run once are run before the requests below the import. They follow
+the scripts of the files that their file imports.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ MOST_FILES = 100
 
 @classes.define(eq=False)
 class File:
-    """A request file with its path and, in order, the files that it imports.
+    """A request file and the files that it imports, in order.
 
-    `name` is the file's name in messages. `path` need not exist if the document is not in a file.
+    `name` is used in messages. `path` need not exist if the document is not in a file.
     """
 
     name: str
@@ -70,10 +69,10 @@ class File:
 
 @classes.frozen
 class Broken:
-    """An import that failed, with the `error`.
+    """A failed import and its `error`.
 
-    `own` is the import that failed. `item` is the import in the run's document that led to it, or
-    `own` itself if the document contains it.
+    `own` is the failed import. `item` is the import in the run's document that led to it. If the
+    document contains the failed import, `item` is `own`.
     """
 
     item: Import
@@ -94,10 +93,10 @@ def read_file(path: Path, name: str) -> Document:
 
 
 class Imports(RequestNames):
-    """The files that a document imports, directly or indirectly. `main` is the document itself.
+    """The files that a document imports, directly or indirectly.
 
-    `broken` contains the failed imports. `circles` contains those imports of the document that lead
-    back to it, each with the chain of file names.
+    `main` is the document itself, and `broken` contains the failed imports. `circles` contains the
+    document's imports that lead back to it, each with the chain of file names.
     """
 
     def __init__(
@@ -109,8 +108,8 @@ class Imports(RequestNames):
     ) -> None:
         """Read all imports of `document`, which is in the file `file`.
 
-        `context` limits which files may be read. `read_file` parses a file, given its path and its
-        name in messages.
+        `context` limits the files that may be read. `read_file` parses a file, given its path and
+        its name in messages.
         """
         self._context = context
         self._read = read_file
@@ -135,10 +134,10 @@ class Imports(RequestNames):
         }
 
     def _follow(self, top: Import, item: Import, above: list[File]) -> None:
-        """Read the file that `item` imports, and recursively the imports of that file.
+        """Read the file that `item` imports and, recursively, its imports.
 
-        `top` is the import in the document that leads to `item`, and `above` contains the files
-        between the two.
+        `top` is the import in the document that leads to `item`. `above` contains the files from
+        the document to the file with `item`.
         """
         if item.path is None:
             return
@@ -208,9 +207,9 @@ class Imports(RequestNames):
         return (file for start, file in self._scripted[key] if start < end)
 
     def _scripts_above(self, file: File, seen: set[Path]) -> Iterator[tuple[int, File]]:
-        """Yield the files with scripts that `file` imports, with the offset of the import in it.
+        """Yield (offset of the import, file) for each imported file with scripts that run once.
 
-        Each file comes after the files that it imports. Files in `seen` are left out.
+        Each file comes after the files that it imports.
         """
         for item in file.document.items:
             if not isinstance(item, Import) or item.run or item.path is None:
@@ -227,10 +226,10 @@ class Imports(RequestNames):
     # ---------------------------------------------------------------------------------- names
 
     def named(self, source: Source) -> dict[str, list[ParsedRequest]]:
-        """Return the requests that the names in a source may refer to, as a list for each name.
+        """Return the requests that each name in `source` may refer to.
 
-        All requests with the same name are from the same file: the first file, in order of
-        precedence, that contains the name.
+        All requests with one name are from the first file, in order of precedence, that has the
+        name.
         """
         by_name = self._named.get(id(source))
         if by_name is None:
@@ -246,11 +245,11 @@ class Imports(RequestNames):
         return by_name
 
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
-        """Return the request that a name in a source refers to, or None if no request has the name.
+        """Return the request that a name in `source` refers to, or None if no request has the name.
 
-        If several requests in the source's file have the name, returns the last of them that begins
-        before the offset `end`, or else the first of them. If `end` is None, or if the requests are
-        in another file, returns the last of them.
+        If several requests in that file have the name, returns the last of them above the offset
+        `end`, or else the first. If `end` is None, or if the requests are in another file, returns
+        the last.
         """
         requests = self.named(source).get(name)
         if not requests:
@@ -272,8 +271,7 @@ class Imports(RequestNames):
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
         """Yield the requests that a name in the request `using` may refer to.
 
-        If `using` itself has the name, it comes first, so that its own response is used as soon as
-        there is one.
+        If `using` itself has the name, it comes first, so that its own response takes precedence.
         """
         if name == using.name:
             yield self.id_of(using)

@@ -56,7 +56,6 @@ def languages(document: OrgDocument) -> Iterator[tuple[Block, str]]:
 
 
 def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line in a block that looks like the start of a new block."""
     for match in _KEYWORD.finditer(text, block.start, block.end):
         word, language = match["word"].lower(), match["rest"].split()[0]
         if word == "begin_src" and language in ALL_LANGUAGES and match.start() > block.start:
@@ -64,11 +63,9 @@ def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
 
 
 def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line in a block that looks like a directive but does nothing.
+    """Yield (offset, reason) for each directive that has no effect in a block.
 
-    In restclient's and verb's languages, all directives are comments. Some directives, such as
-    `disabled` and `loop`, have no effect in a block of any language. `name`, `tag` and the
-    directives that only other tools use are left out, and so are those that orgrest refuses.
+    In restclient's and verb's languages, all directives are comments.
     """
     for match in _DIRECTIVE.finditer(text, block.start, block.end):
         from orgrest.http.parsing.directives import rule_of
@@ -112,7 +109,7 @@ def header_arguments(
 def unmarked(block: Block) -> Iterator[str]:
     """Yield a message for each header argument of a block that lacks its colon or is misspelt.
 
-    The header arguments in the properties above the block are checked, too.
+    Also yields a message for each misspelt `header-args` property above the block.
     """
     for text in (block.arguments, *block.headers):
         yield from _unmarked(text)
@@ -136,33 +133,31 @@ def _unmarked(text: str) -> tuple[str, ...]:
 
 
 def _properties(block: Block) -> Iterator[str]:
-    """Yield a message for each property that looks like a misspelt `header-args` of a block."""
     for heading in block.heading.path():
         for key in heading.properties:
             name, _, language = key.lower().rstrip("+").partition(":")
             wrong = language and language not in ALL_LANGUAGES and name == _ARGUMENTS
             suggestion = _language(language) if wrong else None
-            if name != _ARGUMENTS and _is_like_arguments(name):
+            if name != _ARGUMENTS and _resembles_header_args(name):
                 yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}?"
             elif suggestion:
                 yield f"unknown property {key.lower()}; did you mean {_ARGUMENTS}:{suggestion}?"
 
 
-def _is_like_arguments(name: str) -> bool:
-    """Return whether a property's name is `header-args` or resembles it."""
+def _resembles_header_args(name: str) -> bool:
     begins = name.startswith("head") or name.endswith("args")  # the comparison is slow
     return begins and _alike(name, [_ARGUMENTS], 0.85) is not None
 
 
 def _keywords(document: OrgDocument) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each line that resembles `#+begin_src` or a line of arguments."""
+    """Yield (offset, reason) for each misspelt `#+begin_src`, `#+property:` or `#+header:`."""
     for match in _KEYWORD.finditer(document.text):
         word, rest = match["word"].lower(), match["rest"]
         first, _, second = rest.partition(" ")
         suggestion = None
         if word == "property":
             name, _, language = first.lower().rstrip("+").partition(":")
-            near = _is_like_arguments(name)
+            near = _resembles_header_args(name)
             if name != _ARGUMENTS and near and ":" in second:
                 suggestion = f"#+property: {_ARGUMENTS}"
             elif near and language and language not in ALL_LANGUAGES:
@@ -179,7 +174,6 @@ def _keywords(document: OrgDocument) -> Iterator[tuple[int, str]]:
 
 
 def _is_quoted(text: str, offset: int) -> bool:
-    """Return whether an offset is inside an example, export, comment, verse or source block."""
     kind = None
     for match in _QUOTING.finditer(text, 0, offset):
         opens, here = match["edge"].lower() == "begin", match["kind"].lower()
@@ -192,18 +186,11 @@ def _is_quoted(text: str, offset: int) -> bool:
 
 @lru_cache(1024)
 def _language(word: str) -> str | None:
-    """Return the request language that `word` is probably a misspelling of, or None.
-
-    The name of another language does not count as a misspelling: `rust` is not `rest`.
-    """
+    # "rust" is another language, not a misspelling of "rest"
     return _alike(word, ALL_LANGUAGES - {"rest"}, _ALIKE) or _alike(word, ALL_LANGUAGES, 0.8)
 
 
 def _alike(word: str, candidates: Iterable[str], least: float) -> str | None:
-    """Return the candidate that is most similar to `word`.
-
-    Returns None if no candidate has a similarity (by `difflib`) of at least `least`.
-    """
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word.lower(), sorted(candidates), 1, least)), None)

@@ -50,10 +50,12 @@ class Noweb:
     ) -> tuple[str, list[tuple[int, int]]]:
         """Return `text` with its references replaced by blocks, and the positions of its lines.
 
-        `places` contains the positions of the lines, as in `blocks.Body`. An inserted line has the
-        position of its reference. The text before a reference is repeated on each inserted line.
-        `resolve` returns the value of a call such as ``<<name(a=1)>>``. Raises EvaluationError for
-        a name without a block, for circular references, and if the text becomes too long.
+        `places` contains the positions of the old lines (see `Body`). An inserted line gets the
+        position of its reference, and repeats the text before the reference. `resolve` returns the
+        value of a call such as ``<<name(a=1)>>``.
+
+        Raises EvaluationError if a block does not exist, if references are circular, or if the text
+        becomes too long.
         """
         self._grown = 0
         return self._expand(text, places, [], resolve)
@@ -112,7 +114,7 @@ class Noweb:
         if name in self._texts:
             return self._texts[name]
         named = self._document.block_named(name)
-        blocks = [named] if named is not None else self._with_ref(name)
+        blocks = [named] if named is not None else self._with_noweb_ref(name)
         if not blocks:
             raise EvaluationError(
                 f"<<{name}>>: no source block with this name", file=self._file, line=line
@@ -123,8 +125,7 @@ class Noweb:
             texts.append(self._expand(body.text, body.places, [*within, name], resolve)[0])
         return self._texts.setdefault(name, "\n".join(texts))
 
-    def _with_ref(self, name: str) -> list[Block]:
-        """Return the blocks with the header argument ``:noweb-ref name``."""
+    def _with_noweb_ref(self, name: str) -> list[Block]:
         if self._refs is None:
             self._refs = {}
             for block in self._document.blocks:

@@ -35,13 +35,12 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class _Stores(RequestNames):
-    """Looks up requests by the names under which verb stores their responses."""
+    """Looks up requests by their headings' `Verb-Store` properties."""
 
     _reader: BlockReader
     _editor: DocumentEditor
 
     def requests_named(self, name: str, using: ParsedRequest) -> tuple[StepId, ...]:
-        """Return the request whose response is stored under `name`, or an empty tuple."""
         del using
         block = self._reader.verb.stores.get(name)
         step = None if block is None else self._editor.id_of(block)
@@ -96,10 +95,10 @@ class OrgFile:
         return self.reader.title(step.source, self._planned)
 
     def tasks(self, step: Step) -> list[Task | Outcome]:
-        """Return a list with the task for a step, or with an outcome if its block is not sent.
+        """Return the task for a step, or an outcome if its block is not sent.
 
-        The list is empty if the result of another block has replaced the block.
-        Raises RequestNeededError if the block refers to a block that has not been sent yet.
+        The list is empty if another block's result has replaced the block. Raises
+        RequestNeededError if the block refers to a block that has not been sent yet.
         """
         now = self.editor.now(step.source)
         if now is None:
@@ -120,10 +119,9 @@ class OrgFile:
         return [classes.evolve(task, block=step.source)]
 
     def needed(self, needed: RequestNeededError) -> list[Task | Outcome]:
-        """Return a list with the task for a block that another block needs.
+        """Return the task for a block that another block needs, or an outcome if it is not sent.
 
-        If the block is not sent, the list contains an outcome instead.
-        As in Org, a block excluded by `:eval` is not evaluated for other blocks either.
+        As in Org, `:eval` also applies to blocks that other blocks need.
         """
         block = self.editor.block_of(needed.key)
         try:
@@ -143,9 +141,9 @@ class OrgFile:
         return outcome
 
     def place(self, task: Task, outcome: Outcome) -> Outcome:
-        """Insert the result of a task into the document, and return the task's updated outcome.
+        """Insert a task's result into the document, and return the updated outcome.
 
-        Raises OrgrestError if the result cannot be inserted, and RequestNeededError if the block
+        Raises OrgrestError if the result cannot be inserted. Raises RequestNeededError if the block
         that `:post` names must be sent first.
         """
         if task.block is None:
@@ -173,7 +171,7 @@ class OrgFile:
         return self.reader.read(block, step, arguments, self._context, resolve, variables)
 
     def _skipped(self, block: Block, arguments: Arguments, step: StepId) -> Outcome | None:
-        """Return the outcome of a block that is excluded by ``:eval``, or None for other blocks."""
+        """Return the outcome of a block that must not be sent, otherwise None. May ask the user."""
         evaluation = arguments.eval
         line = block.line + 1
         verbs = target_of(self.editor.document, block).language == VERB

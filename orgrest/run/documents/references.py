@@ -44,8 +44,8 @@ class References:
     ) -> None:
         """Prepare to look up data in the document of `editor`, and responses in `results`.
 
-        `by` identifies the referring block. If `complete` is true, responses are required even in
-        dry runs.
+        `by` identifies the referring block. If `complete` is true, a missing response is an error
+        even in a dry run.
         """
         self._editor = editor
         self._results = results
@@ -54,10 +54,10 @@ class References:
         self._complete = complete
 
     def resolve(self, value: Value, arguments: Arguments) -> str:
-        """Return a value as text. `arguments` are those of the referring block.
+        """Return `value` as text. Lists and tables become JSON.
 
-        Lists and tables are returned as JSON. Raises OrgrestError if a name does not exist, and
-        RequestNeededError if it names a request that has not been sent yet.
+        `arguments` are the referring block's header arguments. Raises OrgrestError if a name does
+        not exist, and RequestNeededError if it names a request that has not been sent yet.
         """
         if isinstance(value, Lisp):
             return lisp.understand(value.text, {})
@@ -85,7 +85,7 @@ class References:
         return self._results.needed(step, variables)
 
     def argument(self, text: str) -> tuple[str, str]:
-        """Return the name and the value of an argument ``name=value`` in a call.
+        """Return the name and value of a call's argument ``name=value``.
 
         Raises OrgrestError if the argument is invalid or its value does not exist.
         """
@@ -95,7 +95,6 @@ class References:
     def _data(
         self, block: Block | None, reference: ValueReference, arguments: Arguments
     ) -> data.Data:
-        """Return the data in the document that `reference` names."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
@@ -109,7 +108,6 @@ class References:
         raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
     def _result_of(self, block: Block, reference: ValueReference) -> str:
-        """Return the body of a request block's response, or the value of an Emacs Lisp block."""
         name, text = reference.name, reference.arguments or ""
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:

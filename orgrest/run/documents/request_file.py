@@ -1,8 +1,7 @@
 """A request file in a run. Each request becomes a task, and the file is not changed.
 
 A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, when it is
-first needed. Imported files provide requests and variables. A `run` line sends the requests that it
-names when the run reaches the line.
+first needed. A `run` line sends the requests that it names when the run reaches the line.
 """
 
 from __future__ import annotations
@@ -89,11 +88,7 @@ class RequestFile:
         variables: Mapping[str, str] | None = None,
         runs: tuple[tuple[str, int], ...] = (),
     ) -> Task:
-        """Return the task for a request.
-
-        `runs` contains the positions of the `run` lines that lead to the request, and `variables`
-        contains the values in those lines.
-        """
+        """Return a request's task. `runs` are the positions of the `run` lines that lead to it."""
         context, file = self._context, self.names.file(parsed.source)
         if file is not None and (variables or file is not self.names.main):
             own = file is self.names.main
@@ -128,9 +123,7 @@ class RequestFile:
     def _named(
         self, directive: Directive, needing: ParsedRequest
     ) -> RequestNeededError | EvaluationError:
-        """Return a RequestNeededError for the request that `@ref` or `@force-ref` names.
-
-        If that request does not exist or is disabled, returns an EvaluationError with the reason.
+        """Return the need that `@ref` or `@force-ref` expresses, or an error if it cannot be met.
         """
         name, source = directive.value.text, needing.source
         parsed = self.names.of(source, name, needing.span.start)
@@ -153,11 +146,10 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks for the requests that a `run` line of `source` runs, in order.
+        """Yield the tasks for a `run` line of `source`, including those for nested `run` lines.
 
-        If the line runs a whole file, the `run` lines in that file are followed, too. `above`
-        contains the files that lead to this line, `runs` contains the positions of their `run`
-        lines, and `variables` contains the values in those lines.
+        `above` contains the files that lead to this line, `runs` contains the positions of their
+        `run` lines, and `variables` contains the values in those lines.
         """
         line = source.position(item.span.start).line
         try:
@@ -183,9 +175,7 @@ class RequestFile:
     ) -> Sequence[ParsedRequest | Import]:
         """Return the request that a `run` line names, or all requests and `run` lines of `file`.
 
-        The name is resolved as in `file`, or as in the line's own file if `file` is None (see
-        `Imports.of`). Raises OrgrestError if the file could not be imported, or if no request has
-        the name.
+        If `file` is None, the name is looked up in the file with the `run` line.
         """
         broken = {id(failure.own): failure.error for failure in self.names.broken}
         if item.path is not None and file is None:
@@ -203,7 +193,7 @@ class RequestFile:
 
 
 def _only_scripts(document: Document) -> ParsedRequest:
-    """Return a request that only has those scripts of a document that run once."""
+    """Return a request that contains only the scripts that run once."""
     known, begin = Definitions(), Span(0, 0)
     for item in document.items:
         if isinstance(item, Definition):

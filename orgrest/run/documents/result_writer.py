@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 class Written:
     """The responses of a block as text, ready to be inserted.
 
-    `values` contains only the bodies (or the parts that verb's ``:op`` selects), `blocks` contains
-    the responses in Org blocks, and `texts` contains the bodies with the headers as comments.
-    `files` contains the files that links refer to, as pairs (path, content). If `links` is true,
-    each response is only a link to its file.
+    `values` contains the bodies, or the parts that verb's ``:op`` selects. `blocks` contains the
+    responses in Org blocks. `texts` contains the bodies with the headers as comments. `files`
+    contains (path, content) pairs for linked files. If `links` is true, each response is only a
+    link.
     """
 
     values: list[str] = classes.field(factory=list)
@@ -68,7 +68,7 @@ class ResultWriter:
         return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
 
     def place(self, block: Block, task: Task, outcome: Outcome, references: References) -> Outcome:
-        """Insert the result of a task below its block, and return the task's updated outcome.
+        """Insert a task's result below its block, and return the updated outcome.
 
         `references` looks up the block that ``:post`` names. Raises OrgrestError if the result
         cannot be inserted.
@@ -114,7 +114,6 @@ class ResultWriter:
     def _judge_same(
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
-        """Return the verdict on whether the `new` result equals the `old` one."""
         from orgrest.run.comparison import Volatile
         from orgrest.run.documents.expect import judge_same
 
@@ -126,8 +125,8 @@ class ResultWriter:
     ) -> Written:
         """Return the responses of an outcome as text, or as links to files.
 
-        A response that is too long is truncated and gets a link to its file. Lists and tables
-        cannot be truncated, so only the link is inserted.
+        A long response is truncated and gets a link to its file. Lists and tables cannot be
+        truncated, so only the link is inserted.
         """
         written = Written()
         whole = {"file", "list", "table", "vector"} & set(arguments.results)
@@ -152,10 +151,9 @@ class ResultWriter:
         return written
 
     def _post(self, arguments: Arguments, written: Written, references: References) -> list[str]:
-        """Pass the values to the block that ``:post`` names, and return the results of the block.
+        """Return the results of the block that ``:post`` names, or else the values themselves.
 
-        In the block's arguments, ``*this*`` is replaced by the values, joined into one string. If
-        ``:post`` is missing or empty, the values are returned unchanged.
+        In the arguments of ``:post``, ``*this*`` is replaced by the joined values.
         """
         post = arguments.get("post")
         if not post:

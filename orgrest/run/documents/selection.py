@@ -1,9 +1,8 @@
 """The plan of an Org document: which of its blocks are evaluated.
 
 A run evaluates request blocks, requests below verb headings, and calls of request blocks. It skips
-blocks below a COMMENT heading. It also skips blocks inside a result, because text sent by a server
-is never treated as a request. The user can select blocks by name or line, even below a COMMENT
-heading.
+blocks below a COMMENT heading, unless the user selects them by name or line. It also skips blocks
+inside a result, because text from a server is never treated as a request.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
     languages = languages_of(document, settings)
     chosen, inside = _requests(document, inherited, languages)
     unclosed = document.unclosed_requests()
-    nameless = _nameless(document)
+    nameless = _calls_without_target(document)
     suspects = [(line, why) for line, why in _unclosed(document, inside) if settings.is_above(line)]
     suspects += (
         (block.line + 1, f"no source block named {block.call.name}")
@@ -89,11 +88,7 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
 
 
 def _may_be_misspelt(document: OrgDocument, blocks: Sequence[Block]) -> bool:
-    """Return whether a document might contain a misspelt request.
-
-    This check is fast. It returns False if all source blocks are requests, all header arguments are
-    known, and there are no calls, properties or unusual keywords.
-    """
+    """Return False if a document certainly contains no misspelt request. This check is fast."""
     source_blocks = [block for block in document.blocks if block.kind == "block"]
     return (
         any(block.language not in ALL_LANGUAGES for block in source_blocks)
@@ -118,10 +113,7 @@ def _misspelt(
     blocks: Sequence[Block],
     inside: Sequence[tuple[int, int]],
 ) -> Iterator[tuple[int, str]]:
-    """Yield (line, reason) for each probable spelling mistake in a document, except in results.
-
-    `inside` contains the spans of the results.
-    """
+    """Yield (line, reason) for each probable spelling mistake outside the results in `inside`."""
     from orgrest.run.documents import misspelt
 
     for block, why in misspelt.languages(document):
@@ -161,7 +153,7 @@ def _unclosed(
 def _requests(
     document: OrgDocument, inherited: Inherited, languages: frozenset[str]
 ) -> tuple[list[Block], list[tuple[int, int]]]:
-    """Return the blocks in these languages outside of results, and the spans of the results."""
+    """Return the request blocks outside results, and the results' spans if blocks may be inside."""
     texts = [(heading.start, document.offset(heading.last)) for heading in document.verb]
     requests = [
         block
@@ -170,7 +162,7 @@ def _requests(
         and (block.kind == "heading" or not within(texts, block.start))
     ]
     inside: list[tuple[int, int]] = []
-    missing = document.unclosed_requests() or _nameless(document)
+    missing = document.unclosed_requests() or _calls_without_target(document)
     # blocks can only occur in these kinds of results: paragraphs, lists and containers
     if missing or any(
         block.kind not in ("block", "heading") or block.region.inside or block.region.item >= 0
@@ -181,8 +173,7 @@ def _requests(
     return requests, inside
 
 
-def _nameless(document: OrgDocument) -> list[Block]:
-    """Return the calls whose target block does not exist."""
+def _calls_without_target(document: OrgDocument) -> list[Block]:
     return [
         block
         for block in document.blocks
@@ -193,7 +184,7 @@ def _nameless(document: OrgDocument) -> list[Block]:
 def _sent(
     document: OrgDocument, blocks: Sequence[Block], file: str, notices: list[str]
 ) -> Iterator[Block]:
-    """Yield the `blocks` that a run of the whole document evaluates."""
+    """Yield the blocks that are evaluated by default."""
     tree = (
         VerbTree(document, file)
         if any(candidate.language == VERB for candidate in blocks)
@@ -254,10 +245,7 @@ def _tags(text: str, block: Block) -> frozenset[str]:
 
 
 def _noted(block: Block, notices: list[str]) -> bool:
-    """Add a notice that a block is not sent because it may be part of a response.
-
-    Always returns True.
-    """
+    """Add a notice that a block below `#+RESULTS:` is not sent, and return True."""
     line = block.line + 1
     notice = (
         f"line {line}: a request right below #+RESULTS: may be part of a response, so it "
@@ -268,11 +256,7 @@ def _noted(block: Block, notices: list[str]) -> bool:
 
 
 def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
-    """Return whether a run sends a block.
-
-    Verb's templates and headings without a request are not sent. A notice is added for a heading
-    with neither a request nor a verb block.
-    """
+    """Return whether a block is sent, and add a notice for a verb heading without a request."""
     if block.language != VERB or block.kind not in ("heading", "block"):
         return True
     if block.kind == "heading" and tree.is_prose(block):
@@ -322,10 +306,10 @@ def _same_name(pair: tuple[Block, Block]) -> str:
 def result_spans(
     document: OrgDocument, inherited: Inherited, blocks: Iterable[Block]
 ) -> list[tuple[int, int]]:
-    """Return the spans of the old results of `blocks`, in order.
+    """Return the spans of the blocks' old results, in order.
 
-    Blocks in these spans are not the user's own requests. Results that evaluation would keep are
-    left out.
+    Blocks inside these spans are parts of results. Results that evaluation would keep (`:results
+    append` or `prepend`) are omitted.
     """
     spans: list[tuple[int, int]] = []
     for block in blocks:
@@ -342,7 +326,6 @@ def result_spans(
 
 
 def _keeps_old(document: OrgDocument, inherited: Inherited, block: Block) -> bool:
-    """Return whether evaluating a block keeps its old result, because of its header arguments."""
     try:
         arguments = arguments_of(document, inherited, block)
     except ArgumentError:

@@ -1,7 +1,7 @@
 """Prepares the comparison of a recorded response with the result in a document.
 
-The response comes from the record of a run. It is rendered according to the header arguments of the
-block, so the two results differ only where the responses do.
+The response is rendered with the block's header arguments, so the results differ only where the
+responses do.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ _HEAD_ABOVE = compiled(r"HTTP/[\d.]+ (?P<status>\d{3})\b[^\n]*(?:\n[^\n]+)*(?:\n
 def stored_and_new(
     document: OrgDocument, name: str, record: Record
 ) -> tuple[ShownResponse, ShownResponse]:
-    """Return the result of the block called `name`, and the response in `record`, to compare them.
+    """Return the result of the block `name`, and the response in `record` in the same form.
 
-    The response is converted to the form of the result. Raises OrgrestError if the block, its
-    result or the response does not exist, or if they cannot be compared, for example because the
-    result does not contain the whole body as text.
+    Raises OrgrestError if the block, its result or the response does not exist. Also raises it if
+    they cannot be compared, for example because the result does not contain the whole body.
     """
     block = document.block_named(name)
     if block is None or result_of(document, block) is None:
@@ -67,7 +66,6 @@ def stored_and_new(
 
 
 def _check(arguments: Arguments, record: Record) -> None:
-    """Raise OrgrestError if a result with these arguments cannot be compared with the record."""
     response = record["exchanges"][-1]["response"] if record["exchanges"] else None
     if response is None:
         raise OrgrestError("cannot compare: the last request in the history got no response")
@@ -91,7 +89,6 @@ def _check(arguments: Arguments, record: Record) -> None:
 
 
 def _rendered(arguments: Arguments, exchange: Record) -> Rendered:
-    """Return the response in the record of an exchange, rendered as the arguments require."""
     request, response = exchange["request"], exchange["response"]
     kind = response["body"]["type"].partition(";")[0]
     return render(
@@ -110,7 +107,6 @@ def _rendered(arguments: Arguments, exchange: Record) -> Rendered:
 
 
 def _split(text: str, *, is_verb: bool) -> ShownResponse:
-    """Return the body and the status in the content of a result."""
     heads = [_HEAD_ABOVE.match(text)] if is_verb else list(_HEAD_BELOW.finditer(text))
     head = heads[-1] if heads else None
     if head is None:

@@ -1,10 +1,9 @@
 """Support for verb in a run: requests inherited from parent headings, preludes, stored responses.
 
-Three properties of a heading are supported. ``Verb-Store`` is the name by which other requests
-refer to the heading's response. ``Verb-Prelude`` defines variables as JSON, in the property or in a
-file. Preludes of parent headings apply, too, and the nearest takes precedence.
-``Verb-Max-Redirections: 0`` turns redirects off. ``Verb-Map-Request``, ``Verb-Map-Response`` and
-``Verb-Proxy`` are errors, as is a prelude in Emacs Lisp.
+``Verb-Store`` is the name by which other requests refer to a heading's response. ``Verb-Prelude``
+defines variables as JSON, or names a JSON file. Preludes of parent headings also apply, but the
+nearest prelude takes precedence. ``Verb-Max-Redirections: 0`` turns redirects off.
+``Verb-Map-Request``, ``Verb-Map-Response``, ``Verb-Proxy`` and preludes in Emacs Lisp are errors.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ class VerbTree:
         self._parents = parents
 
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
-        """Return the request of a block, with its parent requests and its properties added.
+        """Return a block's request with its parent requests and its properties added.
 
-        The requests of the parent headings provide the parts that the block's request lacks. Raises
-        EvaluationError for a property that is not supported.
+        The parent headings' requests provide what the block's request lacks. Raises EvaluationError
+        if a property is not supported.
         """
         for name, instead in _REFUSED.items():
             if _property(block.heading, name.upper()):
@@ -82,7 +81,7 @@ class VerbTree:
         )
 
     def is_request(self, block: Block) -> bool:
-        """Return whether the text of a heading is a request, not a template for its subheadings.
+        """Return whether a heading's text is a request, not a template for its subheadings.
 
         Text without a method is a request only if it inherits a method and the heading has no
         subheadings.
@@ -163,9 +162,9 @@ def selected_part(arguments: Arguments) -> str:
 
 
 def _prelude(prelude: str, context: Context) -> dict[str, str]:
-    """Return the variables of a prelude, which is JSON or the name of a file with JSON.
+    """Return the variables of a prelude: JSON, or the name of a JSON file.
 
-    The members of a nested object are variables, too, but only one level deep.
+    Members of nested objects are variables as well, one level deep.
     """
     text = prelude
     if not any(c in prelude for c in "(){}"):
