@@ -5,8 +5,8 @@ Binary bodies are compared by size and digest. So are the remainders of bodies o
 beginning was saved.
 
 Results are compared as text, without their volatile parts. Dates and durations are always volatile.
-The header argument `:volatile` lists more: headers, jq paths such as `.id`, and patterns between
-slashes. Outcomes of assertions are ignored.
+The header argument `:volatile` lists other parts: headers, jq paths such as `.id`, and patterns
+between slashes. Outcomes of assertions are ignored.
 """
 
 from __future__ import annotations

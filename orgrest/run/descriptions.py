@@ -123,8 +123,8 @@ class Descriptions:
     ) -> tuple[Verdict | None, list[str]]:
         """Check an exchange against the first description near the document that applies.
 
-        A description applies if it lists the request's host. It also applies if it contains the
-        request's operation, and either lists no hosts or the request is sent to this machine.
+        A description applies if it lists the request's host. A description with the request's
+        operation also applies if it lists no hosts, or if the request is sent to this machine.
         """
         from orgrest.description.beside import beside
 

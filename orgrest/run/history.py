@@ -1,13 +1,13 @@
-"""The history: requests and responses of earlier runs, kept in the user's cache folder.
+"""The history: requests and responses of earlier runs, stored in the user's cache folder.
 
 Each run that sends requests writes a separate file, so concurrent runs cannot damage each other's
-files. A file contains a line of JSON for the run, and then a line for each outcome, in the format
-of reports (see `record`: secrets are masked and long bodies are cut). Only the user may read the
-files. Their number and size are limited: creating a file removes the oldest files. If a file cannot
-be written, the user gets a message, and the run continues without a history.
+files. The first line describes the run, and each later line is the record of an outcome, in JSON
+(see `record`). Only the user may read the files. Creating a file removes the oldest files if the
+limits on their number and total size require it. If a file cannot be written, the user gets a
+message, and the run continues without a history.
 
 The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). The environment
-variable `ORGREST_HISTORY` selects another folder, or turns the history off if it is `off`.
+variable `ORGREST_HISTORY` selects another folder. If it is `off`, the history is turned off.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LONGEST_LINE = 2 * MOST_OF_RUN
 def folder() -> Path | None:
     """Return the history folder, or None if the history is turned off.
 
-    Raises OrgrestError if the folder in `ORGREST_HISTORY` is not an absolute path, or if the home
+    Raises OrgrestError if `ORGREST_HISTORY` is neither `off` nor an absolute path, or if the home
     folder is unknown.
     """
     configured = os.environ.get(VARIABLE, "")
@@ -69,8 +69,8 @@ def folder() -> Path | None:
 class History:
     """The history of one run. This class is thread-safe.
 
-    The run's file is created with the first outcome. If it cannot be written, `notify` is called
-    once with a message for the user.
+    The run's file is created with the first outcome. If writing fails, `notify` is called once with
+    a message for the user.
     """
 
     def __init__(self, notify: Callable[[str], None]) -> None:
@@ -137,10 +137,7 @@ class History:
         return number
 
     def _write(self, line: bytes, number: int) -> None:
-        """Append a line to the file.
-
-        If that fails, for instance because the disk is full, the partial line is removed.
-        """
+        """Append a line, or nothing if that fails, for instance because the disk is full."""
         try:
             written = os.write(number, line)
             if written < len(line):
@@ -159,7 +156,7 @@ class History:
 
 
 def _files(place: Path) -> list[tuple[str, int]]:
-    """Return the names and sizes (in bytes) of all files in the history, the oldest first."""
+    """Return the name and size of each history file, the oldest first."""
     files: list[tuple[str, int]] = []
     try:
         with os.scandir(place) as entries:
@@ -173,7 +170,7 @@ def _files(place: Path) -> list[tuple[str, int]]:
 
 
 def _prune(place: Path, own: str) -> None:
-    """Remove the oldest files until a new run of the maximum size would fit."""
+    """Remove the oldest files until a run of the maximum size would fit."""
     other_files = [file for file in _files(place) if file[0] != own]
     count, size = len(other_files) + 1, sum(file[1] for file in other_files) + MOST_OF_RUN
     for name, bytes_ in other_files:
@@ -186,9 +183,10 @@ def _prune(place: Path, own: str) -> None:
 
 @classes.frozen
 class KeptRun:
-    """A run in the history: its id, its start time, its working folder and its records.
+    """A run in the history.
 
-    If `cut` is true, the run exceeded `MOST_OF_RUN`, so its last outcomes were not kept.
+    `directory` is its working folder. If `cut` is true, the run exceeded `MOST_OF_RUN` bytes, and
+    its last outcomes are missing.
     """
 
     id: str
@@ -206,9 +204,8 @@ class KeptRun:
 def runs() -> Iterator[KeptRun]:
     """Yield the runs in the history, the latest first.
 
-    Lines that are damaged, or incomplete because the run was killed or the disk was full, are
-    skipped. So are runs that are removed in the meantime. Raises OrgrestError if the history cannot
-    be read.
+    Damaged and incomplete lines are skipped, and so are runs that are removed in the meantime.
+    Raises OrgrestError if the history is turned off or cannot be read.
     """
     place = folder()
     if place is None:
@@ -269,9 +266,9 @@ def _read(name: str, data: bytes) -> KeptRun | None:
 
 
 def run_called(which: str, among: Iterable[KeptRun]) -> KeptRun:
-    """Return the run that `which` identifies: by its id, the beginning of its id, or its number.
+    """Return the run that `which` identifies: its id, the beginning of its id, or its index.
 
-    Number 1 is the first run in `among`. Raises OrgrestError if no run matches, or if several ids
+    Index 1 is the first run in `among`. Raises OrgrestError if no run matches, or if several ids
     begin with `which`.
     """
     if which.isdecimal() and len(which) < 5:

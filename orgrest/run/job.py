@@ -52,10 +52,10 @@ class Work:
     """The state that all jobs of a run share.
 
     `client` is None if requests are not sent, and `file` is the document's name in messages. The
-    last list in `asked` belongs to the current job, and contains the requests that `tokens` has
-    sent for it. `sent_at` contains the times of requests for each slot of `@ratelimit`. `ran`
-    contains the results of scripts that run only once, and `pending` contains their log messages
-    and test results until these are reported with the next request.
+    last list in `asked` contains the token requests that were sent for the current job. `sent_at`
+    contains the times of requests for each slot of `@ratelimit`. `ran` contains the results of
+    scripts that run only once. `pending` contains these scripts' log messages and test results
+    until they are reported with the next request.
     """
 
     settings: Settings
@@ -108,8 +108,8 @@ class Work:
     def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
         """Wait for `length` seconds, because the document asks for it. A dry run does not wait.
 
-        `what` names the cause in error messages. Raises EvaluationError if the document makes the
-        run wait too long in total.
+        `what` names the cause in error messages. Raises EvaluationError if the document's waits are
+        too long in total.
         """
         if self.settings.dry_run:
             return
@@ -131,16 +131,16 @@ class Work:
 class Job:
     """A task in progress: its current request, and its results so far.
 
-    `parsed` is the current request, as changed by scripts, and `context` contains the values of its
-    variables for this iteration. `values` contains the values that the request uses, `defined`
-    contains the values of definitions that its scripts read, and `held` contains the secrets in
-    those parts of the request that scripts created. `features` selects the stages of the request.
-    If `declined` is true, the request is not sent.
+    `parsed` is the current request, as changed by scripts. `context` contains the values of its
+    variables for this iteration. `values` contains the values that the request uses. `defined`
+    contains the values of definitions that scripts read. `held` contains the secrets in parts of
+    the request that scripts created. `features` selects the stages of the request. If `declined` is
+    true, the request is not sent.
 
-    `attempts` contains the attempts to send the request. `asked` contains the requests for tokens
-    and the requests that scripts sent, until `keep` makes them part of an exchange. `tested` is the
-    index of the first test of the current iteration. `unsent` contains the reasons why requests of
-    the task were declined, each with the numbers of the list elements that it concerns, if any.
+    `attempts` contains the attempts to send the request. `asked` contains the token requests and
+    the scripts' requests that `keep` will add to an exchange. `tested` is the index of the
+    iteration's first test. `unsent` maps each reason for declining a request to the indexes of the
+    list elements concerned, counted from 1.
     """
 
     work: Work
@@ -228,9 +228,9 @@ class Job:
         return self.request, self.response
 
     def keep(self, render: Callable[[], Rendered] | None, tests: tuple[Verdict, ...]) -> None:
-        """Record the last attempt as an exchange. The earlier attempts become part of the exchange.
+        """Record the last attempt as an exchange that includes the earlier attempts.
 
-        `render` renders the response. `tests` contains the verdicts on the response.
+        `render` renders the response, and `tests` contains the verdicts on it.
         """
         *earlier_attempts, last = self.attempts
         earlier = [*self.asked]
@@ -244,8 +244,7 @@ class Job:
         self.asked.clear()
 
     def _unsent(self) -> list[str]:
-        """Return why requests were declined: each reason, with the list elements it applies to."""
-        return [reason + _of_list(numbers) for reason, numbers in self.unsent.items()]
+        return [reason + _for_elements(numbers) for reason, numbers in self.unsent.items()]
 
     def outcome(self) -> Outcome:
         """Return the outcome of the task.
@@ -285,8 +284,7 @@ class Job:
         )
 
 
-def _of_list(numbers: list[int]) -> str:
-    """Return the end of a message about the list elements with these numbers, if there are any."""
+def _for_elements(numbers: list[int]) -> str:
     if len(numbers) < 2:
         return "".join(f" for element {number} of the list" for number in numbers)
     more = ", ..." if len(numbers) > _MOST_NAMED else ""

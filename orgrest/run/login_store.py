@@ -1,13 +1,13 @@
 """Stores logins for later runs: permissions in files, tokens in the keychain.
 
 Each login has a separate file in `$XDG_CACHE_HOME/orgrest/logins` (`~/.cache/orgrest/logins`). It
-contains the server, the client, the documents that may use the login, and where each document may
-send the token. Only the user may read the file. The tokens are stored in the system's keychain by
-`keyring`, if `keyring` is installed and finds a keychain. Otherwise, nothing is stored: it would be
-pointless to encrypt the tokens with a key that is stored next to them.
+contains the server, the client, and the documents that may use the login, each with the
+destinations of the token. Only the user may read the file. `keyring` stores the tokens in the
+system's keychain. If `keyring` is not installed or finds no keychain, nothing is stored: it would
+be pointless to encrypt the tokens with a key that is stored next to them.
 
-If the environment variable `ORGREST_LOGINS` is `off`, nothing is stored. If it is the path of a
-folder, logins are stored in files in that folder, including their tokens, unencrypted.
+If the environment variable `ORGREST_LOGINS` is `off`, nothing is stored. If it is a folder's path,
+files in that folder contain the logins and their tokens, unencrypted.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _PATIENCE = 60.0  # seconds to wait while another process refreshes a login
 
 
 class LoginStore:
-    """The stored logins. Each has a key of 32 hexadecimal digits.
+    """The stored logins, each with a key of 32 hexadecimal digits.
 
-    `keychain` stores the tokens. If it is None, the tokens are in the files in `folder`. A login
+    `keychain` stores the tokens. If it is None, the files in `folder` contain the tokens. A login
     that cannot be read counts as missing.
     """
 
@@ -47,10 +47,9 @@ class LoginStore:
 
     @classmethod
     def of_user(cls) -> LoginStore | None:
-        """Return the login store of the current user, or None if it is turned off.
+        """Return the current user's login store, or None if it is turned off.
 
-        Raises OrgrestError if there is no keychain, or if the configured folder is not an absolute
-        path.
+        Raises OrgrestError if there is no keychain, or if `ORGREST_LOGINS` is a relative path.
         """
         configured = os.environ.get(VARIABLE, "")
         if configured == "off":
@@ -105,8 +104,8 @@ class LoginStore:
     def locked(self, key: str) -> AbstractContextManager[None]:
         """Return a context manager that prevents other processes from refreshing the login.
 
-        It does not lock anything on systems without file locks (Windows, some file systems), or if
-        another process keeps the lock for more than a minute.
+        It locks nothing on systems without file locks (Windows, some file systems), or if another
+        process holds the lock for more than a minute.
         """
         return locked(self._folder / f"{key}.lock", seconds=_PATIENCE, create=True)
 
@@ -155,7 +154,6 @@ def _default_folder() -> Path:
 
 
 def _keychain() -> Any | None:
-    """Return the keychain that keyring uses, or None if no keychain is usable."""
     try:
         from keyring import core
 

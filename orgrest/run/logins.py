@@ -1,13 +1,12 @@
 """Logins: tokens that a user got by signing in, and the permissions that let documents use them.
 
-A document chooses the server, the client and the destinations of its requests, and it may come from
-anyone. Therefore, the user must give permission once for each document and each origin to which the
-document sends the token. The token is not sent to any other origin, in any form (`model.Bound`).
-Another document that names the same server and client can use the same login, but only with a
-separate permission.
+A document may come from anyone, and it chooses the server, the client and the destinations of its
+requests. Therefore, the user must allow each document to send the token to each origin. The token
+is not sent to any other origin, in any form (`model.Bound`). Documents that name the same server
+and client can share a login, but each needs its own permission.
 
-If there is no user to ask (`Person` is None), only stored logins are used and refreshed, and only
-by documents that are already allowed to use them.
+If no user can be asked (`Person` is None), stored logins are used and refreshed, but only by
+documents that already have permission.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 class Person:
     """A user who can answer questions, read messages and see a page in a browser.
 
-    Control characters in questions and messages are escaped, since parts of these strings may come
-    from documents and servers.
+    Control characters in questions and messages are escaped, since documents and servers may
+    provide parts of the text.
     """
 
     _ask: Callable[[str], bool]
@@ -64,9 +63,10 @@ def _visible(text: str) -> str:
 
 @classes.frozen
 class Use:
-    """A use of a token: the path of the `document` that uses it, and the origin that it is sent to.
+    """The use of a token by one document, for one origin.
 
-    If `kept` is true, the document is a file, and the user's permission is stored for later runs.
+    `document` is the document's path, and `to` is the origin. If `kept` is true, the document is a
+    file, and the user's permission is stored for later runs.
     """
 
     document: str
@@ -76,8 +76,6 @@ class Use:
 
 @classes.define
 class _Login:
-    """A login with its allowed uses, and its token if it has one."""
-
     allowed: dict[Use, None] = classes.field(factory=dict)
     token: Token | None = None
     expires: float | None = None
@@ -116,11 +114,11 @@ class Logins:
     def token(
         self, grant: Grant, use: Use, person: Person | None, steps: Steps
     ) -> tuple[Token, Bound]:
-        """Return a valid token for `use`, and the binding: the hosts that it may be sent to.
+        """Return a valid token for `use`, and its binding: the hosts that it may be sent to.
 
-        If necessary, the user signs in (in only one thread at a time). `steps` carries out the
-        login flow. Raises OrgrestError if the user does not allow this use of the token, or if
-        there is no user to ask.
+        If necessary, the user signs in, in one thread at a time. `steps` carries out the login
+        flow. Raises OrgrestError if the user does not allow this use of the token, or cannot be
+        asked.
         """
         from orgrest.http.auth.flows import issue
 
@@ -143,9 +141,9 @@ class Logins:
     def renew(
         self, grant: Grant, refused: str, person: Person | None, steps: Steps
     ) -> Token | None:
-        """Return a replacement for a token that a server refused, or None.
+        """Return a replacement for a token that a server refused, or None if refreshing fails.
 
-        If there is no replacement, the refused token is deleted, and the next run signs in again.
+        In that case, the refused token is deleted, and the next run signs in again.
         """
         with self._lock:
             login = self._known(grant)
@@ -156,25 +154,22 @@ class Logins:
             return login.token
 
     def _refresh(self, grant: Grant, login: _Login, person: Person | None, steps: Steps) -> None:
-        """Refresh the token of a login, or delete it if the server refuses.
-
-        Only one process at a time refreshes a token.
-        """
+        """Refresh a login's token, in one process at a time. Delete it if the server refuses."""
         from orgrest.http.auth.tokens import refreshed
 
         store, old = self._store, login.token
         with contextlib.nullcontext() if store is None else store.locked(_key(grant)):
-            if self._changed(grant, login):
+            if self._adopt_stored(grant, login):
                 return
             assert old is not None  # noqa: S101 - checked by the callers
             new = refreshed(steps, grant, old)
             if new is not None:
                 self._take(grant, login, new, person)
-            elif not self._changed(grant, login):
+            elif not self._adopt_stored(grant, login):
                 login.token = None
 
-    def _changed(self, grant: Grant, login: _Login) -> bool:
-        """Adopt a new token that another process has stored, and return whether there was one."""
+    def _adopt_stored(self, grant: Grant, login: _Login) -> bool:
+        """Adopt a new token that another process has stored. Returns whether there was one."""
         stored = _read(self._store, grant)
         if stored is None or stored.token is None or stored.has_expired(self._clock()):
             return False
@@ -213,10 +208,7 @@ class Logins:
 
 
 def _ask(grant: Grant, use: Use, person: Person | None, *, signed_in: bool) -> None:
-    """Ask the user whether to allow `use` and, if `signed_in` is false, whether to sign in for it.
-
-    Raises OrgrestError if the user declines or cannot be asked.
-    """
+    """Ask the user to allow `use` and, if necessary, to sign in. Raises OrgrestError on refusal."""
     from orgrest.http.auth.oauth2 import origin
 
     at, gives = origin(grant.page), origin(grant.token_url)
@@ -265,10 +257,7 @@ def _bound(grant: Grant, use: Use, login: _Login) -> Bound:
 
 
 def _identity(grant: Grant) -> dict[str, Any]:
-    """Return the fields of a grant that identify its login.
-
-    Secrets and the redirect URI are not included.
-    """
+    """Return the fields that identify a grant's login, without secrets or the redirect URI."""
     return {
         "flow": grant.flow,
         "page": grant.page,
@@ -305,7 +294,6 @@ def _written(grant: Grant, login: _Login) -> dict[str, Any]:
 
 
 def _read(store: LoginStore | None, grant: Grant) -> _Login | None:
-    """Return the stored login for a grant, or None if it does not exist or cannot be read."""
     login = None if store is None else store.read(_key(grant))
     if login is None or {name: login.get(name) for name in _identity(grant)} != _identity(grant):
         return None

@@ -44,15 +44,14 @@ Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
 class Exchange:
     """A request and its response, in raw and rendered form.
 
-    `number` is its position among the requests of the run, and `started` is the Unix time at which
-    it was sent. If there is no response, `response` is None, `error` is the reason, and `duration`
-    is the time in seconds until the error. `tests` contains the verdicts of the request's
-    assertions and of the tests in its scripts. In a dry run, `variables` contains the variables
-    that the request uses.
+    `number` is the request's index in the run, counted from 1, and `started` is the Unix time at
+    which it was sent. If there is no response, `error` is the reason, and `duration` is the time in
+    seconds until the error. `tests` contains the verdicts of the request's assertions and of the
+    tests in its scripts. In a dry run, `variables` contains the variables that the request uses.
 
     `earlier` contains, in order, the other exchanges that the request needed, each with its
-    `reason`: requests for tokens, requests by scripts, earlier attempts, and the redirects and
-    challenges that led to `sent`, the request that got the response.
+    `reason`: requests for tokens, requests by scripts, earlier attempts, redirects and challenges.
+    `sent` is the last exchange after all redirects and challenges.
     """
 
     request: Request
@@ -134,10 +133,10 @@ def _led_on(hop: Exchange) -> Reason:
 
 @classes.frozen(eq=False)
 class Placing:
-    """The place where a result was inserted, for an editor whose text may have changed since.
+    """The place of a result, for an editor whose text may have changed since the evaluation.
 
-    `start` is the offset of the block in the evaluated text. `kind` and `name` describe the block,
-    and `request` is its request as evaluated (see `request_of`).
+    `start`, `kind` and `name` describe the block in the evaluated text. `request` is the block's
+    request at that time (see `request_of`).
     """
 
     start: int
@@ -149,8 +148,8 @@ class Placing:
     def edit(self, document: OrgDocument, block: Block) -> Edit:
         """Return the edit that inserts the result below `block` in the current `document`.
 
-        Raises EvaluationError if the block's request has changed since it was evaluated, or if the
-        result would close an element that is open above it.
+        Raises EvaluationError if the block's request has changed since it was evaluated. Also
+        raises it if the result would close an element that is open above it.
         """
         if request_of(document, block) != self.request:
             raise EvaluationError(
@@ -176,10 +175,10 @@ def check_open(document: OrgDocument, edit: Edit, block: Block) -> None:
 
 
 def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
-    """Return a block's body without trailing whitespace and, if the block is a call, the call.
+    """Return a block's body without trailing whitespace, and the block's call or None.
 
-    Header arguments and indentation are not included: they may change while a request is being
-    sent.
+    Header arguments and indentation are not included, since they may change while the request is
+    being sent.
     """
     return document.body(block).text.rstrip(), block.call
 
@@ -188,22 +187,19 @@ def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | No
 class Outcome:
     """The outcome of one block or request.
 
-    `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
-
-    `reason` is the error if the block failed or was skipped. `exchanges` contains the requests and
-    responses, `tests` contains the verdicts on all of them, and `broken` is the exchange that was
-    interrupted by a failure. `needed` contains the outcomes of requests that were sent for this
-    block or request and are not reported anywhere else. `title` is the method and URL as written,
-    if known. `secrets` must be masked in all output.
+    `state` is ``done``, ``failed``, ``skipped`` or ``cached``. `reason` is the error if the block
+    failed or was skipped. `tests` contains the verdicts on all `exchanges`. `broken` is the
+    exchange that a failure interrupted. `needed` contains the outcomes of requests that were sent
+    for this block or request and are not reported elsewhere. `title` is the method and URL as
+    written, if known. `secrets` must be masked in all output.
 
     `change` is a pair (replaced text, new result), and `placing` is the place of the result. Both
     are None if nothing was inserted. `volatile` describes the parts that may differ between old and
-    new results. `files` contains saved responses and the files of the result, as pairs (path,
-    content).
+    new results. `files` contains (path, content) pairs for saved responses and result files.
 
     `file` is the imported file with the request, or None for the document itself. `task` is the
-    task that was carried out, and `step` is the step of the plan. Each of them may be None. `began`
-    is the Unix time at which the work started, and `duration` is its length in seconds.
+    task that was carried out, if any. `step` is the step of the plan, if any. `began` is a Unix
+    time, and `duration` is in seconds.
     """
 
     line: int
@@ -248,8 +244,8 @@ class Outcome:
     def fails(self, *, strictly: bool) -> bool:
         """Return whether this outcome counts as a failure.
 
-        This is the case if the block or request could not be carried out. If `strictly` is true, a
-        failed test or an unexpected status counts, too.
+        It does if the block or request could not be carried out. If `strictly` is true, a failed
+        test or an unexpected status also counts.
         """
         if not strictly:
             return self.state == "failed"
@@ -266,16 +262,17 @@ class Outcome:
 
 @classes.frozen(eq=False)
 class Task:
-    """A block or a request in a request file, parsed and ready to be sent.
+    """A block, or a request in a request file, parsed and ready to be sent.
 
-    `id` is unique in the run. `parsed` contains the requests of the task. `block` is the task's
-    block in the evaluated text, or None for a request in a request file. `file` is the imported
-    file with the request, or None for the document itself. `needed` contains requests that must be
-    sent before the task, or errors for those that do not exist. `imported` contains the scripts of
-    imported files that run first: for each file, a request that only has these scripts and is not
-    sent, and its context. If `turns` is true, the request has a loop or a condition, and the task
-    represents all iterations. In an iteration of a loop, `prepared` is the `Job` that has run the
-    scripts above the request line, if there are any.
+    `id` is unique in the run. `parsed` contains the task's requests. `block` is the block in the
+    evaluated text, or None in a request file. `file` is the imported file with the request, or None
+    for the document itself. `needed` contains requests that must be sent first, or errors for
+    requests that cannot be sent.
+
+    `imported` contains a pair for each imported file with scripts that run first: a request that
+    only has these scripts and is not sent, and the file's context. If `turns` is true, the request
+    has a loop or a condition, and the task represents all iterations. In an iteration of a loop,
+    `prepared` is the `Job` that has run the scripts above the request line, if any.
     """
 
     id: StepId

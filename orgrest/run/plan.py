@@ -1,8 +1,7 @@
 """The plan of a run: its steps in order, each with a unique identity.
 
 Runs and dry runs carry out these steps. Code lenses, diagnostics and test explorers list them. A
-test run selects some of these steps, and carries out the setup before them and the teardown
-after them.
+test run carries out the setup, some of the other steps, and the teardown.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ class StepId:
     """The identity of a step, which depends on its position and not on its name.
 
     `file` is the document, and `start` is the offset of the request or block in the original text.
-    `turn` is the index of the iteration in a loop, starting at 0. `runs` contains the file and
-    offset of each `run` line that leads to the step, the outermost first. `name` is used only in
+    `turn` is the index of the iteration in a loop, starting at 0. `runs` contains (file, offset)
+    for each `run` line that leads to the step, the outermost first. `name` is used only in
     messages.
     """
 
@@ -51,10 +50,10 @@ class StepId:
 
 @classes.frozen
 class CallId(StepId):
-    """The identity of a request that is sent again for one reference, such as `:var x=get(id=1)`.
+    """The identity of a request that is sent again for a reference such as `:var x=get(id=1)`.
 
-    `by` identifies the step that contains the reference. `number` distinguishes the references in
-    that step.
+    `by` identifies the step that contains the reference. `number` distinguishes that step's
+    references.
     """
 
     by: Hashable = None
@@ -68,10 +67,9 @@ class CallId(StepId):
 
 @classes.frozen(eq=False)
 class Step:
-    """A step: a request, a block, or a `run` line in a request file.
+    """A step: a request, a block, or a `run` line in a request file, as parsed in `source`.
 
-    `source` is the parsed request, block or `run` line. `line` is its line number, counted from 1.
-    `tags` come from Org headings, `#+FILETAGS:` and `# @tag` lines.
+    `line` is counted from 1. `tags` come from Org headings, `#+FILETAGS:` and `# @tag` lines.
     """
 
     id: StepId
@@ -84,7 +82,7 @@ class Step:
     def part(self) -> Part:
         """The part of the run that this step belongs to: `setup`, `teardown` or `request`.
 
-        A step named or tagged `setup` or `teardown` belongs to that part.
+        It is `setup` or `teardown` if the step has that name or tag.
         """
         words = {word.lower() for word in (*self.tags, self.name or "")}
         if "setup" in words:
@@ -96,8 +94,8 @@ class Step:
 class Choice:
     """A selection of steps by name and by tag.
 
-    Without `names`, all names match. Without `tags`, all tags match. A name may be a pattern such
-    as `login*`. Setup and teardown are always selected.
+    Empty `names` or `tags` select every step. A name may be a pattern such as `login*`. Setup and
+    teardown are always selected.
     """
 
     names: tuple[str, ...] = ()
@@ -118,8 +116,8 @@ class Plan:
 
     `problems` contains failures of the whole document, and `notices` contains warnings for the
     user. `suspects` contains messages about text that looks like a block or a header argument but
-    is neither. They are errors in a test run, where the intended check would otherwise be
-    skipped silently, and warnings in other runs.
+    is neither. They are errors in a test run, which would otherwise skip a check silently, and
+    warnings in other runs.
     """
 
     steps: tuple[Step, ...]
@@ -143,7 +141,7 @@ class Plan:
     def tested(self, choice: Choice) -> list[Step]:
         """Return the steps of a test run in order: setup, chosen requests and teardown.
 
-        The list is empty if no request is chosen, since setup and teardown are not sent alone.
+        The list is empty if no request is chosen.
         """
         setup, requests, teardown = (self.of(part, choice) for part in get_args(Part))
         return [*setup, *requests, *teardown] if requests else []

@@ -1,8 +1,8 @@
 """The record of a request in a run, as JSON data without secrets.
 
-All reports are generated from records. Therefore, secrets are masked in one place only, and a
-report that is generated later from a `.jsonl` file is identical to one that the run itself writes.
-The fields are described in docs/orgrest/reference/tests.md. Bodies are cut at `BODY` bytes.
+All reports are generated from records, so secrets are masked in one place only. A report that is
+generated later from a `.jsonl` file is identical to one that the run itself writes.
+docs/orgrest/reference/tests.md describes the fields. Bodies are cut at `BODY` bytes.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-c
 def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     """Return the record of an outcome.
 
-    `place` has the fields for the outcome's position in the run: file, repetition and row of data.
-    If `fail` is true, a status of 400 or above is a failure unless a test checks the status.
+    `place` has the fields for the position in the run: file, repetition and row of data. If `fail`
+    is true, a status of 400 or above is a failure unless a test checks the status.
     """
     step, started, duration = outcome.step, outcome.began, outcome.duration
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
@@ -168,10 +168,9 @@ def without_request(
     step: Step | None = None,
     title: str = "",
 ) -> Record:
-    """Return a record that has no exchanges.
+    """Return a record without exchanges, for example for a step that was not sent.
 
-    Such a record is used, for example, if a document was not run or a step was not sent. If `step`
-    is None, the record is for the document or, if `line` is given, for that line of the document.
+    If `step` is None, the record is for the document or, if `line` is given, for that line.
     """
     return {
         **place,
@@ -230,7 +229,7 @@ def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
 
 
 def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
-    """Return the record of the last request: the one after all redirects and challenges."""
+    """Return the record of the request that followed all redirects and challenges."""
     return {
         "request": _of_request(sent.request, secrets, sent=True),
         "number": sent.number,
@@ -250,10 +249,7 @@ def _of_time(response: Response | None, duration: float | None) -> Record:
 
 
 def _of_request(request: Request, secrets: frozenset[str], *, sent: bool) -> Record:
-    """Return the record of a request, with its headers.
-
-    If the request was not `sent`, the record has the headers that would be sent.
-    """
+    """Return a request's record. An unsent request gets the headers that would be sent."""
     if not sent:
         from orgrest.http.transport.wire import wire_headers
 
@@ -296,7 +292,6 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
 
 
 def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
-    """Return header lines with credentials and cookies masked, regardless of their source."""
     return [
         [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
         for name, value in headers
@@ -312,11 +307,7 @@ def _of_body(
     *,
     truncated: bool = False,
 ) -> Record:
-    """Return the record of a body.
-
-    The record contains the beginning of `text`. For a binary body, `text` is None, and the record
-    contains `start`, the beginning of `data`, in base64.
-    """
+    """Return a body's record. A binary body has no `text`, so its `start` is encoded instead."""
     cut = truncated or len(data) > BODY
     described: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
     if cut or text is None:  # the kept part is not enough to compare bodies

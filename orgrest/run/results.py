@@ -32,9 +32,9 @@ MAX_DEPTH = 50
 
 
 def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]:
-    """Return the value of `compute`, after yielding a NeededError for each request that it needs.
+    """Return the result of `compute`, after yielding a NeededError for each missing value.
 
-    Raises the errors of `compute`, for instance if one of these requests has failed.
+    Raises the errors of `compute`, for instance if a needed request has failed.
     """
     answers = context.answers
     unmet: dict[Hashable, OrgrestError] = {}
@@ -55,10 +55,10 @@ def resolved(context: Context, compute: Callable[[], _Value]) -> Needing[_Value]
 
 
 class RequestResults:
-    """The outcomes of a run's steps, by the identity of the step.
+    """The outcomes of a run's steps, by step identity.
 
-    `answers` also contains the exchange of a request in progress, because its scripts and
-    assertions may refer to the exchange before there is an outcome.
+    `answers` also contains the exchange of a request in progress, because the request's scripts and
+    assertions may refer to that exchange.
     """
 
     def __init__(self, answers: Answers) -> None:
@@ -76,8 +76,7 @@ class RequestResults:
         """Return the outcome of a step that another step needs.
 
         Raises the step's error if the step failed or could not be sent. Raises RequestNeededError
-        if the step has not been sent yet. That error contains `variables`, the variables for the
-        step's request.
+        with `variables` if the step has not been sent yet.
         """
         outcome = self._outcomes.get(step)
         failure = self.answers.unmet.get(step) if outcome is None else outcome.reason
@@ -105,8 +104,8 @@ class RequestResults:
     def needing(self, step: StepId) -> Iterator[None]:
         """Return a context manager that marks a step as in progress.
 
-        Raises EvaluationError if the step needs its own response, or if too many steps wait for
-        other steps.
+        Raises EvaluationError if the step needs its own response, or if references are nested too
+        deeply.
         """
         request, under_way = step.request, self.under_way
         if request in under_way:

@@ -1,20 +1,18 @@
 """Evaluates a document: sends its requests, and inserts the results.
 
-A `Run` carries out the steps of a document's plan: the request blocks, calls and inline blocks of
-an Org document from top to bottom, or the requests of a request file. It yields an `Outcome` for
-each step. Its `text` is the document with all results so far. Request files do not contain results.
+A `Run` carries out the steps of a document's plan: the blocks of an Org document from top to
+bottom, or the requests of a request file. It yields an `Outcome` for each step. Its `text` is the
+document with all results so far. Request files do not contain results.
 
-If a step needs a token or the response to another request, it yields a `NeededError`. The run then
-obtains what is needed, as a separate step, before it continues. Thus, a single loop sends all
-requests of the document.
+If a step needs a token or the response to another request, it yields a `NeededError`. The run
+obtains the token or the response as a separate step before it continues. A block that other blocks
+refer to is sent once per run, when it is first needed.
 
-If a block fails, its old result is kept, and the other blocks are still evaluated. A block that
-other blocks refer to is sent once per run, when it is first needed. Blocks below a COMMENT heading
-and blocks inside results are not evaluated.
+If a block fails, its old result is kept, and the other blocks are still evaluated.
 
-Only files that a request names are read. `Services.write` saves a response to a file as soon as the
-response arrives, and writes result files before the links to them are inserted. If a file cannot be
-written, the step fails.
+Only files that a request names are read. `Services.write` saves a response as soon as it arrives,
+and writes result files before the links to them are inserted. If a file cannot be written, the step
+fails.
 """
 
 from __future__ import annotations
@@ -64,8 +62,8 @@ class Run:
     ) -> None:
         """Prepare to evaluate `text`, the content of the file called `file`.
 
-        The file's name is used in messages and links. If `services` is None, nothing can be sent.
-        If `plain` is true, the text is a request file rather than an Org document.
+        `file` is used in messages and links. If `services` is None, nothing can be sent. If `plain`
+        is true, `text` is a request file, otherwise an Org document.
         """
         self._name = file
         self._settings = settings
@@ -106,7 +104,7 @@ class Run:
         return self.document.plan()
 
     def outcomes(self, control: Control | None = None) -> Generator[Outcome, None, None]:
-        """Carry out all steps in the plan's order, and yield an outcome for each request or block.
+        """Carry out all steps in order, and yield an outcome for each request or block.
 
         If `control` is given, this is a test run: only the chosen steps are carried out, between
         the setup and the teardown. Steps that are not reached get the outcome `skipped`. Once a
@@ -158,7 +156,7 @@ class Run:
     def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
         """Carry out one step of the plan, and yield its outcome, or several for a loop.
 
-        If `client` is not None, it is used from now on. Call `close` after the last step.
+        If `client` is given, it is used from now on. Call `close` after the last step.
         """
         self._work.client = client or self._work.client
         began, start = time.time(), time.monotonic()
@@ -176,7 +174,7 @@ class Run:
             began, start = time.time(), time.monotonic()
 
     def _outcomes(self, step: Step) -> Iterator[Outcome]:
-        """Carry out one step of the plan. An exception becomes a failed outcome of the step."""
+        """Carry out one step of the plan. An exception becomes a failed outcome."""
         try:
             for task_or_outcome in self._tasks(step.id, partial(self.document.tasks, step)):
                 yield (
@@ -190,11 +188,11 @@ class Run:
     def completed(
         self, outcome: Outcome, needed: tuple[Outcome, ...] = (), **changes: Any
     ) -> Outcome:
-        """Add all secrets known so far to an outcome, store it in the history, and return it.
+        """Return an outcome with all secrets known so far, after storing it in the history.
 
-        The secrets in the reason are masked, since it may contain the beginning of a secret.
-        `needed` contains the outcomes of the other requests that had to be sent first. `changes`
-        contains new values for the outcome's fields.
+        Secrets in its reason are masked, even if truncated. `needed` contains the outcomes of the
+        requests that had to be sent first. `changes` contains new values for the outcome's other
+        fields.
         """
         secrets = self.context.secrets.texts
         if outcome.reason is not None and secrets:
@@ -209,16 +207,11 @@ class Run:
 
     @cached_property
     def _path(self) -> str:
-        """The absolute path of the document, as recorded in the history."""
         name = os.path.basename(self._name)  # noqa: PTH119 - of "", too
         return str(self._settings.inputs.directory.resolve() / name)
 
     def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
-        """Yield a skipped outcome for a step.
-
-        If the step was already sent because another step needed it, its actual outcome is yielded
-        instead.
-        """
+        """Yield a skipped outcome, or the actual outcome if another step has needed this step."""
         if self.results.has(step.id):
             yield from self.evaluate(step)
         else:
@@ -235,11 +228,10 @@ class Run:
     def _tasks(
         self, step: StepId, find: Callable[[], Iterable[Task | Outcome]], *, again: bool = False
     ) -> Iterator[Task | Outcome]:
-        """Yield the tasks of a step, after sending the requests on which they depend.
+        """Yield the tasks that `find` returns, after sending the requests on which they depend.
 
-        `find` returns the tasks. If it raises a NeededError, the run obtains the value that is
-        needed, and calls `find` again. `again` says whether the tasks are sent even if they were
-        sent before.
+        `find` is called again after each NeededError that it raises. If `again` is true, the tasks
+        are sent even if they were sent before.
         """
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))
@@ -260,17 +252,14 @@ class Run:
                 yield task_or_outcome
 
     def _next(self, work: Generator[Any, OrgrestError | None, Any]) -> Any:
-        """Return the next value of a generator, after sending the requests that it needs.
-
-        Raises StopIteration at the end of the generator.
-        """
+        """Return a generator's next value, after sending the requests that the generator needs."""
         value = work.send(None)
         while isinstance(value, NeededError):
-            value = work.send(self._failure(value))
+            value = work.send(self._provide(value))
         return value
 
     def _done(self, work: Needing[_Value]) -> _Value:
-        """Return the result of a generator, after sending the requests that it needs."""
+        """Return a generator's result, after sending the requests that the generator needs."""
         try:
             self._next(work)
         except StopIteration as end:
@@ -278,7 +267,7 @@ class Run:
             return value
         raise AssertionError  # such a generator yields only NeededErrors
 
-    def _failure(self, needed: NeededError) -> OrgrestError | None:
+    def _provide(self, needed: NeededError) -> OrgrestError | None:
         """Send a needed request, or get a needed token. Returns the error, or None on success."""
         try:
             if isinstance(needed, TokenNeededError):
@@ -297,11 +286,10 @@ class Run:
             tokens[key] = error
 
     def _send_needed(self, needed: RequestNeededError) -> None:
-        """Send all iterations of a needed request.
+        """Send all iterations of a needed request, then raise the first error, if any.
 
-        Iterations that were already sent are skipped, unless `needed.again` is true. It is an error
-        if an iteration fails, failed earlier or is disabled. After all iterations, the first such
-        error is raised.
+        Iterations that were already sent are skipped, unless `needed.again` is true. A disabled
+        iteration is an error.
         """
         failures: list[Exception] = []
         find = partial(self.document.needed, needed)
@@ -327,7 +315,7 @@ class Run:
     def send(self, task: Task, *, again: bool = False, needed: bool = False) -> Outcome:
         """Send the request of a task, and return its outcome.
 
-        If the request was sent before, the earlier outcome is returned, unless `again` is true. If
+        If the request was sent before, returns the earlier outcome, unless `again` is true. If
         `needed` is true, the outcome is reported with the step that needs it.
         """
         with self.results.needing(task.id):
@@ -342,10 +330,9 @@ class Run:
         return sent
 
     def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
-        """Add the outcome of a needed request to the outcomes that the current step reports.
+        """Add a needed request's outcome to the current step, unless its own step will report it.
 
-        It is not added if the plan has a step for the request that will report it later. `step` is
-        None if the request was sent again, since no other step reports that outcome.
+        `step` is None if the request was sent again, because no step reports that outcome.
         """
         own = None
         if step is not None and not step.runs and step.request not in self._reported:

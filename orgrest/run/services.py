@@ -29,7 +29,7 @@ class Services(Helpers):
     exchanges.
 
     `person` is the user who can sign in, or None if no user is present. `logins` contains the
-    user's logins and permissions. `ask` asks the user whether to continue. It is None if the user
+    user's logins and permissions. `ask` asks the user whether to continue. If it is None, the user
     cannot be asked. `on_message` shows the messages of a stream. `descriptions` contains the
     OpenAPI descriptions that exchanges are checked against.
     """

@@ -1,8 +1,8 @@
 """The settings of a run: plain values, created once from options, files and the environment.
 
-Only requests that are safe to repeat are retried (RFC 9110, section 9.2.2). These are requests with
-an idempotent method that failed or got one of the `STATUSES`, and all requests that never reached
-the server. The header `Retry-After` of a response (section 10.2.3) is honoured up to `MOST_DELAY`.
+Only requests that are safe to repeat are retried (RFC 9110, section 9.2.2). These are idempotent
+requests that failed or got one of the `STATUSES`, and all requests that never reached the server. A
+`Retry-After` header (section 10.2.3) is honoured up to `MOST_DELAY`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RetryPolicy:
     def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
         """Return the delay in seconds before retrying after a response, or None for no retry.
 
-        `attempt` is the number of the attempt that got the response, from 1.
+        `attempt` is the index of the attempt that got the response, from 1.
         """
         if attempt > self.retries or response.status not in STATUSES:
             return None
@@ -60,8 +60,7 @@ class RetryPolicy:
 def may_pass(error: TransportError) -> bool:
     """Return whether a request that failed with `error` might succeed if it is sent again.
 
-    Otherwise, the error is permanent: for example, a redirect loop, an invalid URL, or the end of
-    the run.
+    Permanent errors are, for example, a redirect loop, an invalid URL, or the end of the run.
     """
     return error.code in (UNREACHED, INTERRUPTED)
 
@@ -95,23 +94,23 @@ class Settings:
     """The settings of a run: the selection of blocks and other options.
 
     `inputs` provides the values of variables. `names` and `lines` select blocks. If both are empty,
-    all blocks are selected. `until` is a line number: blocks that start below this line are
-    excluded. In a test run, `choice` also selects steps.
+    all blocks are selected. Blocks that start below the line `until` are excluded. In a test run,
+    `choice` also selects steps.
 
-    In a dry run, a name in angle brackets replaces the value that a response would provide. If
-    `complete` is true, a request that needs such a value is an error instead. `retry_policy`
-    decides which requests are sent again.
+    In a dry run, a name in angle brackets replaces a value that a response would provide. If
+    `complete` is true, such a value is an error instead. `retry_policy` decides which requests are
+    sent again.
 
-    If `fail` is true, a status of 400 or above counts as a failure. In a test run, `bail` ends
-    the run at the first failure, and `write` writes the results into the documents.
+    If `fail` is true, a status of 400 or above counts as a failure. In a test run, `bail` ends the
+    run at the first failure, and `write` writes the results into the documents.
 
     `timeout` is in seconds. `limit` is the maximum number of bytes of a body that are shown, or
     None for the default. Documents may write any file below the folders in `allow_write`. If
-    `insecure` is true, certificates are not verified. Otherwise, the directive
-    `# @no-reject-unauthorized` is an error. Documents may choose among the `proxies`.
+    `insecure` is true, certificates are not verified. Otherwise, the directive `#
+    @no-reject-unauthorized` is an error. Documents may choose among the `proxies`.
 
     `languages` contains the languages of requests. If it is empty, all three languages are
-    evaluated, except in documents with restclient blocks: those were written for ob-restclient, so
+    evaluated, except in documents with restclient blocks. These were written for ob-restclient, so
     their http and rest blocks are left to other tools.
     """
 
@@ -141,7 +140,7 @@ class Settings:
         return self.until is None or (line or 1) <= self.until
 
     def of_document(self, directory: Path, overrides: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings for a document in a folder, with the variables in `overrides` added.
+        """Return the settings for a document in `directory`, with variables from `overrides`.
 
         Variables that the user has set for the run take precedence over `overrides`.
         """

@@ -33,10 +33,10 @@ class TokenRequests:
     ) -> None:
         """Prepare to get tokens for the requests of a document.
 
-        `numbers` yields a number for each request of the run. `person` is the user who can sign in,
+        `numbers` yields the index of each request in the run. `person` is the user who can sign in,
         or None if no user is present. `logins` contains the user's logins. If it is None, logins
-        are forgotten at the end of the run. `document` is a pair: the path of the document, and
-        whether it is a file. Exchanges are appended to the last list in `exchanges`.
+        are forgotten at the end of the run. `document` is the document's path, and whether it is a
+        file. Exchanges are appended to the last list in `exchanges`.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -58,8 +58,8 @@ class TokenRequests:
         """Return a token for a grant, and its binding if it is from a login.
 
         `client` sends the request for the token. The `secrets` of the grant are sent only to their
-        hosts. `url` is the URL of the request that needs the token, or None if it is not known yet.
-        Raises OrgrestError if the token cannot be obtained.
+        hosts. `url` is the URL of the request that needs the token, if known. Raises OrgrestError
+        if the token cannot be obtained.
         """
         self._client, self._secrets = client, possible(secrets)
         token, itself = self._login(grant, url) if grant.is_login else (self._own(grant), None)
@@ -111,11 +111,11 @@ class TokenRequests:
     def current(self, request: Request) -> Request:
         """Return a request with its refused tokens replaced by new tokens."""
         for old, new in self._renewed.items():
-            request = _with(request, old, new)
+            request = _with_token(request, old, new)
         return request
 
     def renewed(self, request: Request) -> tuple[str, Token] | None:
-        """Return the rejected token of a request and a new token, or None if there is no new token.
+        """Return a request's refused token and a new token, or None if there is no new token.
 
         Raises TransportError if the token server cannot be reached.
         """
@@ -206,8 +206,7 @@ class TokenRequests:
                 self._asked[-1].append(Exchange.of_hop(hop, sent, reason="token"))
 
 
-def _with(request: Request, old: str, new: Token) -> Request:
-    """Return a request with the new token in its Authorization header."""
+def _with_token(request: Request, old: str, new: Token) -> Request:
     if old not in (request.header("Authorization") or "").split():
         return request
     headers = tuple(

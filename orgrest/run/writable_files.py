@@ -1,15 +1,16 @@
 """The files that documents may write: data files inside the document's folder.
 
 The content may come from an untrusted server, and the name comes from the document. Therefore, only
-the suffixes of data files are allowed. If the file has a type that tools look for by name (JSON,
-XML, text, archives ...), its path must also start with the document's name: `api.org` writes
-`api-users.json` and `api-results/users.json`, which no tool looks for.
+the suffixes of data files are allowed. Tools look for files of some types (JSON, XML, text,
+archives ...) by name. Paths of such files must also start with the document's name: `api.org`
+writes `api-users.json` and `api-results/users.json`.
 
-An existing file is overwritten only if orgrest wrote it and it is unchanged since then, or if the
-result in the document links to it. To recognize its own unchanged files, orgrest stores their
-digests in the user's state folder (`$XDG_STATE_HOME/orgrest/written`). None of these limits apply
-inside the folders given with `--allow-write`, except that no document of the run (the document
-itself, and the files that it imports) is ever overwritten.
+An existing file is overwritten only if orgrest wrote it and it has not changed since, or if the
+result in the document links to it. To recognize unchanged files, orgrest stores the digests of the
+files it writes in the user's state folder (`$XDG_STATE_HOME/orgrest/written`).
+
+None of these limits apply inside the folders given with `--allow-write`. However, no document of
+the run, imported files included, is ever overwritten.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ def check(
 ) -> None:
     """Raise EvaluationError unless a document may write the file `target`.
 
-    `path_text` is the name of the file as written in the document. If `linked` is true, a result in
-    the document is a link to the file. `allowed` contains the folders given with `--allow-write`,
-    and `documents` the other documents of the run, such as imported files. The paths of `target`
+    `path_text` is the file's name as written in the document. If `linked` is true, a result in the
+    document links to the file. `allowed` contains the folders given with `--allow-write`.
+    `documents` contains the run's other documents, such as imported files. The paths of `target`
     and of the document's folder must be free of symbolic links.
     """
     folder = document.parent
@@ -126,7 +127,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _is_own(target: Path) -> bool:
-    """Return whether a file is unchanged since orgrest last wrote it."""
+    """Return whether a file is unchanged since orgrest wrote it."""
     name = json.dumps(str(target)).encode()
     try:
         lines = _memory().read_bytes().split(b"\n")
@@ -158,7 +159,7 @@ def saved(
 ) -> Path:
     """Return the file to save a response to, if `check` allows it.
 
-    `path` is the path in the request, with its variables replaced, and `document` is the document's
+    `path` is the path in the request, with its variables replaced. `document` is the document's
     file. `documents` and `allowed` are passed to `check`. `>>!` overwrites an existing file, and
     `>>` uses the next free name. Raises EvaluationError if the file may not be written.
     """

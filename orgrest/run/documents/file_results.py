@@ -145,7 +145,7 @@ _EXTENSION = compiled(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
 
 
 def _link(path: str, description: str | None) -> str:
-    """Return a link in the form that Org's `org-link-make-string` returns."""
+    """Return a link in the form of Org's `org-link-make-string`."""
     target = re.sub(r"(\\*)([][]|$)", lambda m: m[1] * 2 + (m[2] and f"\\{m[2]}"), path)
     if description is None:
         return f"[[file:{target}]]"

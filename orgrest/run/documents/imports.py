@@ -4,15 +4,15 @@ A path is relative to the folder of the importing file. Each file is read once, 
 terminate.
 
 A name refers to the last request above it with that name in the same file, or else to the first
-request below it. If the file has no such request, the imported files are searched, each before its
-own imports, and then all other files of the run. In these files, the name refers to the last
-request with that name.
+request below it. If the file has no such request, the imported files are searched in import order,
+each before its own imports. Then all other files of the run are searched. In these files, the name
+refers to the last request with that name.
 
 A variable that a file does not define may be defined in the document or in any imported file. The
 definition nearest to the document is used.
 
-Scripts of an imported file that run once are run before the requests below the import. They follow
-the scripts of the files that their file imports.
+Scripts that run once run before the requests below the import of their file. They run in import
+order, but those of nested imports run first.
 """
 
 from __future__ import annotations
@@ -228,8 +228,7 @@ class Imports(RequestNames):
     def named(self, source: Source) -> dict[str, list[ParsedRequest]]:
         """Return the requests that each name in `source` may refer to.
 
-        All requests with one name are from the first file, in order of precedence, that has the
-        name.
+        A name's requests are all from the first file, in order of precedence, that has the name.
         """
         by_name = self._named.get(id(source))
         if by_name is None:

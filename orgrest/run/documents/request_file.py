@@ -123,8 +123,7 @@ class RequestFile:
     def _named(
         self, directive: Directive, needing: ParsedRequest
     ) -> RequestNeededError | EvaluationError:
-        """Return the need that `@ref` or `@force-ref` expresses, or an error if it cannot be met.
-        """
+        """Return the request that `@ref` or `@force-ref` needs, or an error."""
         name, source = directive.value.text, needing.source
         parsed = self.names.of(source, name, needing.span.start)
         if parsed is not None and any(

@@ -1,10 +1,10 @@
 """The stages that each request of a task goes through in order. Each is a function of a `Job`.
 
 `BEFORE`, `COMPLETED`, `SENT` and `PREVIEWED` list the stages as pairs of a feature and a function.
-Only requests with that feature go through the stage, and its module is imported only for them.
-`Job.features` contains the features of a request. The feature "" means all requests. A function
-yields a NeededError for each token or response that it needs. If a stage or a directive declines
-the request, the later stages are skipped.
+Only requests with that feature (see `Job.features`) go through the stage, and its module is
+imported only for them. Every request has the feature "". A function yields a NeededError for each
+token or response that it needs. If a stage or a directive declines the request, the later stages
+are skipped.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.preview.preview")
 def do(job: Job) -> Needing[Outcome]:
     """Send the requests of a job's task in order, and return the outcome of the task.
 
-    An error ends the task. It is not raised, but becomes part of the outcome. Yields a
-    NeededError for each token or response that is needed first.
+    An error ends the task, and becomes part of the outcome. Yields a NeededError for each token or
+    response that is needed first.
     """
     task = job.task
     token_requests = job.work.asked
@@ -87,16 +87,13 @@ def do(job: Job) -> Needing[Outcome]:
 
 
 def _check(parsed: ParsedRequest) -> None:
-    """Raise the first of the problems that were found when a request was parsed, if any.
-
-    This happens before the request is sent, and before other requests are sent for it.
-    """
+    """Raise a request's first parse error, before anything is sent for the request."""
     if parsed.problems:
         raise parsed.problems[0]
 
 
 def _send_each(job: Job) -> Needing[None]:
-    """Send a request once, or once for each element of the list that it iterates over."""
+    """Send a request once, or once for each element of its list."""
     contexts = [job.context]
     if "elements" in job.features:
         from orgrest.run.stages.turns import of_elements
@@ -125,10 +122,9 @@ def _function(stage: str) -> Callable[[Job], Needing[None] | None]:
 
 
 def _through(stages: Iterable[tuple[str, str]], job: Job) -> Needing[bool]:
-    """Run these stages for the job's request. Returns False if the request was declined.
+    """Run stages for the job's request. Returns False if the request was declined.
 
-    If a stage fails after the response has arrived, the assertions are checked before the error is
-    raised.
+    An error after the response has arrived is raised only after the assertions are checked.
     """
     failure: OrgrestError | None = None
     for feature, stage in stages:

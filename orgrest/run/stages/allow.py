@@ -24,7 +24,7 @@ def check(job: Job) -> None:
 
 
 def proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
-    """Return the proxy that the directive `@proxy` selects, or None if there is no such directive.
+    """Return the proxy that the directive `@proxy` selects, or None without this directive.
 
     Raises OrgrestError if the user did not allow that proxy.
     """

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def bind_secrets(job: Job) -> None:
-    """Record the secrets in the job's request, and check that they may be sent to its URL.
+    """Record the secrets in the job's request.
 
-    Raises ExpansionError if a secret may not be sent there.
+    Raises ExpansionError if one of them may not be sent to the request's URL.
     """
     if job.request is not None:
         job.request = bound(job.request, job.context.secrets)
 
 
 def bound(request: Request, secrets: Secrets) -> Request:
-    """Return a request in which all occurrences of bound secrets are recorded, in any encoding.
+    """Return a request in which all bound secrets are recorded, in any encoding.
 
-    Occurrences that are already recorded are kept, since the request may contain a secret that a
-    server returned. Raises ExpansionError if a secret may not be sent to the request's URL.
+    Earlier records are kept, since the request may contain a secret that a server returned. Raises
+    ExpansionError if a secret may not be sent to the request's URL.
     """
     from orgrest.http.transport.wire import check_destination
     from orgrest.rendering.masking import spelled_in

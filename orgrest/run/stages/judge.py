@@ -143,7 +143,6 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all strings and numbers in a JSON value, converted to strings."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
     if isinstance(value, list):
@@ -154,11 +153,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> bool:
-    """Return whether a pattern matches, using RE2, which needs only linear time.
-
-    Patterns with features that only JavaScript has, such as look-around and back-references, are
-    matched by `search`, which has a time limit.
-    """
+    """Match with RE2, or with `search` if only JavaScript has the pattern's features."""
     try:
         return patterns.matches(pattern, text)
     except patterns.PatternError as error:
@@ -173,10 +168,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 
 
 def _wrong_by_schema(context: Context, hide: Callable[[str], str], value: Any, path: str) -> str:
-    """Return the errors in a value according to the JSON Schema in the file `path`, or "".
-
-    `hide` masks the secrets in a truncated message (see `Tools`).
-    """
+    """Return the errors according to the JSON Schema in the file `path`, or ""."""
     schemas: dict[str, Any] = {}
     _read_schema(context, path, schemas)
     errors = context.engine.validate(value, schemas, path)
@@ -184,7 +176,6 @@ def _wrong_by_schema(context: Context, hide: Callable[[str], str], value: Any, p
 
 
 def _read_schema(context: Context, path: str, schemas: dict[str, Any]) -> None:
-    """Read a schema, and all files that it refers to, into the dict `schemas`."""
     if path in schemas:
         return
     if len(schemas) >= MOST_SCHEMAS:

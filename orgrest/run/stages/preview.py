@@ -30,7 +30,6 @@ def preview(job: Job) -> None:
 
 
 def _with_cookies(job: Job, request: Request) -> Request:
-    """Return a request with the cookies from earlier runs that would be sent with it."""
     from orgrest.http.transport.wire import parse_url
 
     cookies = job.work.cookies

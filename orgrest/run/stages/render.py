@@ -37,5 +37,4 @@ def render(job: Job) -> None:
 def _rendered(
     rendered: Rendered, render: Callable[..., Rendered], secrets: frozenset[str] | None = None
 ) -> Rendered:
-    """Return the rendered response. If `secrets` are given, render it again with these masked."""
     return rendered if secrets is None else render(secrets=secrets)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def save(job: Job) -> Needing[None]:
     """Save the response to the file of each `>> file` line of the request.
 
-    Raises OrgrestError if the document may not write one of the files, or if writing fails. If the
-    run writes no files, the paths are only checked.
+    Raises OrgrestError if the document may not write a file, or if writing fails. If the run writes
+    no files, the paths are only checked.
     """
     from orgrest.run.writable_files import saved
 

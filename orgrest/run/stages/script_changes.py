@@ -1,8 +1,8 @@
 """The changes that a script makes to its request: URL, method, headers and body.
 
-A script above a request sees the request as written. Text that the script inserts becomes part of
-the document, so variables in it are replaced. A script that runs after the placeholders were
-replaced changes the request directly, so its text is sent unchanged.
+A script above a request sees the request as written. Placeholders in the text that it inserts are
+expanded. A script that runs after the expansion changes the request directly, so its text is sent
+unchanged.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def rewritten(
     """Return a request with the changes that the script above it made.
 
     `code` is the source of the script. The script may insert only placeholders that occur in the
-    request or in `code`, so that placeholders in text from a response cannot reveal other values.
-    Raises OrgrestError if the script inserts any other placeholder, sets an invalid method, or
-    changes a body that includes files.
+    request or in `code`, so that text from a response cannot reveal other values.
+
+    Raises OrgrestError for any other placeholder, for an invalid method, and for a change to a body
+    that includes files.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
@@ -89,11 +90,11 @@ def rewritten(
 
 
 def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
-    """Apply a script's changes to a request that is ready to be sent, and return the new request.
+    """Return a request that is ready to be sent, with a script's changes applied.
 
     `secrets` contains all secrets known so far. Raises OrgrestError if the script sets an invalid
-    method, URL or header, or if it changes the origin of a request that has credentials or a client
-    certificate.
+    method, URL or header. Also raises it if the script changes the origin of a request with
+    credentials or a client certificate.
     """
     changed = _changed(request, change)
     try:
@@ -113,7 +114,7 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
 
 
 def _references(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (index, text) for each `{{...}}` in a string, according to the rules for requests."""
+    """Yield (index, text) for each `{{...}}` in a string."""
     start = 0
     for line in text.split("\n"):
         at = line.find("{{")

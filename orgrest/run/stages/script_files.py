@@ -1,9 +1,8 @@
 """The files that a script loads with `require`: scripts beside the document, and npm packages.
 
-The files are read before the script runs, since a script cannot access files. To find them, the
-script and, recursively, the files it requires are searched for calls to `require` with a constant
-name. Names are resolved as in Node (https://nodejs.org/api/modules.html), but only to files that
-the document may read. Packages are looked up in `node_modules` folders.
+They are read before the script runs, since scripts cannot access files. The code is searched,
+recursively, for calls to `require` with a constant name. Names are resolved as in Node
+(https://nodejs.org/api/modules.html), but only to files that the document may read.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ _MOST_FILES: Final = 2000
 def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, ScriptFile]]:
     """Return the files that a script requires: their paths by name, and all files by path.
 
-    A name without a file is left out, since it may be one of the sandbox's own modules. If it is
-    not a module either, requiring it is an error in the script.
+    A name without a file is omitted, since it may be one of the sandbox's own modules. If it is
+    not, requiring that name is an error in the script.
 
     Raises OrgrestError if a file is not UTF-8, if there are more than 2,000 files, or if their
     total size exceeds 8 MiB.
@@ -69,18 +68,11 @@ def required(code: str, context: Context) -> tuple[dict[str, str], dict[str, Scr
 
 
 def _key(path: Path, folder: Path) -> str:
-    """Return the path of a file as scripts see it.
-
-    It is relative to `folder`, so that it reveals nothing about the machine.
-    """
+    """Return a path relative to `folder`, so that scripts learn nothing about the machine."""
     return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 def _names(code: str, folder: Path, context: Context) -> dict[str, Path]:
-    """Return the files that the script `code` in `folder` requires, by the name in `require`.
-
-    Names without a file are left out.
-    """
     names = dict.fromkeys(match[2] for match in _REQUIRE.finditer(code))
     resolved = ((name, _resolve(name, folder, context)) for name in names)
     return {name: path for name, path in resolved if path is not None}
@@ -96,10 +88,7 @@ def _resolve(name: str, folder: Path, context: Context) -> Path | None:
 
 
 def _file(path: Path, context: Context) -> Path | None:
-    """Return the file that `require` loads for `path`, or None if no file is found.
-
-    The path may lack the suffix, or be the folder of a package.
-    """
+    """Return the file for a path that may lack a suffix or be a package's folder, or None."""
     for candidate in _candidates(path, context):
         try:
             return context.locate(str(candidate))

@@ -46,7 +46,7 @@ def before(job: Job) -> Needing[None]:
 
     Raises OrgrestError if a script fails or makes an invalid change. In a dry run with
     placeholders, the error becomes a note instead, and the remaining scripts are skipped. In a
-    loop, they have already run.
+    loop, the scripts have already run.
     """
     if job.task.prepared is not None:
         return
@@ -69,8 +69,8 @@ def before(job: Job) -> Needing[None]:
 def prepare(job: Job) -> Needing[None]:
     """Run the scripts whose `runs` is `once`, unless they have already run.
 
-    The scripts of imported files run before the document's own. The log messages and tests of all
-    these scripts are reported with the first request. Raises OrgrestError if one fails.
+    The scripts of imported files run first. All log messages and tests are reported with the first
+    request. Raises OrgrestError if a script fails.
     """
     for own, script in _above(job):
         if script.runs == "once":
@@ -78,16 +78,16 @@ def prepare(job: Job) -> Needing[None]:
 
 
 def _above(job: Job) -> Iterator[tuple[Job, Script]]:
-    """Yield the scripts that run before a request, those of imported files first.
+    """Yield (job, script) for each script before a request, those of imported files first.
 
-    Each is yielded with the job that runs it, which has the variables of the script's file.
+    The job has the variables of the script's file.
     """
     for parsed, context in job.task.imported:
         own = copy(job)
         own.parsed, own.context, own.defined = parsed, context, {}
         for script in parsed.scripts:
             yield own, script
-    for script in _of(job.parsed, "before"):
+    for script in _scripts_at(job.parsed, "before"):
         yield job, script
 
 
@@ -98,7 +98,7 @@ def completed(job: Job) -> Needing[None]:
     placeholders, the error becomes a note instead, and the remaining scripts are skipped.
     """
     with _previewed(job):
-        for script in _of(job.parsed, "request"):
+        for script in _scripts_at(job.parsed, "request"):
             request = job.request
             if job.scripts.cancelled or request is None:
                 break
@@ -118,15 +118,14 @@ def after(job: Job) -> Needing[None]:
 
     Raises OrgrestError if a script fails.
     """
-    for script in _of(job.parsed, "response", "after", "end"):
+    for script in _scripts_at(job.parsed, "response", "after", "end"):
         yield from _run(job, script, *job.sent)
 
 
 def _once(job: Job, script: Script) -> Needing[bool]:
-    """Run a script that belongs to the whole document, unless it has already run.
+    """Run a script unless it has already run. Returns whether it cancels all requests.
 
-    Returns whether the script cancels all requests. If it failed, the error is raised for each
-    request.
+    If the script failed, its error is raised for each request.
     """
     ran, key = job.work.ran, (job.parsed.source, script.span.start)
     if key not in ran:
@@ -145,7 +144,6 @@ def _once(job: Job, script: Script) -> Needing[bool]:
 
 
 def _change(job: Job, script: Script) -> Needing[None]:
-    """Run a script above a request, and apply its changes to the request."""
     from orgrest.run.stages.script_changes import as_written, rewritten
 
     before = as_written(job.parsed)
@@ -157,11 +155,7 @@ def _change(job: Job, script: Script) -> Needing[None]:
 
 
 def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret]) -> None:
-    """For each part of the request that a script changed, record that it may contain `secrets`.
-
-    The new segments and query values of the URL are also recorded, because the server may return
-    them in other places.
-    """
+    """Record that the parts of the request that a script changed may contain `secrets`."""
     parts = {name.lower() for name, _ in {*after.headers} - {*before.headers}}
     parts.update(part for part in _PARTS if getattr(after, part) != getattr(before, part))
     job.held.update((part, secret) for part in parts for secret in in_made_part(secrets))
@@ -171,10 +165,7 @@ def _hold(job: Job, before: Request, after: Request, secrets: frozenset[Secret])
 
 @contextlib.contextmanager
 def _previewed(job: Job) -> Iterator[None]:
-    """Return a context manager that turns an error into a note if this is a dry run.
-
-    Scripts may fail in a dry run because it has no responses.
-    """
+    """Turn an error into a note in a dry run, where scripts may fail for lack of responses."""
     try:
         yield
     except OrgrestError as error:
@@ -188,10 +179,7 @@ def _previewed(job: Job) -> Iterator[None]:
 def _run(
     job: Job, script: Script, request: Request, response: Response | None, *, sends: bool = True
 ) -> Needing[tuple[str, Result, frozenset[Secret]]]:
-    """Run a script and record its results.
-
-    Returns the script's source, its result, and the secrets that the result may contain.
-    """
+    """Run a script. Returns its source, its result, and the secrets that the result may contain."""
     from orgrest.http import scripts
 
     parsed, context = job.parsed, job.context
@@ -225,7 +213,7 @@ def _run(
         file={d.name: d.value.text for d in parsed.definitions},
         responses=responses,
         environment_selected=bool(context.environment.chosen),
-        iteration=_turn(context),
+        iteration=_iteration_index(context),
         elements=tuple(v for name, v in context.iteration.items() if name.startswith("$.")),
         seed=context.inputs.seed,
         name=parsed.name,
@@ -248,7 +236,6 @@ def _run(
 def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
-    """Record the variables, output and tests of a script, even if the script failed."""
     context, all_secrets = job.context, job.context.secrets
     for name in result.removed:
         context.captures.pop(name, None)
@@ -269,11 +256,7 @@ def _take(
 def _sent(
     job: Job, known_secrets: frozenset[Secret], code: str, options: dict[str, Any]
 ) -> Response | str:
-    """Send a script's request and record it. Returns the response, or an error message.
-
-    The request may contain `known_secrets`. `code` is the source of the script, and `options`
-    contains the method, URL, headers and body of the request.
-    """
+    """Send a script's request and record it. Returns the response, or an error message."""
     from orgrest.http.transport.limits import BrokenOffError
 
     work, parsed, secrets = job.work, job.parsed, job.context.secrets
@@ -317,8 +300,7 @@ def _sent(
         )
 
 
-def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
-    """Yield the request's scripts whose `when` is one of `moments`, in the order of execution."""
+def _scripts_at(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
     for moment in moments:
         for script in (*parsed.shared_scripts, *parsed.scripts):
             if script.when == moment:
@@ -326,7 +308,6 @@ def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
 
 
 def _keep(result: Result, script: Script, parsed: ParsedRequest, results: Logged) -> None:
-    """Add the log and tests of a script to `results`. The tests get the script's position."""
     results.notes += (f"log: {line}" for line in result.log)
     place = parsed.source.position(script.span.start)
     results.tests += (
@@ -337,10 +318,7 @@ def _keep(result: Result, script: Script, parsed: ParsedRequest, results: Logged
 
 
 def _code(script: Script, context: Context) -> tuple[str, int | None]:
-    """Return a script's code and its offset in the document.
-
-    The offset is None for a script in a file.
-    """
+    """Return a script's code, and its offset in the document or None for a script in a file."""
     if script.text is not None:
         return script.text.text, script.text.offset(0)
     if script.file is None:
@@ -355,7 +333,6 @@ def _code(script: Script, context: Context) -> tuple[str, int | None]:
 def _at_line(
     error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
 ) -> OrgrestError:
-    """Return a script's error with its position in the document added."""
     source = parsed.source
     place = source.position(script.span.start if offset is None else offset)
     if script.file is not None:
@@ -368,21 +345,18 @@ def _at_line(
 
 @contextlib.contextmanager
 def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
-    """Return a context manager that adds the script's position in the document to errors."""
     try:
         yield
     except OrgrestError as error:
         raise _at_line(error, script, parsed, None) from None
 
 
-def _turn(context: Context) -> int:
-    """Return the index of the current iteration or list element, starting at 0."""
+def _iteration_index(context: Context) -> int:
     index = context.iteration.get("$index", "0")
     return int(index) if index.isdecimal() else 0
 
 
 def _value(text: str) -> Any:
-    """Return a variable's value for scripts: a parsed JSON object or array, or else `text`."""
     if text[:1] not in "{[":
         return text
     try:

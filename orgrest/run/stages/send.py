@@ -32,8 +32,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 def send(job: Job) -> Needing[None]:
     """Get a response, and send the request again until all `eventually` assertions hold.
 
-    If they do not hold in time, the last response is used. Raises OrgrestError if there is no
-    response.
+    If they do not hold in time, the last response is used. Raises OrgrestError if no response
+    arrives.
     """
     waited = tuple(assertion for assertion in job.parsed.assertions if assertion.within is not None)
     job.response = (yield from _settled(job, waited)) if waited else _retried(job)
@@ -43,9 +43,9 @@ def send(job: Job) -> Needing[None]:
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
     """Return the first response for which all assertions in `waited` hold.
 
-    If an assertion still fails at its time limit, the last response is returned. If there is no
-    response, the request is repeated until the shortest of the assertions' time limits expires.
-    Raises the last TransportError after that time, or immediately if it is permanent.
+    If an assertion still fails at its time limit, returns the last response. If the last attempt
+    got no response, its TransportError is raised at the shortest time limit, or immediately if the
+    error is permanent.
     """
     from orgrest.run.stages.judge import verdicts
 
@@ -69,7 +69,7 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
 
 
 def _retried(job: Job) -> Response:
-    """Return the response to the job's request, retrying as the retry policy allows."""
+    """Return the response, after retries and token renewals as necessary."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
     request = job.request if tokens is None else tokens.current(job.request)
@@ -93,7 +93,7 @@ def _retried(job: Job) -> Response:
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:
-    """Return a request with its refused token replaced, or None if no new token was obtained."""
+    """Return the request with a new token, or None if no new token was obtained."""
     renewal, secrets = tokens.renewed(request), job.context.secrets
     if renewal is None:
         return None
@@ -105,10 +105,9 @@ def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | Non
 
 
 def _once(job: Job, request: Request) -> Exchange:
-    """Send a request once, and add the exchange to the job's attempts.
+    """Send a request once, and record the attempt even if it fails.
 
-    If there is no response, the exchange contains the error. Raises BrokenOffError if the run ended
-    before the request was sent, and OrgrestError if a directive or header argument is invalid.
+    Raises BrokenOffError if the run ended before the request was sent.
     """
     work, parsed = job.work, job.parsed
     hops: list[Hop] = []
@@ -138,10 +137,6 @@ def _once(job: Job, request: Request) -> Exchange:
 def _shown(
     notify: Callable[[str], None] | None, secrets: frozenset[str]
 ) -> Callable[[str], None] | None:
-    """Return a function that passes text from a server to `notify`.
-
-    Secrets in the text are masked, and control characters are made visible.
-    """
     if notify is None:
         return None
     from orgrest.rendering.masking import mask
@@ -152,24 +147,22 @@ def _shown(
 
 def keeps_cookies(task: Task, parsed: ParsedRequest) -> bool:
     """Return whether a request of a task sends and stores cookies."""
-    sending = _sending(task, parsed)
+    sending = _httpyac_settings(task, parsed)
     has_jar: bool = sending.get("cookies", True)
     return has_jar and parsed.directive("no-cookie-jar") is None
 
 
-def _sending(task: Task, parsed: ParsedRequest) -> Mapping[str, Any]:
-    """Return httpyac's settings in files near the document. They do not apply to restclient."""
+def _httpyac_settings(task: Task, parsed: ParsedRequest) -> Mapping[str, Any]:
     return {} if parsed.restclient else task.context.environment.every.sending
 
 
 def options(task: Task, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
     """Return the client's options for a request of a task.
 
-    The options come from the task's header arguments, the request's directives, the settings of the
-    run and, failing that, httpyac's settings in files. Raises EvaluationError if a value is
-    invalid.
+    Header arguments and directives take precedence over the run's settings, which take precedence
+    over httpyac's settings in files. Raises EvaluationError if a value is invalid.
     """
-    arguments, sending = task.arguments, _sending(task, parsed)
+    arguments, sending = task.arguments, _httpyac_settings(task, parsed)
     follow = arguments.flag("follow") if "follow" in arguments else sending.get("follow", True)
     options: dict[str, Any] = {
         "follow": follow and parsed.directive("no-redirect") is None,
@@ -196,7 +189,6 @@ def options(task: Task, parsed: ParsedRequest, settings: Settings) -> dict[str, 
 
 
 def _time(directive: Directive, parsed: ParsedRequest, unit: str) -> float:
-    """Return the time limit that a directive sets, in seconds."""
     name, text = directive.name, directive.value.text
     with place_of(directive, parsed.source):
         return _limit(seconds(text, name, unit), f"@{name}", text)

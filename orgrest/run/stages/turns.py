@@ -1,9 +1,9 @@
 """The iterations of a request, for httpyac's `@loop` and `@disabled` and for JetBrains' lists.
 
-A request that contains `{{$.clients..id}}` is sent once for each element of a list. The path is a
-JSONPath that selects the elements. It begins with the name of a variable whose value is JSON. If a
-request contains several such paths, each iteration uses the next element of every list.
-Source: JetBrains' HTTP Client documentation, "Iterate over collections".
+A request that contains `{{$.clients..id}}` is sent once for each element that this JSONPath
+selects. The path begins with the name of a variable whose value is JSON. If a request contains
+several such paths, each iteration uses the next element of every list. Source: JetBrains' HTTP
+Client documentation, "Iterate over collections".
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def tasks(
         if (disabled and disabled.value.text) or loop:
             yield from prepare(job)  # the directives may use variables that a script sets
         if disabled and (
-            yield from resolved(context, partial(_is_true, disabled, parsed, context))
+            yield from resolved(context, partial(_is_disabled, disabled, parsed, context))
         ):
             yield _not_sent(task, "it is disabled", "disabled")
             return
@@ -113,18 +113,13 @@ def _not_sent(task: Task, why: str, code: str = "") -> Outcome:
     return Outcome(task.line, task.name, "skipped", reason=reason, file=task.file, title=title)
 
 
-def _is_true(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether `@disabled` turns a request off. Without a condition, it always does.
-
-    In a dry run, a condition that needs a response is false. Raises OrgrestError if the condition
-    is invalid.
-    """
+def _is_disabled(condition: Directive, parsed: ParsedRequest, context: Context) -> bool:
+    """Return whether `@disabled` applies. In a dry run, conditions on responses are false."""
     code = condition.value.text
     return code in ("", "true") or _holds(code, condition.value.offset(0), parsed, context)
 
 
 def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> bool:
-    """Return whether a JavaScript expression is true. Raises OrgrestError if it is invalid."""
     try:
         return Values(parsed, context).value(f"!({code})", offset) == "false"
     except OrgrestError as error:
@@ -135,10 +130,9 @@ def _holds(code: str, offset: int, parsed: ParsedRequest, context: Context) -> b
 def _turns(
     match: re.Match[str] | None, start: int, parsed: ParsedRequest, context: Context
 ) -> Iterator[dict[str, str]]:
-    """Yield the variables for each iteration of `@loop`. Raises OrgrestError if it is invalid.
+    """Yield the variables for each iteration of `@loop`, whose value is at the offset `start`.
 
-    `match` is the match of `LOOP`, and `start` is the offset of the directive's value. In a dry
-    run, a list from a response counts as one iteration.
+    In a dry run, a list from a response counts as one iteration.
     """
     invalid = partial(EvaluationError.at, parsed.source, start)
     if match is None:
@@ -169,7 +163,7 @@ def _turns(
 
 
 def _item_of(list_text: str, item: Any, context: Context) -> str:
-    """Return an item of a list as a string. If the whole list is a secret, so is the item."""
+    """Return a list's item as a string. If the whole list is a secret, so is the item."""
     secrets, text = secrets_in(list_text), text_of(item)
     if any(secret.text == list_text for secret in secrets):
         return context.secrets.computed(text, secrets)
@@ -186,8 +180,8 @@ def _parsed(text: str) -> Any:
 def of_elements(job: Job) -> Needing[list[Context]]:
     """Return a context for each iteration of the job's request (see `contexts`).
 
-    If the request uses an empty list, the request is declined (see `Job.decline`), and there are no
-    iterations. Raises the same errors as `contexts`.
+    If the request uses an empty list, it is declined, and there are no iterations. Raises the same
+    errors as `contexts`.
     """
     turns = yield from resolved(job.context, lambda: list(contexts(job.parsed, job.context)))
     if not turns:
@@ -196,11 +190,10 @@ def of_elements(job: Job) -> Needing[list[Context]]:
 
 
 def contexts(parsed: ParsedRequest, context: Context) -> Iterator[Context]:
-    """Yield a context for each iteration of a request.
+    """Yield a context for each iteration of a request, or only `context` if it uses no list.
 
-    If the request does not use a list, only `context` is yielded. In a dry run, a list from a
-    response counts as one iteration. Raises EvaluationError if a path is invalid, or if the lists
-    have different lengths.
+    In a dry run, a list from a response counts as one iteration. Raises EvaluationError if a path
+    is invalid, if the lists have different lengths, or if they are too long.
     """
     paths = list(dict.fromkeys(_paths(parsed)))
     if not paths:

@@ -21,9 +21,9 @@ def find(paths: Iterable[str]) -> list[str]:
     """Return the files that the names, folders and patterns in `paths` refer to.
 
     The files are in the order of `paths`, without duplicates. Folders are searched recursively for
-    documents, except for hidden files and folders, symbolic links to folders, and `node_modules`,
-    `__pycache__` and `venv`. Raises OrgrestError if nothing is found for one of `paths`, or if a
-    folder cannot be read.
+    documents. The search skips hidden files and folders, symbolic links to folders, and
+    `node_modules`, `__pycache__` and `venv`. Raises OrgrestError if nothing is found for one of
+    `paths`, or if a folder cannot be read.
     """
     files_found: dict[str, None] = {}
     for name in paths:
@@ -73,10 +73,10 @@ def _below(folder: Path) -> Iterator[str]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a data file, each as a dict from the names of variables to their values.
+    """Return the rows of a data file, each as a dict from variable names to values.
 
     The file is CSV with a header line, or a JSON list of objects. JSON values other than strings
-    are kept as JSON text. Raises OrgrestError if the file is invalid.
+    become JSON text. Raises OrgrestError if the file is invalid or has no rows.
     """
     text, _ = decode(read_bytes(path))
     shown = str(path)

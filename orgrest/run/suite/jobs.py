@@ -1,7 +1,7 @@
-"""A run of many documents in concurrent jobs, reported in order.
+"""Runs many documents in concurrent jobs, and reports their outcomes in order.
 
 Each job is a thread that runs one document after another. The jobs share the client and its
-connections. The outcomes of a document are reported after those of all earlier documents.
+connections. A document's outcomes are reported after those of all earlier documents.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ _PAUSE = 0.05
 
 @classes.frozen
 class _Message:
-    """A message from a job, which reports the outcome of a request or the end of a document.
+    """A job's message about the outcome of a request or the end of a document.
 
-    `number` is the number of the `Unit`. At the end of a document, `done` is true, or `error` is
-    set to the exception that stopped the job. `unreadable` is the reason why a document could not
-    be read.
+    `number` identifies the `Unit`. `unreadable` is the reason why the document could not be read.
+    `error` is the exception that stopped the job.
     """
 
     number: int
@@ -53,9 +52,9 @@ class _Message:
 class SuiteRun:
     """A run of all documents in `plan`, in several jobs.
 
-    Records are written to `spool` unless it is None. `summary` counts the outcomes, and
-    `unreadable` lists the reasons why documents could not be read. If a record cannot be written,
-    the run ends, and `failure` is the error.
+    Records are written to `spool`, if any. `summary` counts the outcomes, and `unreadable` lists
+    the reasons why documents could not be read. If a record cannot be written, the run ends, and
+    `failure` is the error.
     """
 
     def __init__(
@@ -134,7 +133,6 @@ class SuiteRun:
                 self._begun.pop(message.number, None)  # frees its requests and responses
 
     def _unreported(self, unit: Unit) -> Iterator[Brief]:
-        """Yield the outcomes of a document that have not been reported yet."""
         waiting = self._held[unit.number]
         while waiting:
             brief = waiting.popleft()

@@ -1,8 +1,7 @@
 """Documents as pytest tests: a collector for each document, and an item for each request.
 
-The setup of a document is sent before its first selected request, and its teardown is sent after
-the last one. A request that others refer to is sent when the first of them needs it, even if it is
-not selected.
+A document's setup is sent before its first selected request, and its teardown after the last. A
+request that others refer to is sent when it is first needed, even if it is not selected.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The records of a run on disk, one line of JSON each, in the `--jsonl` file or a temporary file.
 
-Records are written as they arrive. Thus, even a long run needs little memory, and the records of a
-killed run are kept. With `--jsonl -`, the records also go to standard output. Reports get the
-records in the order of the documents, regardless of when the jobs wrote them.
+Records are written as they arrive. Thus, even a long run needs little memory, and a killed run
+leaves its records. With `--jsonl -`, the records also go to standard output. Reports get the
+records in the order of the documents.
 
 The first line describes the run (`{"format": 2, ...}`), and the last line is its summary
 (`{"summary": ...}`). Truncated lines, for instance after a power failure, are skipped.
@@ -130,10 +130,7 @@ class Spool:
 
 
 def _alone(path: Path) -> IO[bytes]:
-    """Create a file, or open and truncate it. Raises OSError if it cannot be opened.
-
-    Raises FileError if another run is writing to the file.
-    """
+    """Open an empty file. Raises FileError if another run is writing to it, otherwise OSError."""
     number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     stream = os.fdopen(number, "r+b", buffering=0)
     try:
@@ -162,10 +159,10 @@ def _temporary() -> IO[bytes]:
 
 
 def read(path: Path) -> tuple[Record, list[Record], Record]:
-    """Return the head, the records in order, and the summary from the file of a run.
+    """Return the head, the records in order, and the summary from a run file.
 
     The summary is empty if the run was killed. Truncated lines are skipped. Raises OrgrestError if
-    this is not the file of a run, or if a line is damaged in another way.
+    `orgrest test` did not write the file, or if a line is damaged in another way.
     """
     from orgrest.files import read_bytes
 

@@ -21,11 +21,10 @@ PERCENTILES = (50, 90, 95, 99)
 class Brief:
     """A short form of the record of a request.
 
-    `unit` is the number of the `Unit`. `place` is the file and line, `title` names the request, and
-    `repeated` is its title as written, which is the same in all repetitions. `sent` is true if the
-    request was sent. `why` contains the reasons for its failure, one line each. `assertions` is the
-    number of assertions checked, including tests in scripts. `notes` contains other messages for
-    the user.
+    `unit` is the number of the `Unit`. `place` is the file and line. `title` names the request.
+    `repeated` is the title as written, which is the same in all repetitions. `why` contains the
+    reasons for a failure, one line each. `assertions` counts the checked assertions, including
+    tests in scripts. `notes` contains other messages for the user.
     """
 
     unit: int
@@ -70,8 +69,8 @@ def place(record: Record) -> str:
 def title(record: Record) -> str:
     """Return the title of a request: its name, or else its method and URL.
 
-    If nothing was sent, the method and URL are as written. The number of the data row, if any,
-    and the number of the repetition, if greater than 1, are appended.
+    If nothing was sent, the method and URL are as written. The indexes of the data row (if any) and
+    of the repetition (if greater than 1) are appended.
     """
     words = _as_written(record)
     if not record["name"] and record["exchanges"]:
@@ -92,7 +91,7 @@ def _with_row(words: str, record: Record) -> str:
 
 
 def _was_sent(record: Record) -> bool:
-    """Return whether the request itself was sent, rather than only requests that it needs."""
+    """Return whether the request itself was sent, not only requests that it needs."""
     return any(
         exchange["number"] and exchange["reason"] is None for exchange in record["exchanges"]
     )
@@ -121,8 +120,8 @@ def reasons(record: Record) -> Iterable[str]:
 class Summary:
     """The totals of a run: requests by outcome, checked assertions, and durations.
 
-    `unasserted` is the number of requests that got a response but have no assertions. If `repeated`
-    is true, documents run several times.
+    `unasserted` counts the requests that got a response but have no assertions. If `repeated` is
+    true, documents run several times.
     """
 
     repeated: bool = False

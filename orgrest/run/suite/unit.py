@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 class Unit:
     """A document to run once.
 
-    `turn` is the number of this repetition (`--repeat`), from 1. `row` is the number of the row of
-    data, and `data` contains the row's variables. If `found` is true, the document was found in a
-    folder. In that case, it is not an error if the document contains no requests, since it may
-    exist only to be imported.
+    `turn` is the index of this repetition (`--repeat`), from 1. `row` is the index of the data row,
+    and `data` contains its variables. If `found` is true, the document was found in a folder. It
+    may then contain no requests, since it may exist only to be imported.
     """
 
     number: int
@@ -73,11 +72,7 @@ class Opened:
         self._unrecorded = {step.id: step for step in plan.tested(settings.choice)}
 
     def records(self, outcome: Outcome) -> Iterator[Record]:
-        """Yield the records that belong to `outcome`.
-
-        The records of other requests that were sent to obtain it come first, and its own record is
-        last.
-        """
+        """Yield the records for `outcome` and, before it, for the requests that it needed."""
         for reported in (*outcome.needed, outcome):
             place = self._place
             try:
@@ -137,9 +132,9 @@ def run(
     """Run a document, and pass the record of each request to `keep`.
 
     Returns the reason if the document cannot be read or planned, otherwise None. `begin` is called
-    with the document once it has been read and planned. If the run has already ended, nothing is
-    sent, and all requests are recorded as skipped. If there is no time to read the document, or if
-    it cannot be read, it gets a single record. If the run is abandoned, nothing more is recorded.
+    with the document once it has been planned. If the run has already ended, all requests are
+    recorded as skipped. If the document cannot be read, or if there is no time to read it, it gets
+    a single record. Once the run is abandoned, nothing more is recorded.
     """
     place = {"order": [unit.number, 0], **unit.place}
     ended = control.why
@@ -195,7 +190,7 @@ def run(
 
 
 def _torn_down(outcomes: Generator[Outcome, None, None], error: Exception) -> Iterator[Outcome]:
-    """Throw an error into the generator `outcomes`, and yield the outcomes of the teardown."""
+    """Throw an error into `outcomes`, and yield the outcomes of the teardown."""
     with contextlib.suppress(type(error), StopIteration):
         yield outcomes.throw(error)
         yield from outcomes
