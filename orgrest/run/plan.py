@@ -117,7 +117,8 @@ class Plan:
     `problems` contains failures of the whole document, and `notices` contains warnings for the
     user. `suspects` contains messages about text that looks like a block or a header argument but
     is neither. They are errors in a test run, which would otherwise skip a check silently, and
-    warnings in other runs.
+    warnings in other runs. If the document contains no request at all, they are in `problems`
+    instead.
     """
 
     steps: tuple[Step, ...]

@@ -47,12 +47,10 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
     notices: list[str] = []
     languages = languages_of(document, settings)
     chosen, inside = _requests(document, inherited, languages)
-    unclosed = document.unclosed_requests()
-    nameless = _calls_without_target(document)
     suspects = [(line, why) for line, why in _unclosed(document, inside) if settings.is_above(line)]
     suspects += (
         (block.line + 1, f"no source block named {block.call.name}")
-        for block in nameless
+        for block in _calls_without_target(document)
         if block.call and not within(inside, block.start)
     )
     if not settings.languages:
@@ -60,10 +58,12 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
     if _may_be_misspelt(document, chosen):
         suspects += _misspelt(document, inherited, chosen, inside)
     notices += map(_same_name, namesakes(document, chosen))
+    suspected = tuple(EvaluationError(why, file=file, line=line) for line, why in suspects)
     problems: tuple[EvaluationError, ...] = ()
-    if not (chosen or nameless or unclosed or suspects or settings.names or settings.lines):
+    if not (chosen or settings.names or settings.lines):
         reason = f"no request found: requests are blocks like #+begin_src {sorted(languages)[0]}"
-        problems = (EvaluationError(reason, file=file, line=1, code="no-request"),)
+        nothing = EvaluationError(reason, file=file, line=1, code="no-request")
+        problems, suspected = suspected or (nothing,), ()
     if settings.names or settings.lines:
         chosen = _wanted(document, chosen, settings, file)
     else:
@@ -83,7 +83,7 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
         ),
         tuple(notices),
         problems,
-        tuple(EvaluationError(why, file=file, line=line) for line, why in suspects),
+        suspected,
     )
 
 

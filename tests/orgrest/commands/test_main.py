@@ -293,7 +293,7 @@ class TestBeforeAnythingIsSent:
     @pytest.mark.parametrize(
         ("text", "notice"),
         [
-            ("#+begin_src restclient\nGET x\n* H\n", "line 1: this block was ignored: missing"),
+            ("#+begin_src restclient\nGET x\n* H\n", ":1: this block was ignored: missing"),
             (BLOCK.replace("\n", "\r\n") + "x\n", "the file mixes LF and CRLF line endings"),
             (BLOCK.replace("#+end", "\n#\nGET HOST/2\n#+end"), "the other request in this block"),
             (BLOCK.replace("GET", "@a = 1\nGET"), "restclient's language, write :a = 1"),
@@ -737,6 +737,25 @@ def test_a_file_without_a_request_says_so(
     assert called.status == status
     assert "no request found" in called.err
     assert name in called.err
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("#+begin_src http\nGET http://h/\n", "this block was ignored: missing #+end_src"),
+        ("#+begin_src htpp\nGET http://h/\n#+end_src\n", "htpp; did you mean http?"),
+        ("#+call: nobody()\n", "no source block named nobody"),
+    ],
+)
+def test_a_file_whose_only_request_is_misspelt_is_no_success(
+    orgrest, tmp_path: Path, text: str, reason: str
+) -> None:
+    (tmp_path / "a.org").write_text(text)
+    for command in ((), ("--quiet",), ("test",), ("export", "--to", "curl")):
+        called = orgrest(*command, "a.org")
+        assert called.status == 1
+        assert "a.org:1" in called.err
+        assert called.err.count(reason) == 1
 
 
 def test_a_document_that_is_not_utf8_is_named_with_its_line(orgrest, tmp_path: Path) -> None:

@@ -522,9 +522,9 @@ class TestCallsAndInline:
         assert done.text == done.before + "\n#+RESULTS:\n:results:\n/line?x=1\n\n:end:\n"
 
     def test_a_call_of_a_block_that_is_not_there_is_left_alone(self, run) -> None:
-        done = run("#+CALL: library(x=1)\n")
-        assert (done.outcomes, done.text) == ([], done.before)
-        assert done.notices == ("line 1: no source block named library",)
+        done = run("#+CALL: library(x=1)\n" + block("/token"))
+        assert done.text == f"{done.before}\n#+RESULTS:\nt0ken\n"
+        assert (done.reasons(), done.notices) == ([], ("line 1: no source block named library",))
 
     def test_an_inline_block_shows_one_line_and_replaces_it(self, run, server) -> None:
         text = "see src_restclient{GET HOST/token}, and call_p[:results replace](x=2).\n\n"
