@@ -3,7 +3,7 @@
 Each document is a suite, and each request is a case. Source: the schema that Jenkins publishes
 (`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no attributes for
 the file and line of a case, so they are in the text. All failures of a request are in one `failure`
-element, because many readers show only the first.
+element, because many readers show only the first. Its notes are in `system-out`, the case's output.
 
 GitLab (see its page on unit test reports) ignores a second case with the same `classname` and
 `name`, so a number is added to the names of later cases. GitLab reads the reasons for failures only
@@ -87,13 +87,16 @@ def _name(record: Record, names: Counter[tuple[str, str]]) -> str:
 def _case(record: Record, name: str) -> str:
     time = _time(record["duration"])
     head = _attributes(name=name, classname=record["file"], time=time)
-    inside = _inside(record)
+    inside = _result(record)
+    if record["notes"]:
+        notes = _text("\n".join(record["notes"]))
+        inside += f"      <system-out>{notes}</system-out>\n"
     if not inside:
         return f"    <testcase{head}/>\n"
     return f"    <testcase{head}>\n{inside}    </testcase>\n"
 
 
-def _inside(record: Record) -> str:
+def _result(record: Record) -> str:
     lines = list(reasons(record))
     message = lines[0] if lines else ""
     outcome = record["outcome"]

@@ -1,6 +1,6 @@
 """The report of a run in the Test Anything Protocol, version 13.
 
-Each request is a test. The reasons for a failure follow as YAML.
+Each request is a test. The reasons for a failure follow as YAML, and notes as comments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     yield b"TAP version 13\n"
     yield f"1..{run['summary']['requests']}\n".encode()
     for number, record in enumerate(records, 1):
-        yield _test(number, record).encode("utf-8", "backslashreplace")
+        notes = "".join(f"# {visible(note, one_line=True)}\n" for note in record["notes"])
+        yield (_test(number, record) + notes).encode("utf-8", "backslashreplace")
 
 
 def _test(number: int, record: Record) -> str:

@@ -82,6 +82,22 @@ class TestJUnit:
         assert cases["wrong"]._elem.keys() == ["name", "classname", "time"]
         assert re.fullmatch(r"[0-9]+\.[0-9]{3}", cases["wrong"]._elem.get("time"))
 
+    def test_notes_are_the_output_of_a_request_whatever_its_outcome(
+        self, run, folder: Path
+    ) -> None:
+        import xmlschema
+
+        block = "#+begin_src http :expect {}\nGET HOST/json\n#+end_src\n\n"
+        for status in ("200", "404"):
+            run("a.org", *EVERY, a_org=f"#+RESULTS:\n{block}{block}{block}".format(1, status, 200))
+            xmlschema.XMLSchema(str(HERE / "junit-10.xsd")).validate(str(folder / "r.xml"))
+            first, second = ElementTree.parse(folder / "r.xml").findall(".//testcase")
+            note = first.findtext("system-out") or ""
+            assert note.startswith("line 2: a request right below #+RESULTS:")
+            assert len(first.findall("failure")) == (status == "404")
+            assert second.find("system-out") is None
+            assert f"\n# {note}\n" in (folder / "r.tap").read_text()
+
     def test_each_row_of_data_is_a_suite(self, reported, folder: Path) -> None:
         from junitparser import JUnitXml
 
