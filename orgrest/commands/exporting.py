@@ -16,26 +16,21 @@ from orgrest.commands.options import inputs_of, settings_of, with_options
 from orgrest.options import EXPORT
 
 if TYPE_CHECKING:
-    from orgrest.convert.formats import Write
     from orgrest.convert.shared.exports import Export
     from orgrest.convert.shared.model import Written
 
 
 class _Formats(click.Choice[str]):
-    """An option type for the name of an export format. Formats are imported on first use."""
+    """An option type for the name of an export format. They are listed on first use."""
 
     def __init__(self) -> None:
         self.case_sensitive = True
 
     @cached_property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # never assigned
-        return tuple(_writers())
+        from orgrest.convert.formats import EXPORTERS
 
-
-def _writers() -> dict[str, Write]:
-    from orgrest.convert.formats import FORMATS
-
-    return {format_.name: format_.write for format_ in FORMATS if format_.write is not None}
+        return tuple(EXPORTERS)
 
 
 @program.command("export")
@@ -76,6 +71,7 @@ def export(
     orgrest export --to python --name login notes.org
     orgrest export --to curl api.http
     """
+    from orgrest.convert.formats import writer
     from orgrest.convert.shared.completing import read
     from orgrest.files import FileError, is_request_file
 
@@ -91,7 +87,7 @@ def export(
         settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
     )
     beside = None if output is None else f"{output.stem}-bodies"
-    written = _writers()[target](exported, beside=beside)
+    written = writer(target)(exported, beside=beside)
     if exported.calls:
         _save(exported, written, output)
     sys.exit(_report(exported, written, strict=strict))

@@ -1,26 +1,22 @@
-"""The table of formats: how to recognize each format, and how to read and write it."""
+"""The table of formats: how to recognize each format, and how to read and write it.
+
+The modules of formats are imported on first use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol
 
 from orgrest import classes
-from orgrest.convert import (
-    bruno,
-    curl,
-    har,
-    hurl,
-    insomnia,
-    messages,
-    openapi,
-    postman,
-    postman_export,
-    python,
-)
-from orgrest.convert.shared.exports import Export
-from orgrest.convert.shared.model import Collection, ConversionError, Written
-from orgrest.convert.shared.source import Source
+from orgrest.convert.shared.model import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.convert.shared.exports import Export
+    from orgrest.convert.shared.model import Collection, Written
+    from orgrest.convert.shared.source import Source
 
 
 class Write(Protocol):
@@ -33,50 +29,60 @@ class Write(Protocol):
         """Return the export as text, with its files and notes."""
 
 
-def _never(_: Source) -> bool:
-    return False
+class _Importer(Protocol):
+    recognizes: Callable[[Source], bool]
+    read: Callable[[Source], Collection]
+
+
+class _Exporter(Protocol):
+    write: Write
 
 
 @classes.frozen
 class Format:
     """A format that can be imported, exported or both.
 
-    `title` describes a file in messages, such as "a HAR 1.2 file". `read` is None if the format
-    cannot be imported, and `write` is None if it cannot be exported.
+    `title` describes a file in messages, such as "a HAR 1.2 file". `importer` is the module with
+    the functions `recognizes` and `read`, and `exporter` is the module with the function `write`.
+    Either is empty if there is no such module.
     """
 
     name: str
     title: str
-    recognizes: Callable[[Source], bool] = _never
-    read: Callable[[Source], Collection] | None = None
-    write: Write | None = None
+    importer: str = ""
+    exporter: str = ""
 
 
 FORMATS: Final = (
-    Format("har", "a HAR 1.2 file", har.recognizes, har.read, har.write),
-    Format(
-        "postman",
-        "a Postman collection 2.1",
-        postman.recognizes,
-        postman.read,
-        postman_export.write,
-    ),
-    Format("openapi", "an OpenAPI description", openapi.recognizes, openapi.read),
-    Format("insomnia", "an Insomnia export", insomnia.recognizes, insomnia.read),
-    Format("bruno", "the folder of a Bruno collection", bruno.recognizes, bruno.read),
-    Format("message", "a raw HTTP request", messages.recognizes, messages.read),
-    Format("hurl", "a hurl file", hurl.recognizes, hurl.read),
-    Format("curl", "curl commands", curl.recognizes, curl.read, curl.write),
-    Format("python", "a Python script that uses the requests package", write=python.write),
+    Format("har", "a HAR 1.2 file", "har", "har"),
+    Format("postman", "a Postman collection 2.1", "postman", "postman_export"),
+    Format("openapi", "an OpenAPI description", "openapi"),
+    Format("insomnia", "an Insomnia export", "insomnia"),
+    Format("bruno", "the folder of a Bruno collection", "bruno"),
+    Format("message", "a raw HTTP request", "messages"),
+    Format("hurl", "a hurl file", "hurl"),
+    Format("curl", "curl commands", "curl", "curl"),
+    Format("python", "a Python script that uses the requests package", exporter="python"),
 )
 """The formats, in the order in which they are tried when a source is read."""
+
+EXPORTERS: Final = {format_.name: format_.exporter for format_ in FORMATS if format_.exporter}
+"""The module of each format that can be exported."""
 
 
 def read(source: Source) -> Collection:
     """Return the collection in a source. Raises OrgrestError if it is unrecognized or invalid."""
-    for format_ in FORMATS:
-        if format_.read is not None and format_.recognizes(source):
-            return format_.read(source)
-    supported = ", ".join(format_.title for format_ in FORMATS if format_.read is not None)
+    importable = [format_ for format_ in FORMATS if format_.importer]
+    for format_ in importable:
+        importer: _Importer = import_module(f"orgrest.convert.{format_.importer}")
+        if importer.recognizes(source):
+            return importer.read(source)
+    supported = ", ".join(format_.title for format_ in importable)
     reason = f"not a format that orgrest can import; supported: {supported}"
     raise ConversionError(reason, file=source.name)
+
+
+def writer(name: str) -> Write:
+    """Return the function that writes an export in the format called `name`."""
+    exporter: _Exporter = import_module(f"orgrest.convert.{EXPORTERS[name]}")
+    return exporter.write

@@ -23,6 +23,7 @@ from orgrest.convert.shared.forms import (
     wide_form_type,
 )
 from orgrest.convert.shared.model import (
+    POSTMAN_BODILESS,
     Collection,
     ConversionError,
     Environment,
@@ -44,7 +45,6 @@ _LANGUAGES: Final = {
     "javascript": "application/javascript",
     "xml": "application/xml",
 }
-WITHOUT_BODY: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
 _IDS: Final = ("id", "_postman_id", "uid", "_postman_isSubFolder", "_exporter_id",
                "_collection_link", "_postman_previewlanguage", "_postman_previewtype")  # fmt: skip
 _OF_APP: Final = ("_postman_variable_scope", "_postman_exported_at", "_postman_exported_using")
@@ -175,7 +175,9 @@ class _Reader(Reader):
             headers = [*filter(None, pairs)]
         behavior = {**around.behavior, **_behavior(item)}
         body, kind = self._body(fields.object("body"), disabled)
-        pruned = not behavior.pop("disableBodyPruning", False) and method.upper() in WITHOUT_BODY
+        pruned = (
+            not behavior.pop("disableBodyPruning", False) and method.upper() in POSTMAN_BODILESS
+        )
         if body is not None and pruned:
             body, kind = None, ""
             described.append(f"(Postman sends no body with {method}: it was left out)")

@@ -12,9 +12,8 @@ import json
 import re
 from typing import Any, Final
 
-from orgrest.convert.postman import WITHOUT_BODY
 from orgrest.convert.shared.exports import Basic, Export, ExportedRequest, Text, each
-from orgrest.convert.shared.model import ConversionError, Note, Written
+from orgrest.convert.shared.model import POSTMAN_BODILESS, ConversionError, Note, Written
 from orgrest.http.assertions.comparing import quoted
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.ntlm import NtlmCredentials
@@ -99,7 +98,7 @@ class _Writer:
             exported["body"] = self._body(call)
             if request.header("Content-Type") is None:
                 disabled["content-type"] = True
-            if request.method in WITHOUT_BODY:
+            if request.method in POSTMAN_BODILESS:
                 behavior["disableBodyPruning"] = True
         if request.header("Transfer-Encoding") is not None:
             disabled["content-length"] = True

@@ -6,7 +6,7 @@ Strings (URLs, header values, bodies, values of variables) are in the notation o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from orgrest import classes
 from orgrest.model import OrgrestError, explained
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orgrest.model import Headers
+
+POSTMAN_BODILESS: Final = ("GET", "COPY", "HEAD", "PURGE", "UNLOCK")
+"""The methods whose body Postman leaves out, unless `disableBodyPruning` is set."""
 
 
 class ConversionError(OrgrestError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from click.testing import CliRunner, Result
 from imports import imported, sent
 
 from orgrest.commands.main import program
-from orgrest.convert.formats import FORMATS
+from orgrest.convert.formats import EXPORTERS, FORMATS
 
-EVERY = [format_.name for format_ in FORMATS if format_.write is not None]
+EVERY = [*EXPORTERS]
 
 
 def export(path: Path, target: str, *more: str, **environ: str) -> Result:
@@ -58,6 +60,26 @@ def test_what_no_format_says_is_reported_with_its_line(target: str, tmp_path: Pa
     assert done.exit_code == 0
     assert export(path, target, "--strict").exit_code == 1
     assert export(path, target, "--strict", "--name", "two").exit_code == 0
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_an_export_does_not_wait_for_the_modules_of_other_formats(
+    target: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "GET http://h/\n")
+    code = (
+        "import sys; from orgrest.commands.main import main\n"
+        f"try: main(['export', '--to', '{target}', 'a.http'])\n"
+        "except SystemExit as ended: print(ended.code, *sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=path.parent, capture_output=True, text=True, check=True
+    )
+    status, *found = done.stderr.split()
+    assert status == "0"
+    modules = {name for one in FORMATS for name in (one.importer, one.exporter)}
+    needed = {EXPORTERS[target], *(["messages"] if target == "har" else [])}
+    assert {name for name in modules if f"orgrest.convert.{name}" in found} == needed
 
 
 def test_blocks_that_are_left_out_are_reported(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from orgrest.commands.main import program
-from orgrest.convert.formats import FORMATS
+from orgrest.convert.formats import EXPORTERS, FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BUG = "This is a bug in orgrest: please report it"
 SECRET = "secret-of-a-user"
+IMPORTERS = {format_.name: format_.importer for format_ in FORMATS if format_.importer}
 
 _HAR = {
     "startedDateTime": "2026-01-01T00:00:00Z", "time": 1, "cache": {}, "timings": {},
@@ -206,7 +207,7 @@ def every_fault(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("only", [0, 1])
-@pytest.mark.parametrize("name", [format_.name for format_ in FORMATS if format_.read is not None])
+@pytest.mark.parametrize("name", IMPORTERS)
 def test_a_bug_in_an_importer_costs_one_request_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, only: int
 ) -> None:
@@ -215,11 +216,7 @@ def test_a_bug_in_an_importer_costs_one_request_and_is_reported(
     first = sample(tmp_path, name)
     call = partial(run, "import", first, "other.curl")
     assert call().exit_code == 0, call().output
-    [module] = [
-        import_module(format_.read.__module__)
-        for format_ in FORMATS
-        if format_.name == name and format_.read
-    ]
+    module = import_module(f"orgrest.convert.{IMPORTERS[name]}")
     count = 0
     for place, done in every_fault([module, *SHARED], call, monkeypatch, only):
         count += 1
@@ -264,9 +261,7 @@ a={{a}}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("only", [0, 1])
-@pytest.mark.parametrize(
-    "target", [format_.name for format_ in FORMATS if format_.write is not None]
-)
+@pytest.mark.parametrize("target", EXPORTERS)
 def test_a_bug_in_an_exporter_costs_one_request_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, only: int
 ) -> None:
@@ -274,11 +269,11 @@ def test_a_bug_in_an_exporter_costs_one_request_and_is_reported(
     (tmp_path / "a.http").write_text(DOCUMENT)
     call = partial(run, "export", "--to", target, "a.http", "--var", "b=c")
     assert call().exit_code == 0, call().output
-    [write] = [format_.write for format_ in FORMATS if format_.name == target]
+    module = import_module(f"orgrest.convert.{EXPORTERS[target]}")
     names = ("completing", "exports", "kept")
     shared = [import_module(f"orgrest.convert.shared.{name}") for name in names]
     count = 0
-    for place, done in every_fault([inspect.getmodule(write), *shared], call, monkeypatch, only):
+    for place, done in every_fault([module, *shared], call, monkeypatch, only):
         count += 1
         assert done.exception is None or isinstance(done.exception, SystemExit), place
         assert BUG in done.output, place
