@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.org.placing import element_end, place, room_for
+from orgrest.org.placing import element_end, place, place_inline, room_for
 from orgrest.org.results import result_of
 from orgrest.org.text import Edit
 from orgrest.rendering import layout
 from orgrest.rendering.masking import mask_message
+from orgrest.run.documents.expect import expects_same
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
     from orgrest.http.values import Context
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
+    from orgrest.org.document import OrgDocument
     from orgrest.run.outcomes import Task
     from orgrest.run.run import Run
+
+_SILENT = frozenset({"silent", "none"})
+"""The words in `:results` that Org adds if another block uses the value."""
 
 
 @classes.frozen
@@ -57,7 +62,10 @@ class BabelBlock:
 
 
 def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
-    """Evaluate a block of the run's document. Raises OrgrestError if the evaluation fails."""
+    """Evaluate a block of the run's document.
+
+    Raises OrgrestError if the evaluation fails, or if `:expect same` requires another result.
+    """
     document = run.document
     if not isinstance(document, OrgFile):
         raise EvaluationError("Babel only evaluates blocks in Org documents", file=file)
@@ -69,8 +77,7 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
         outcome = run.send(task)
         if outcome.state == "failed" and outcome.reason is not None:
             raise outcome.reason.with_traceback(None)
-        reply = _reply(document, document.results, block, task, outcome)
-        return classes.evolve(reply, outcome=run.completed(reply.outcome))
+        return _reply(document, document.results, block, task, run.completed(outcome))
     except Exception as error:
         problem = located(error, file, call.line)
         problem.reason = mask_message(problem.reason, run.context.secrets.texts)
@@ -87,22 +94,26 @@ def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
     step = id_of(block, document.editor.file, block.start)
+    inserted = tuple(word for word in call.arguments.results if word not in _SILENT)
+    arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
     task = document.reader.task(
-        block, step, call.arguments, call.text, places, call.values, call.literal, context
+        block, step, arguments, call.text, places, call.values, call.literal, context
     )
-    return classes.evolve(task, line=call.line)
+    return classes.evolve(task, line=call.line, arguments=call.arguments)
 
 
 def _reply(
     document: OrgFile, result_writer: ResultWriter, block: Block, task: Task, outcome: Outcome
 ) -> Reply:
     outcome = classes.evolve(outcome, files=())  # saved responses have already been written
+    org = document.editor.document
     arguments, language = task.arguments, task.language
     words = arguments.results
     responses = [
         exchange.rendered for exchange in outcome.exchanges if exchange.rendered is not None
     ]
-    if {"silent", "none"} & set(words):  # another block uses the value
+    if _SILENT & set(words):
+        outcome = _unchecked(outcome, arguments, "the result is not inserted")
         value = layout.shaped(arguments, responses[-1].uncut()) if responses else None
         return Reply(value, outcome)
     if block.kind in ("inline", "inline call"):
@@ -110,6 +121,7 @@ def _reply(
         others = tuple(word for word in words if word != "raw")
         values = [rendered.uncut() for rendered in responses]
         text = inline_text(classes.evolve(arguments, results=others), values, language)
+        outcome = _compared(result_writer, org, task, outcome, place_inline(org, block, text))
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
         return Reply("".join(values).rstrip("\n"), outcome)
@@ -119,10 +131,14 @@ def _reply(
         shown = layout.RenderedResult("".join(written.blocks))
     else:
         shown = layout.show(arguments, written.values, written.blocks, language)
-    room = _room(document, block, arguments, shown)
+    edit = place(org, block, shown.text, prose=shown.prose)
+    check_open(org, edit, block)
+    room = _room(org, block, arguments, shown)
     if not arguments.get("post"):
-        outcome = classes.evolve(outcome, notes=outcome.notes + shown.notes)
+        outcome = _with_notes(outcome, shown.notes)
+        outcome = _compared(result_writer, org, task, outcome, edit)
         return Reply(None, outcome, shown.text, room)
+    outcome = _unchecked(outcome, arguments, "Org applies :post to the result")
     if "file" in words:  # Org creates the link, with the path of :file if given
         link = linked(written.values[0])
         return Reply(None if arguments.get("file") else link, outcome, room=room)
@@ -131,18 +147,43 @@ def _reply(
     value, notes = layout.returned(
         arguments, written.values, written.blocks, written.texts, language
     )
-    return Reply(value, classes.evolve(outcome, notes=outcome.notes + notes), room=room)
+    return Reply(value, _with_notes(outcome, notes), room=room)
+
+
+def _with_notes(outcome: Outcome, notes: tuple[str, ...]) -> Outcome:
+    return classes.evolve(outcome, notes=outcome.notes + notes)
+
+
+def _unchecked(outcome: Outcome, arguments: Arguments, why: str) -> Outcome:
+    """Return the outcome, with a note if `:expect same` is set, which is not checked here."""
+    if not expects_same(arguments):
+        return outcome
+    return _with_notes(outcome, (f":expect same was not checked, because {why}",))
+
+
+def _compared(
+    result_writer: ResultWriter, org: OrgDocument, task: Task, outcome: Outcome, edit: Edit
+) -> Outcome:
+    """Return the outcome, with a note if `:expect same` is set and the old result is missing.
+
+    Raises EvaluationError if the document has another result than the one that `edit` inserts.
+    """
+    if not expects_same(task.arguments):
+        return outcome
+    old = org.text[edit.start : edit.end]
+    verdict = result_writer.judge_same(task, outcome.files, old, edit.text)
+    if verdict.held:
+        return outcome
+    reason = f":expect same: {verdict.reason}"
+    if old.strip():
+        raise EvaluationError("\n".join([reason, *verdict.difference]))
+    return _with_notes(outcome, (reason,))
 
 
 def _room(
-    document: OrgFile, block: Block, arguments: Arguments, shown: layout.RenderedResult
+    org: OrgDocument, block: Block, arguments: Arguments, shown: layout.RenderedResult
 ) -> Edit | None:
-    """Return the edit that makes room for a result, or None if Org itself removes the right text.
-
-    Raises EvaluationError if the result would close an element that is open above it.
-    """
-    org = document.editor.document
-    check_open(org, place(org, block, shown.text, prose=shown.prose), block)
+    """Return the edit that makes room for a result, or None if Org removes the right text."""
     result = result_of(org, block)
     digest = "" if arguments.get("cache") == "yes" else None  # differs from any old hash
     if result is not None and digest is None and {"append", "prepend"} & set(arguments.results):

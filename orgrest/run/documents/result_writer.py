@@ -91,7 +91,7 @@ class ResultWriter:
                 block,
                 outcome,
                 lambda document, at: placing.place_inline(document, at, text),
-                partial(self._judge_same, task, ()) if same else None,
+                partial(self.judge_same, task, ()) if same else None,
             )
         written = self.written(block, arguments, outcome, task.language)
         values = self._post(arguments, written, references)
@@ -107,11 +107,11 @@ class ResultWriter:
             lambda document, at: placing.place(
                 document, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
             ),
-            partial(self._judge_same, task, files) if same else None,
+            partial(self.judge_same, task, files) if same else None,
             files,
         )
 
-    def _judge_same(
+    def judge_same(
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
         from orgrest.run.comparison import Volatile

@@ -272,11 +272,12 @@ MINE = [
     "[[file:mine.png]]\n",
     "#+begin_src restclient :eval no\nGET http://mine/\n#+end_src\n",
 ]
+OLD_BLOCK = "#+begin_src html\nold\n#+end_src\n"
 OLD_RESULTS = {
     "hello\n": "text",
     "one\n\nthree\n": "lines",
     ":results:\nold\n:end:\n": "csv",
-    "#+begin_src html\nold\n#+end_src\n": "text",
+    OLD_BLOCK: "text",
     ": old\n": "org",
     "- old\n": "nothing",
 }
@@ -312,6 +313,42 @@ def test_emacs_keeps_what_is_directly_below_a_result_as_the_command_does(
     ours, theirs, _ = both(tmp_path, text, times=2)
     assert theirs == ours
     assert theirs.count("mine") == text.count("mine")
+
+
+@needs_emacs
+def test_a_result_that_must_stay_the_same_stays_in_emacs_as_with_the_command(
+    tmp_path: Path, api: str
+) -> None:
+    block = "#+begin_src restclient :expect same {}\nGET {}/{}\n#+end_src\n"
+    named = "#+NAME: {}\n" + block
+    text = "\n".join(
+        [
+            block.format(":noheaders", api, "json"),
+            named.format("old", ":results value", api, "text") + "\n#+RESULTS: old\nold\n",
+            named.format("list", ":results value list", api, "lines")
+            + "\n#+RESULTS: list\n- one\n- two\n- four\n",
+            f"inline src_restclient[:expect same]{{GET {api}/text}} {{{{{{results(=old=)}}}}}} x\n",
+            block.format("", api, "html") + f"\n#+RESULTS:\n{OLD_BLOCK}",
+            f"#+begin_src restclient :var x=old :results value\nPOST {api}/text\n\n:x\n#+end_src\n",
+        ]
+    )
+    ours, theirs, answers = both(tmp_path, text, times=2)
+    assert theirs == ours
+    assert theirs.count("old\n") == 4
+    assert "{{{results(=old=)}}}" in theirs
+    assert "- four\n" in theirs
+    changed = [answer for answer in answers if "the result has changed" in str(answer)]
+    assert changed == answers
+    assert len(changed) == 8
+    assert "\n-- four\n+- three" in str(changed[1])
+    (tmp_path / "theirs/notes.org").write_text(text)
+    (answer,) = emacs(
+        tmp_path / "theirs",
+        """(defvar said nil)
+        (advice-add 'message :before (lambda (&rest all) (push (apply #'format all) said)))
+        (find-file "notes.org") (at "GET") (org-babel-execute-src-block) (tell (vconcat said))""",
+    )
+    assert "orgrest: :expect same: there is no result in the document yet" in answer
 
 
 @needs_emacs
