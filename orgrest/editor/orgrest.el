@@ -686,12 +686,16 @@ searched for variables."
 ;; A source block in a result is text from a server: it must not be run when the whole document is
 ;; evaluated or exported.
 
-(defun orgrest--result-p (element)
-  "Return non-nil if ELEMENT is a result, inside one, or appended to one."
-  (let (found)
+(defun orgrest--result-p (element language)
+  "Return non-nil if ELEMENT, in LANGUAGE, is a result or part of one.
+Responses are never inserted as blocks in `orgrest-languages', so such a
+block below a result is the user's own."
+  (let ((appended (not (member language orgrest-languages)))
+        found)
     (while (and element (not found))
       (setq found (or (org-element-property :results element)
-                      (orgrest--appended-p (org-element-property :begin element)))
+                      (and appended
+                           (orgrest--appended-p (org-element-property :begin element))))
             element (org-element-property :parent element)))
     found))
 
@@ -721,7 +725,7 @@ This searches the text, because Org would take long to parse many blocks."
                         (save-restriction
                           (widen)
                           (goto-char (or (nth 5 info) (point)))
-                          (orgrest--result-p (org-element-at-point)))))))
+                          (orgrest--result-p (org-element-at-point) (car info)))))))
     (when result
       (message "A %s block below #+RESULTS is a response, and is not evaluated" (car info)))
     (not result)))

@@ -76,8 +76,8 @@ def room_for(
     """Return the edit that makes room for `text`, the result of a block or call.
 
     It removes the old result if the block has one, and inserts the blank lines that keep the text
-    below from becoming part of the new result. The parameters are as in `place`, whose mode is
-    ``replace``.
+    below from becoming part of the new result. If a request block is directly below the keyword, it
+    is kept, and gets another keyword. The parameters are as in `place`, whose mode is ``replace``.
     """
     result = result_of(document, block)
     if result is None:
@@ -85,7 +85,8 @@ def room_for(
         at = document.offset(line)
         return Edit(at, at, _gap(document, text, block.indent, line, prose=False))
     end = result.end
-    kept = result.start <= block.start < end or _holds_request(document, result)
+    holds = _holds_request(document, result)
+    kept = holds or result.start <= block.start < end
     if kept:
         end, prose = result.start, False
     new = indent(text, result.column)
@@ -97,6 +98,8 @@ def room_for(
     gap = _gap(document, text, result.column, below, prose=prose and changed)
     if not new and result.start < end and _is_text(document, below):
         gap = "\n"  # keeps the text below from becoming the result
+    if new and holds and result.kind == "src" and end == result.start:
+        gap = indent("#+RESULTS:\n", result.column)  # a later run does not send it, either
     return Edit(result.start, end, gap)
 
 

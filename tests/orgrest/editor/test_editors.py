@@ -316,6 +316,21 @@ def test_emacs_keeps_what_is_directly_below_a_result_as_the_command_does(
 
 
 @needs_emacs
+def test_emacs_sends_a_request_directly_below_a_result_as_the_command_does(
+    tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
+    drawer = f"#+begin_src restclient :results value drawer\nGET {api}/text\n#+end_src\n"
+    text = f"{block * 3}{drawer * 2}#+CALL: n()\n:D:\n{block}:END:\n"
+    text += f"\n#+NAME: n\n{block}\n#+RESULTS: n\n{block}"  # this one may be a response
+    ours, theirs, _ = both(tmp_path, text, times=2)
+    assert theirs == ours
+    assert theirs.count("// GET ") == 6
+    assert theirs.count("one line") == 2
+    assert theirs.endswith(f"\n#+RESULTS:\n{block}")
+
+
+@needs_emacs
 def test_a_result_that_must_stay_the_same_stays_in_emacs_as_with_the_command(
     tmp_path: Path, api: str
 ) -> None:

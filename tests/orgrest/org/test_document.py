@@ -298,9 +298,11 @@ class TestOldResult:
     def test_a_keyword_at_the_very_end_gets_its_line_end(self) -> None:
         assert placed(f"{BLOCK}\n#+RESULTS:", "R\n") == f"{BLOCK}\n#+RESULTS:\nR\n"
 
-    def test_a_request_block_below_the_keyword_is_not_deleted(self) -> None:
-        text = f"{BLOCK}\n#+RESULTS:\n{BLOCK}"
-        assert placed(text, "R\n") == f"{BLOCK}\n#+RESULTS:\nR\n{BLOCK}"
+    def test_a_request_block_below_the_keyword_is_not_deleted_and_stays_below_one(self) -> None:
+        text = f"{BLOCK}\n  #+RESULTS:\n{BLOCK}"
+        once = f"{BLOCK}\n  #+RESULTS:\n  : R\n  #+RESULTS:\n{BLOCK}"
+        assert placed(text, ": R\n") == placed(once, ": R\n") == once
+        assert placed(text, "") == text
 
     def test_a_list_that_runs_on_into_a_request_is_not_deleted(self) -> None:
         mine = "- mine\n  #+begin_src http\n  GET http://x\n  #+end_src\n"
@@ -397,7 +399,8 @@ class TestProse:
     @pytest.mark.parametrize("mine", [BLOCK, "- mine\n  #+begin_src http\n  GET x\n  #+end_src\n"])
     def test_a_request_below_the_keyword_is_not_deleted(self, mine: str) -> None:
         text = f"{BLOCK}\n#+RESULTS:\n{mine}"
-        assert placed(text, "R\n", prose=True) == f"{BLOCK}\n#+RESULTS:\nR\n{mine}"
+        keyword = "" if mine.startswith("-") else "#+RESULTS:\n"
+        assert placed(text, "R\n", prose=True) == f"{BLOCK}\n#+RESULTS:\nR\n{keyword}{mine}"
 
 
 class TestInlineResult:

@@ -654,6 +654,12 @@ class TestWhatRuns:
         assert done.text.count("#+begin_src restclient") == 2
         (notice,) = done.notices
         assert notice.startswith("line 6: a request right below #+RESULTS: may be part of")
+        again = run(done.text)  # the result is between the keyword and the request now
+        assert len(server.requests) == 1
+        assert again.text.endswith(
+            "\n#+RESULTS:\n" + block("/line?2", "").replace("HOST", server.url)
+        )
+        assert run(again.text).text.count("#+RESULTS") == 2
         run(text, lines=(6,))
         assert [request.split(b" ")[1] for request in server.requests] == [b"/line?2"]
 
