@@ -240,8 +240,12 @@ class Client:
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
         cookie, listener = sending.cookies.header(url), cast("Listener", sending.listener)
         hop = sending.begin(request, headers_for(authorized(request, url), url, cookie))
+
+        def handshake(lines: Headers) -> None:
+            hop.request = classes.evolve(hop.request, headers=lines)
+
         response = websocket.exchange(
-            request, url, cookie, self._sockets, tls, sending.limits, listener
+            request, url, cookie, self._sockets, tls, sending.limits, listener, handshake
         )
         self.budget.receive(len(response.body))
         hop.response = response

@@ -76,9 +76,11 @@ def exchange(
     tls: ssl.SSLContext | None,
     limits: Limits,
     listener: Listener,
+    sent: Callable[[Headers], None],
 ) -> Response:
     """Open a WebSocket over a new connection, send and receive messages, and close it.
 
+    At the end, `sent` is called with the header lines of the handshake, if they were sent.
     If the server refuses the WebSocket with a status of 400 or above, that response is returned.
     Raises `TransportError` for any other response that does not open a WebSocket, if the WebSocket
     is not opened in time, or if the server later sends an invalid frame or the connection is lost.
@@ -91,7 +93,13 @@ def exchange(
 
     def connection(sock: socket.socket, *arguments: Any, **options: Any) -> Any:
         safe = ThreadSafeSocket(sock, limits.total)
-        return client.ClientConnection(safe, *arguments, **options)
+        made = client.ClientConnection(safe, *arguments, **options)
+        stack.callback(report, made)
+        return made
+
+    def report(made: Any) -> None:
+        if made.request is not None:
+            sent(tuple(made.request.headers.raw_items()))
 
     start = time.monotonic()
     with contextlib.ExitStack() as stack:

@@ -209,12 +209,28 @@ def test_headers_credentials_and_the_protocol_go_along(tmp_path: Path) -> None:
     assert "accept-encoding" not in seen
 
 
-def test_reports_list_no_length_for_a_handshake_which_has_no_body(talker: Talker) -> None:
-    hops: list[Hop] = []
-    with Client() as client:
-        client.send(Request("WEBSOCKET", talker.url, body=b"a"), messages=1, hops=hops)
-    names = [name for name, _ in hops[0].request.headers]
-    assert names == ["Host", "User-Agent", "Accept-Encoding", "Accept"]
+def test_reports_list_the_headers_that_the_handshake_sent() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def handler(connection: ServerConnection) -> None:
+        assert connection.request is not None
+        seen.extend(connection.request.headers.raw_items())
+
+    def listed(url: str) -> list[tuple[str, str]]:
+        hops: list[Hop] = []
+        headers = (("Authorization", "Basic me secret"), ("Accept-Encoding", "gzip"))
+        with Client() as client:
+            client.send(Request("WEBSOCKET", url, headers, body=b"a"), messages=1, hops=hops)
+        return list(hops[0].request.headers)
+
+    with Talker(handler) as talker:
+        assert listed(talker.url) == seen
+    assert {"Upgrade", "Sec-WebSocket-Key", "Authorization"} <= {name for name, _ in seen}
+    assert not {"Content-Length", "Accept-Encoding"} & dict(seen).keys()
+    with RawServer(response(b"who?", status="401 Unauthorized")) as server:
+        refused = listed(server.url.replace("http", "ws"))
+    lines = server.requests[0].decode().split("\r\n\r\n")[0].split("\r\n")[1:]
+    assert [f"{name}: {value}" for name, value in refused] == lines
 
 
 def test_a_server_that_refuses_gives_its_response(tmp_path: Path) -> None:
