@@ -137,29 +137,31 @@ def _evaluate(
     )
     failed = False
     try:
-        for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
-            try:
-                for reported in (*outcome.needed, outcome):
-                    if output.watched is not None:
-                        output.watched.wrote(path for path, _ in reported.files)
-                    failed |= _report(reported, source, settings, output)
-                results.keep(outcome, run)
-            except OSError:  # standard output is closed
-                raise
-            except Exception as error:
-                complain(str(explained(error)))
-                failed = True
-            client = services.client
-            if client is not None and client.budget.spent and outcome.state == "failed":
-                complain(f"{source.name}: stopped: {client.budget.spent}")
-                break
+        try:
+            for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
+                try:
+                    for reported in (*outcome.needed, outcome):
+                        if output.watched is not None:
+                            output.watched.wrote(path for path, _ in reported.files)
+                        failed |= _report(reported, source, settings, output)
+                    results.keep(outcome, run)
+                except OSError:  # standard output is closed
+                    raise
+                except Exception as error:
+                    complain(str(explained(error)))
+                    failed = True
+                client = services.client
+                if client is not None and client.budget.spent and outcome.state == "failed":
+                    complain(f"{source.name}: stopped: {client.budget.spent}")
+                    break
+        finally:  # even if standard output was closed
+            if not source.plain:
+                results.end(run, source.text)
     except KeyboardInterrupt:
-        saved = results.file is not None and not output.mode
-        complain(f"{source.name}: interrupted{'; the results so far were saved' if saved else ''}")
+        place = source.name if run.step is None else f"{source.name}:{run.step.line}"
+        saved = results.file is not None and source.text != results.file.text == run.text
+        complain(f"{place}: interrupted{'; the results so far were saved' if saved else ''}")
         raise
-    finally:  # even if standard output was closed
-        if not source.plain:
-            results.end(run, source.text)
     return int(failed or results.failed)
 
 

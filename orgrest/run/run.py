@@ -49,7 +49,10 @@ _Value = TypeVar("_Value")
 
 
 class Run:
-    """The run of one document. `results` contains the outcomes so far."""
+    """The run of one document.
+
+    `results` contains the outcomes so far. `step` is the last step that was started, or None.
+    """
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class Run:
         `file` is used in messages and links. If `services` is None, nothing can be sent. If `plain`
         is true, `text` is a request file, otherwise an Org document.
         """
+        self.step: Step | None = None
         self._name = file
         self._settings = settings
         self._services = services = services or Services()
@@ -159,6 +163,7 @@ class Run:
         If `client` is given, it is used from now on. Call `close` after the last step.
         """
         self._work.client = client or self._work.client
+        self.step = step
         began, start = time.time(), time.monotonic()
         for outcome in self._outcomes(step):
             self._reported.add(step.id)

@@ -641,11 +641,13 @@ class TestProcess:
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "interrupted; the results so far were saved" in err
+        assert err.endswith("orgrest: notes.org:5: interrupted; the results so far were saved\n")
         assert "Traceback" not in err
         assert path.read_text().count("#+RESULTS") == 1
 
-    @pytest.mark.parametrize("arguments", [("a.http",), ("a.org", "--check"), ("a.org", "--diff")])
+    @pytest.mark.parametrize(
+        "arguments", [("a.http",), ("a.org",), ("a.org", "--check"), ("a.org", "--diff")]
+    )
     def test_ctrl_c_tells_of_no_saving_if_nothing_is_saved(
         self, notes, arguments: tuple[str, ...]
     ) -> None:
@@ -658,8 +660,24 @@ class TestProcess:
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert f"orgrest: {name}: interrupted\n" in err
+        assert f"orgrest: {name}:1: interrupted\n" in err
         assert path.read_text() == text
+
+    def test_ctrl_c_tells_where_the_results_are_if_the_document_was_changed_meanwhile(
+        self, notes, tmp_path: Path
+    ) -> None:
+        with RawServer(silent) as other:
+            path = notes(BLOCK + "\n" + BLOCK.replace("HOST", other.url))
+            process = start("notes.org")
+            wait_until(lambda: other.requests)
+            path.write_text("mine\n")
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "saved as" in err
+        assert err.endswith("orgrest: notes.org:5: interrupted\n")
+        assert path.read_text() == "mine\n"
+        assert "#+RESULTS" in path.with_name("notes.org.orgrest-results").read_text()
 
     def test_a_closed_pipe_is_no_traceback(self, notes, tmp_path: Path) -> None:
         notes(BLOCK + "x\n" * 200_000)
