@@ -79,7 +79,8 @@ class Find:
     `is_smallest` is true if the reduction was completed. Otherwise a later run continues it.
     `count` is the number of programs that showed the bug. `first_seen` and `last_seen` are times
     (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found. `bisection`
-    is the result of the last bisection, or empty.
+    is the result of the last bisection, or empty. `operations` are those that the reduced program's
+    bug needs, or None if that is not known.
 
     `origin` describes how the program was generated: the worker's seed, the number of the program,
     and the mutation operators and corpus file of a mutant. `only_compiled` is true if the program
@@ -101,6 +102,7 @@ class Find:
     is_smallest: bool = False
     only_compiled: bool = False
     bisection: str = ""
+    operations: list[str] | None = None
     config: dict[str, Any] = attrs.field(factory=dict)
 
     @property
@@ -188,6 +190,7 @@ class Reduced:
         find.reduced = ShownProgram(self.nodes, self.runs, self.style)
         find.reduction_tests += self.tests
         find.is_smallest = self.is_smallest
+        find.operations = sorted(self.operations)
 
 
 def words(text: str) -> list[str]:

@@ -26,6 +26,7 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, operations_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
+from scriptschema.fuzzing.oracles.needed import needed_operations
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets.base import Spelling
@@ -152,6 +153,10 @@ def reduce_suspect(
             verdict, runs = again
             break
         best, is_smallest, test.style = tree, False, style  # only the original is certain
+    operations = operations_of(best)
+    if is_smallest:
+        with contextlib.suppress(_OutOfTimeError):
+            operations = needed_operations(best, test)
     data = encoding.encode(best)
     return Reduced(
         data,
@@ -159,7 +164,7 @@ def reduce_suspect(
         verdict,
         runs,
         construct_of(best),
-        operations_of(best),
+        operations,
         tests,
         is_smallest,
         test.style,

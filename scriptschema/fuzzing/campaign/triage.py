@@ -35,6 +35,7 @@ from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspec
 from scriptschema.fuzzing.campaign.fuzzer import Enough
 from scriptschema.fuzzing.oracles.causes import Causes
 from scriptschema.fuzzing.oracles.construct import (
+    VARARGS,
     construct_of,
     contains,
     is_same_bug,
@@ -372,7 +373,8 @@ class Triage:
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
         """Return a find that, judging by construct or cause, has the same bug as the suspect."""
         tree = encoding.decode(ModuleSet, suspect.data)
-        construct, operations = construct_of(tree), operations_of(tree)
+        construct = construct_of(tree)
+        operations = operations_of(tree) | construct & {VARARGS}
         known = next((find for known, find in group.known() if contains(construct, known)), None)
         return known or self._of_cause(suspect.verdict.signature, operations, is_smallest=False)
 
@@ -455,7 +457,7 @@ class Triage:
         for path, member in [*members.load_all(self.store.folder(find))]:
             tree = finds.tree_of(path, finds.REDUCED)
             construct = construct_of(tree)
-            shared = reduced.operations & operations_of(tree)
+            shared = reduced.operations & _operations_of(member, tree)
             if shared or is_same_bug(construct, reduced.construct):
                 self._recall(member, path, find)
                 continue
@@ -510,7 +512,11 @@ class Triage:
         tree = finds.tree_of(folder, finds.REDUCED)
         self._groups.setdefault(bare, _Group()).finds.setdefault(construct_of(tree), find)
         if stored.is_smallest:
-            self._causes.add(find.name, bare, operations_of(tree))
+            self._causes.add(find.name, bare, _operations_of(stored, tree))
+
+
+def _operations_of(find: Find, tree: ModuleSet) -> frozenset[str]:
+    return operations_of(tree) if find.operations is None else frozenset(find.operations)
 
 
 def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:

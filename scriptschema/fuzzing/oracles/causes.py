@@ -1,9 +1,10 @@
 """Recognises finds that have different signatures but are caused by the same faulty operation.
 
 For example, a faulty `<` in native code can change results, select the wrong branch and make loops
-hang. Two completely reduced programs have the same cause if they share an operation, and if their
-runs fail in the same variant or in variants that share an option. If both use library members, they
-must share a member, because almost all programs share an operator.
+hang. Two completely reduced programs have the same cause if they share an operation that their bug
+needs (see `needed`), and if their runs fail in the same variant or in variants that share an
+option. If both need library members or `...`, they must share one of these, because almost all
+programs share an operator.
 
 A new program is compared with what all programs of a find have in common. Otherwise, a chain of
 similar programs could give quite different programs the same cause.
@@ -16,7 +17,7 @@ from typing import Final
 import attrs
 
 from scriptschema.fuzzing.oracles import differential
-from scriptschema.fuzzing.oracles.construct import is_member
+from scriptschema.fuzzing.oracles.construct import VARARGS, is_member
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
@@ -42,10 +43,11 @@ class Causes:
     def add(self, name: str, signature: Signature, operations: frozenset[str]) -> None:
         """Add a find, or another program of a find, with its signature and operations.
 
-        `operations` are those of the program (`construct.operations_of`).
+        `operations` are those that the bug needs (`needed.needed_operations`).
         """
         if signature.kind not in _KINDS or not operations:
             return
+        operations = _compared(signature, operations)
         blamed = differential.blamed_by(signature)
         known = self._causes.setdefault(name, _Cause(blamed, operations))
         known.operations = known.operations & operations or known.operations
@@ -68,18 +70,27 @@ class Causes:
         """
         if signature.kind not in _KINDS:
             return None
+        operations = _compared(signature, operations)
         blamed = differential.blamed_by(signature)
         for name, cause in self._causes.items():
             common = cause.operations & operations
             if cause.blamed and blamed and cause.blamed.isdisjoint(blamed):
                 continue
-            members = _members(cause.operations), _members(operations)
-            if all(members) and members[0].isdisjoint(members[1]):
+            specific = _specific(cause.operations), _specific(operations)
+            if all(specific) and specific[0].isdisjoint(specific[1]):
                 continue
             if common and (is_smallest or common in (operations, cause.operations)):
                 return name
         return None
 
 
-def _members(operations: frozenset[str]) -> frozenset[str]:
-    return frozenset(filter(is_member, operations))
+def _compared(signature: Signature, operations: frozenset[str]) -> frozenset[str]:
+    """Return the operations to compare: in crashes, all accesses to buffers are the same one."""
+    if signature.kind != outcome.CRASH:
+        return operations
+    accesses = {name for name in operations if name.startswith(("buffer.read", "buffer.write"))}
+    return operations - accesses | ({"buffer.read"} if accesses else set())
+
+
+def _specific(operations: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for name in operations if is_member(name) or name == VARARGS)

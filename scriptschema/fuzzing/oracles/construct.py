@@ -26,9 +26,12 @@ from scriptschema.messages import (
     ExprConstantString,
     ExprGroup,
     ExprUnary,
+    ExprVarargs,
     ModuleSet,
     schema,
 )
+
+VARARGS: Final = ExprVarargs.__name__
 
 _PLAIN: Final = frozenset(
     [
@@ -108,9 +111,12 @@ def operations_of(tree: ModuleSet) -> frozenset[str]:
         or used - _CARRIERS
         or used
     )
-    return frozenset(
-        _ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.") for name in named
-    )
+    return frozenset(map(alike, named))
+
+
+def alike(name: str) -> str:
+    """Return the name that an operation shares with similar ones (see `operations_of`)."""
+    return _ALIKE.get(name, name).replace("StatCompoundAssign.", "ExprBinary.")
 
 
 def _operators_of_constants(tree: ModuleSet) -> set[str]:

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scriptschema.base import walk
 from scriptschema.files import FileError
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
 from scriptschema.fuzzing.oracles.causes import Causes
 from scriptschema.fuzzing.oracles.construct import (
+    VARARGS,
     construct_of,
     contains,
     is_same_bug,
@@ -23,6 +25,7 @@ from scriptschema.fuzzing.oracles.construct import (
 from scriptschema.fuzzing.oracles.differential import difference, is_repeated
 from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
+from scriptschema.fuzzing.oracles.needed import needed_operations
 from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_of, severity_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -34,6 +37,7 @@ from scriptschema.fuzzing.targets.reports import outcome_of
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ExprVarargs, ModuleSet
 from scriptschema.versions import TODAY
 
 ALL = ("broken", "hang", "memory", "difference", "round-trip", "types")
@@ -707,3 +711,62 @@ def test_finds_of_different_functions_are_not_one_because_of_an_operator() -> No
     ):
         operations = operations_of(parse(source).tree)
         assert causes.find_of(signature, operations, is_smallest=True) == name
+
+
+@pytest.mark.parametrize(
+    ("source", "needed"),
+    [
+        ("print(integer.ge(..., a), integer.ugt(..., a))", {VARARGS}),
+        ("pcall(function(...) b %= ... end, 1)", {VARARGS}),
+        ("print(... * 2, string.rep(..., 3))", {VARARGS, "string.rep"}),  # nothing like `rep`
+    ],
+)
+def test_a_bug_of_varargs_is_one_find_whatever_uses_the_wrong_value(
+    source: str, needed: set[str]
+) -> None:
+    def shows(tree: ModuleSet) -> bool:
+        return any(isinstance(node, ExprVarargs) for node, _ in walk(tree))
+
+    assert needed_operations(parse(source, luau=TODAY).tree, shows) == needed
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong", "needed"),
+    [
+        ("print(math.sqrt(math.abs(a)) + 1)", "math.sqrt", {"math.sqrt"}),
+        ("print(math.sqrt(a) + 1)", " + ", {"ExprBinary.Op.Add"}),
+        ("a += math.clamp(1, 2, 3)", "+=", {"ExprBinary.Op.Add"}),
+        ("print(a <= b, #a)", "<=", {"ExprBinary.Op.CompareLe", "ExprUnary.Op.Len"}),
+        # nothing is needed: any operation shows the bug
+        ("print(a // b)", "", {"ExprBinary.Op.FloorDiv", "ExprBinary.Op.Add"}),
+    ],
+)
+def test_a_find_is_not_blamed_on_operations_that_can_be_replaced(
+    source: str, wrong: str, needed: set[str]
+) -> None:
+    tree = parse(source, luau=TODAY).tree
+    found = needed_operations(tree, lambda each: wrong in render_module_set(each).program)
+    assert found == needed
+    assert render_module_set(tree).program == render_module_set(parse(source).tree).program
+
+
+def test_a_missing_check_of_buffer_accesses_is_one_find_if_there_are_no_stack_frames() -> None:
+    causes = Causes()
+    for kind, same in (("crash", True), (differential.KIND, False)):
+        signature = Signature(kind, "SIGSEGV")
+        causes.add(kind, signature, frozenset({"buffer.readf32"}))
+        other = frozenset({"buffer.readi8"})
+        assert (causes.find_of(signature, other, is_smallest=True) == kind) is same
+
+
+def test_finds_that_need_varargs_are_one_but_not_with_a_find_that_needs_a_function() -> None:
+    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes.add("varargs", signature, frozenset({VARARGS, "tonumber"}))
+    for operations, same in (
+        ({VARARGS}, True),
+        ({VARARGS, "math.sqrt"}, True),
+        ({"math.sqrt"}, False),
+        ({"ExprBinary.Op.Add"}, False),
+    ):
+        found = causes.find_of(signature, frozenset(operations), is_smallest=True)
+        assert (found == "varargs") is same
