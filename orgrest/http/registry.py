@@ -1,10 +1,9 @@
 """HTTP registries: methods, header fields, status codes, media types and common values.
 
-The data is in `registry.json`, one entry per line, and is loaded on first use. Methods, status
-codes and permanent fields are those in IANA's registries as of June 2026 (without the reserved
-`*`). The other fields, the media types and the values are only a selection of those in use. If more
-text must follow the name of a value, the name includes the delimiter: `max-age=`, or `Bearer ` with
-its space.
+The data is in `registry.json`, and is loaded on first use. Methods (without the reserved `*`),
+status codes and permanent fields are those in IANA's registries as of June 2026. The other fields,
+the media types and the values are a selection. If more text must follow a value, the value's name
+includes the delimiter: `max-age=`, or `Bearer ` with its space.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 @classes.frozen
 class Entry:
-    """A name, its description, and the RFC or specification that defines it.
+    """A name, its description, and the RFC or specification that defines the name.
 
-    `common` marks frequently used names, and `obsolete` marks names that should no longer be used.
+    `common` names are frequently used. `obsolete` names should no longer be used.
     """
 
     name: str
@@ -48,11 +47,7 @@ class Method(Entry):
 
 @classes.frozen
 class Header(Entry):
-    """A header field, and the kinds of messages that use it.
-
-    A `single` field may occur only once in a message. Other fields are lists, or may be repeated
-    (RFC 9110, section 5.3).
-    """
+    """A header field. If `single` is set, it must not be repeated (RFC 9110, section 5.3)."""
 
     used: Literal["request", "response", "both"] = classes.field(kw_only=True)
     single: bool = classes.field(default=False, kw_only=True)
@@ -62,15 +57,14 @@ class Header(Entry):
     @property
     def values(self) -> tuple[Entry, ...]:
         """The common values of the field, or common members if it is a list."""
-        return self._own(self._values)
+        return self._entries(self._values)
 
     @property
     def parameters(self) -> tuple[Entry, ...]:
         """The parameters that may follow a value after a semicolon."""
-        return tuple(entry for name in self._parameters for entry in self._own(name))
+        return tuple(entry for name in self._parameters for entry in self._entries(name))
 
-    def _own(self, name: str) -> tuple[Entry, ...]:
-        """Return a table's entries. Entries without a source get the source of this field."""
+    def _entries(self, name: str) -> tuple[Entry, ...]:
         return tuple(
             entry if entry.source else classes.evolve(entry, source=self.source)
             for entry in _table(name)
@@ -149,7 +143,6 @@ def _folded_headers() -> Mapping[str, Header]:
 
 @cache
 def _table(name: str) -> tuple[Entry, ...]:
-    """Return the entries of the table that header fields refer to as `name`."""
     if name == "methods":
         return tuple(methods().values())
     if name == "headers":

@@ -9,8 +9,8 @@
     {{login.token}}                         httpyac's short form of `login.response.body.token`
 
 A string is inserted unchanged, and any other value as JSON. If there are several matches, the first
-is used. A body is read as XML if the path starts with `/` or its Content-Type is XML, and otherwise
-as JSON. `asJson.` or `asXml.` before a path selects the format.
+is used. A path is an XPath if it starts with `/` or the body's Content-Type is XML, and otherwise a
+JSONPath. The prefix `asJson.` or `asXml.` selects the format instead.
 
 Sources: VS Code REST Client's README (request variables); httpyac's guide on variables.
 """
@@ -122,10 +122,9 @@ def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
 
 
 def found(text: str, path: str) -> Any:
-    """Return the first value at a path in a body.
+    """Like `all_found`, but return only the first value.
 
-    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError if the
-    path is malformed, does not fit the body's format, or matches nothing (code `nothing-there`).
+    Raises OrgrestError with the code `nothing-there` if nothing matches.
     """
     matches = all_found(text, path)
     if not matches:
@@ -134,9 +133,9 @@ def found(text: str, path: str) -> Any:
 
 
 def all_found(text: str, path: str) -> list[Any]:
-    """Return all values at a path in a body, or [] if nothing matches.
+    """Return all values at a path in a body.
 
-    The path is an XPath if it begins with `/`, and otherwise a JSONPath. Raises OrgrestError if the
+    The path is an XPath if it begins with `/`, otherwise a JSONPath. Raises OrgrestError if the
     path is malformed, or does not fit the body's format.
     """
     if path.startswith("/"):
@@ -169,7 +168,6 @@ def json_of(text: str) -> Any:
 
 
 def _rooted(path: str) -> str:
-    """Return a JSONPath with its optional `$.` added, or an XPath unchanged."""
     if path.startswith(("$", "/")):
         return path
     return f"${path}" if path.startswith("[") else f"$.{path}"
@@ -193,8 +191,8 @@ def _in_xml(text: str, path: str) -> str:
 def all_in_xml(text: str, path: str, prefixes: Mapping[str, str] | None = None) -> list[str]:
     """Return the text of each match of an XPath in a body, in order.
 
-    `prefixes` maps the namespace prefixes in the path to namespaces. Raises OrgrestError if the
-    path is malformed, the body is not XML, or the evaluation takes too long.
+    `prefixes` maps namespace prefixes in the path to namespaces. Raises OrgrestError if the path or
+    the body is malformed, or if the evaluation takes too long.
     """
     from orgrest.http.sandbox import process
 
@@ -212,11 +210,10 @@ def text_of(body: bytes, headers: Headers) -> str:
 
 
 def reads_status(code: str) -> bool:
-    """Return whether a script or expression in JavaScript reads the status of a response.
+    """Return whether JavaScript code reads the status of a response.
 
-    It recognizes the APIs of JetBrains' HTTP Client and httpyac (`response.status`,
+    Recognizes the APIs of JetBrains' HTTP Client and httpyac (`response.status`,
     `response.statusCode`) and of Postman (`pm.response.code`, `to.have.status`, `to.be.notFound`,
-    `responseCode`). `response.body.status`, comments and the arguments of logging calls do not
-    count.
+    `responseCode`). Ignores `response.body.status`, comments and the arguments of logging calls.
     """
     return _STATUS.search(_UNREAD.sub("", code)) is not None

@@ -1,10 +1,9 @@
-"""HTTP authentication schemes, one module for each.
+"""HTTP authentication: schemes, OAuth 2.0 tokens and client certificates.
 
-A scheme's module defines how its credentials are written in an `Authorization` header (`read`),
-which of their values are secret, which requests are sent with them (`Credentials.flow`), and the
-equivalent curl options. `SCHEMES` has a row for each scheme. Basic credentials and OAuth 2.0 tokens
-are sent directly as a header. `tokens` obtains OAuth 2.0 tokens, and `certificates` handles client
-certificates for TLS. No module here opens a socket.
+Each scheme in `SCHEMES` has a module, whose `read` parses credentials. Basic credentials and OAuth
+2.0 tokens become a header value. For other schemes, `Credentials.flow` yields the requests to send.
+`tokens` obtains OAuth 2.0 tokens, and `certificates` reads client certificates for TLS. No module
+in this package opens a socket.
 """
 
 from __future__ import annotations
@@ -34,11 +33,10 @@ SCHEMES: Final[Mapping[str, str]] = {
 
 @classes.frozen
 class DocumentLookups:
-    """Callbacks through which a scheme reads values from the document.
+    """The data that a scheme reads from the document.
 
-    `variable` returns the value of a variable, or None if the variable is undefined. `token`
-    returns the access token for a grant, or None in a dry run. `written` is the value of the header
-    as written in the document, with placeholders for variables.
+    `variable` returns a variable's value, or None for an undefined variable. `token` returns an
+    access token for a grant, or None in a dry run. `written` is the header value before expansion.
     """
 
     variable: Callable[[str], str | None]
@@ -51,10 +49,10 @@ class _Scheme(Protocol):
 
 
 def read(value: str, document: DocumentLookups) -> str | Credentials:
-    """Parse the value of an Authorization header, and return the value to send, or credentials.
+    """Return the value to send for an Authorization header, or credentials that compute it.
 
-    Values of unknown schemes, and values that are already in wire format, are returned unchanged.
-    Raises OrgrestError for malformed credentials, and for unsupported algorithms.
+    Values of unknown schemes, and values already in wire format, are returned unchanged. Raises
+    OrgrestError for malformed credentials, or if no OAuth 2.0 token can be obtained.
     """
     name = SCHEMES.get(value.partition(" ")[0].lower())
     if name is None:

@@ -29,10 +29,10 @@ def of_userinfo(userinfo: str) -> str:
 
 
 def read(value: str, document: DocumentLookups) -> str:
-    """Return the value to send for `user password` or `user:password`.
+    """Return the value to send for `Basic user password` or `Basic user:password`.
 
-    In `{{user}}:{{password}}`, both variables may contain spaces. A value that is already encoded
-    is returned unchanged. Raises OrgrestError for any other value.
+    In `{{user}}:{{password}}`, both variables may contain spaces. Base64 credentials are returned
+    unchanged. Raises OrgrestError for any other value.
     """
     scheme = value.partition(" ")[0]
     credentials = value.removeprefix(scheme).strip()

@@ -1,8 +1,8 @@
 """Reads the client certificates that documents and settings name.
 
 A document names the files in the header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (or
-`ClientCert`, as in httpyac), which is not sent. Settings name the files for a host
-(`rest-client.certificates` of VS Code, `clientCertificates` of httpyac) or for an environment
+httpyac's `ClientCert`), which is not sent. Settings name the files for a host
+(`rest-client.certificates` in VS Code, `clientCertificates` in httpyac) or for an environment
 (JetBrains' `SSLConfiguration`). Files must be PEM, because Python's TLS cannot read PKCS #12.
 """
 
@@ -22,10 +22,10 @@ _FIELD = compiled(r"(cert|key|pfx|passphrase):[ \t]*([^ \t]*)[ \t]*")
 
 
 def is_certificate(name: str, value: str) -> bool:
-    """Return whether a header names the files of a client certificate. `name` is in lower case.
+    """Return whether a header names client certificate files. `name` is in lower case.
 
-    A header `ClientCert` whose value does not begin with a field, such as the certificate that a
-    proxy passes on, is an ordinary header.
+    A `ClientCert` header that does not start with a field such as `cert:` is an ordinary header, in
+    which a proxy passes a certificate on.
     """
     return name == "x-clientcert" or (name == "clientcert" and _FIELD.match(value) is not None)
 
@@ -63,8 +63,8 @@ def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | N
 def from_ssl_configuration(text: str) -> tuple[ClientCertificate | None, bool]:
     """Return the certificate in JetBrains' `SSLConfiguration`, and whether it has a passphrase.
 
-    `text` is the JSON of the configuration. The certificate is None if the configuration does not
-    name a file. Raises OrgrestError for an unsupported format.
+    The certificate is None if `text` names no file. Raises OrgrestError if `text` is not a JSON
+    object, or if a file is not in PEM format.
     """
     try:
         configuration = json.loads(text)

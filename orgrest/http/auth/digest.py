@@ -1,9 +1,8 @@
 """Reads `Authorization: Digest USER PASSWORD` (RFC 7616), and answers a server's challenge.
 
-The algorithms MD5 and SHA-256 and their `-sess` variants are supported. The quality of protection
-is `auth`, or missing as in the older RFC 2069. `auth-int`, which includes a digest of the body, is
-not supported. urllib3 does not implement Digest, and the libraries that do (requests, httpx) are
-complete HTTP clients.
+Supports MD5, SHA-256 and their `-sess` variants. The quality of protection must be `auth` or, as in
+RFC 2069, missing. `auth-int`, which includes a digest of the body, is not supported. urllib3 does
+not implement Digest.
 """
 
 from __future__ import annotations
@@ -91,13 +90,13 @@ def read(value: str, _: DocumentLookups) -> str | DigestCredentials:
 def answer(
     challenges: Iterable[str], credentials: DigestCredentials, method: str, target: str
 ) -> str | None:
-    """Return a request's Authorization header value, or None if there is no Digest challenge.
+    """Return a request's Authorization value, or None if there is no Digest challenge.
 
-    `challenges` are the values of the WWW-Authenticate headers, in the server's order of
-    preference. The first supported challenge is answered. `target` is the request target. Raises
-    `TransportError` if all Digest challenges are unsupported.
+    `challenges` are the WWW-Authenticate values in the server's order of preference. The first
+    supported challenge is answered. `target` is the request target. Raises `TransportError` if all
+    Digest challenges are unsupported.
     """
-    offered = [item for value in challenges for item in _read(value)]
+    offered = [item for value in challenges for item in _digest_challenges(value)]
     for challenge in offered:
         algorithm = challenge.get("algorithm", "MD5").upper()
         qops = [
@@ -123,8 +122,7 @@ def _shown(challenge: Mapping[str, str]) -> str:
     return " ".join(filter(None, words))
 
 
-def _read(value: str) -> Iterator[dict[str, str]]:
-    """Yield the parameters of each Digest challenge in a header's value, with lower-case names."""
+def _digest_challenges(value: str) -> Iterator[dict[str, str]]:
     for challenge in _SCHEME.finditer(value):
         parameters: dict[str, str] = {}
         offset = challenge.end()

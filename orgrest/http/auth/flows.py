@@ -1,12 +1,13 @@
-"""Defines the steps that obtain an OAuth 2.0 token for each grant, without performing them.
+"""Flows that obtain OAuth 2.0 tokens.
 
-A flow is a generator. It yields its steps (requests to send, pauses, and pages to show to the
-user), and the result of each step is sent to it. `tokens` runs flows. Sources: RFC 6749 (grants,
-refresh tokens), RFC 7636 (PKCE, always with S256), RFC 8252 (loopback redirects), RFC 8628
-(devices), RFC 9207 (the issuer in a response), and RFC 9700 (security of all of these).
+A flow is a generator without side effects. It yields steps (requests, pauses, messages and logins),
+and receives the result of each step. `tokens` runs flows.
 
-All data from a server is checked before it is used: its size, the types of its values, and whether
+Servers are not trusted: a flow checks the size of a response, the types of its values, and whether
 a header may contain its tokens.
+
+Sources: RFC 6749 (grants, refresh tokens), RFC 7636 (PKCE, always with S256), RFC 8252 (loopback
+redirects), RFC 8628 (devices), RFC 9207 (the issuer in a response), RFC 9700 (security).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Pause:
 class Message:
     """A step of a flow: show a message to the user.
 
-    `url` is the page that the message mentions, or None if that page is not safe to open.
+    `url` is the page to open for the user, or None if opening the page in the message is not safe.
     """
 
     text: str
@@ -74,10 +75,9 @@ class Message:
 
 @classes.frozen
 class Visit:
-    """A step of a flow: the user signs in on a page, which redirects to a loopback address.
+    """A step of a flow: let the user sign in on a page that redirects to a loopback address.
 
-    The result is the loopback address, and the query parameters that were sent to it. Parameters
-    for which `is_answer` returns False are ignored.
+    The result is that address, with the query parameters that the redirect sent there.
     """
 
     grant: Grant
@@ -105,9 +105,9 @@ class Visit:
         return f"{grant.auth_url}{'&' if '?' in grant.auth_url else '?'}{query}"
 
     def is_answer(self, parameters: Mapping[str, str]) -> bool:
-        """Return whether parameters sent to the loopback address are the response to this sign-in.
+        """Return whether query parameters are the response to this login.
 
-        The check is necessary because any web page can send requests to that address.
+        Any web page can send requests to the loopback address, so `state` must match.
         """
         from hmac import compare_digest
 
@@ -146,7 +146,7 @@ def refresh(grant: Grant, token: str) -> Flow:
 
 
 def _with_code(grant: Grant) -> Flow:
-    """Let the user sign in with a browser, and exchange the code for a token (RFC 6749, 4.1)."""
+    """Run the authorization code flow (RFC 6749, section 4.1)."""
     from base64 import urlsafe_b64encode
     from hashlib import sha256
     from secrets import token_urlsafe
@@ -172,8 +172,7 @@ def _with_code(grant: Grant) -> Flow:
 
 
 def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
-    """Raise OrgrestError if an authorization response is from an unexpected server (RFC 9207)."""
-    issuer = answer.get("iss")
+    issuer = answer.get("iss")  # RFC 9207
     if grant.issuer:
         if issuer == grant.issuer:
             return
@@ -190,10 +189,10 @@ def _check_issuer(grant: Grant, answer: Mapping[str, str]) -> None:
 
 
 def _of_device(grant: Grant) -> Flow:
-    """Let the user confirm a code in a browser, and poll for the token (RFC 8628)."""
+    """Run the device authorization flow (RFC 8628)."""
     began = yield Pause(0)
     response = yield _post(grant, grant.device_url, {"scope": grant.scope}, grant.more_to_sign_in)
-    device = _read(response)
+    device = _json_object(response)
     code, user_code = device.get("device_code"), device.get("user_code")
     where = device.get("verification_uri") or device.get("verification_url")
     if response.status != 200 or not (isinstance(code, str) and code and isinstance(where, str)):
@@ -216,7 +215,7 @@ def _of_device(grant: Grant) -> Flow:
                 raise
             interval = min(interval * 2, _MOST_INTERVAL)
             continue
-        error_code = _read(response).get("error") if response.status != 200 else None
+        error_code = _json_object(response).get("error") if response.status != 200 else None
         if error_code == "slow_down":
             interval = min(interval + _SLOWER, _MOST_INTERVAL)
         elif error_code != "authorization_pending":
@@ -237,7 +236,6 @@ def _post(
     *,
     hidden: tuple[str, ...] = (),
 ) -> Request:
-    """Return a POST request that authenticates the client and sends a form (RFC 6749, 2.3)."""
     headers = [
         ("Content-Type", "application/x-www-form-urlencoded"),
         ("Accept", "application/json"),
@@ -253,8 +251,7 @@ def _post(
     return Request("POST", url, tuple(headers), body, secrets=frozenset(hidden))
 
 
-def _read(response: Response) -> dict[str, Any]:
-    """Return the JSON object in a response's body, or {} if the body is not a JSON object."""
+def _json_object(response: Response) -> dict[str, Any]:
     try:
         content = None if _is_too_large(response) else json.loads(response.body)
     except (ValueError, RecursionError):
@@ -267,9 +264,9 @@ def _is_too_large(response: Response) -> bool:
 
 
 def _issued(grant: Grant, response: Response) -> Token:
-    content = _read(response)
+    content = _json_object(response)
     access, kind = content.get("access_token"), content.get("token_type")
-    if response.status != 200 or not isinstance(access, str) or not _is_text(access):
+    if response.status != 200 or not isinstance(access, str) or not _fits_header(access):
         raise _refused(grant.token_url, response, content)
     if isinstance(kind, str) and kind.lower() in _OTHER_TYPES:
         reason = (
@@ -281,14 +278,14 @@ def _issued(grant: Grant, response: Response) -> Token:
     return Token(
         access,
         new if isinstance(new, str) and new else None,
-        identity if isinstance(identity, str) and _is_text(identity) else None,
+        identity if isinstance(identity, str) and _fits_header(identity) else None,
         lifetime if lifetime >= 0 else None,
     )
 
 
 def secrets_in(response: Response) -> frozenset[str]:
     """Return the secret values in the response to a flow's request."""
-    members = _read(response).items()
+    members = _json_object(response).items()
     return frozenset(
         value
         for name, value in members
@@ -309,16 +306,11 @@ def _place(url: str) -> str:
     return url.partition("?")[0]
 
 
-def _is_text(text: str) -> bool:
-    """Return whether a token can be sent in a header."""
+def _fits_header(text: str) -> bool:
     return bool(text) and text.isascii() and text.isprintable()
 
 
 def _number(value: object, default: float, *, most: float) -> float:
-    """Convert `value`, a number or numeric string from a server, to a float, capped at `most`.
-
-    Returns `default` if the value is not a number or is negative.
-    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return default
     try:
@@ -329,14 +321,13 @@ def _number(value: object, default: float, *, most: float) -> float:
 
 
 def _refused(url: str, response: Response, content: dict[str, Any]) -> OrgrestError:
-    """Return the error for a response without a token (RFC 6749, section 5.2)."""
     if _is_too_large(response):
         content = {"error": f"a response larger than {_LARGEST // 2**20} MiB"}
     return _error(f"{_place(url)} returned no token (status {response.status})", content)
 
 
 def _error(what: str, content: Mapping[str, Any]) -> OrgrestError:
-    messages = [
+    messages = [  # RFC 6749, section 5.2
         content[key] for key in ("error", "error_description") if isinstance(content.get(key), str)
     ]
     details = short(": ".join(messages), 200)

@@ -1,11 +1,9 @@
 r"""Reads `Authorization: NTLM USER PASSWORD` or `Negotiate ...`, and answers a challenge with NTLM.
 
 The user may be `DOMAIN\user`, or `DOMAIN\\{{user}}`, since `\{{` does not begin a variable. The
-handshake is described in [MS-NTHT]. The client's negotiate message, the server's challenge and the
-client's answer (NTLMv2) are sent over one connection, which is authenticated from then on. With
-`Negotiate` (RFC 4559), the same messages are sent: Kerberos is not supported. The messages are
-computed by pyspnego (the extra `ntlm`), which runs in pure Python on all systems, so the
-credentials of the Windows user are not used.
+handshake ([MS-NTHT]) takes place over one connection, which is authenticated from then on.
+`Negotiate` (RFC 4559) uses the same messages: Kerberos is not supported. pyspnego (the extra
+`ntlm`) computes the messages in pure Python, so the credentials of the Windows user are not used.
 """
 
 from __future__ import annotations
@@ -50,10 +48,10 @@ class NtlmCredentials(Credentials):
     def flow(
         self, request: Request, _host: str, _target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield the request unchanged, then with each of the two messages of the NTLM handshake.
+        """Yield the request unchanged, then with each of the client's two NTLM messages.
 
-        Returns a warning if the server sent no challenge. Raises TransportError if the connection
-        was closed during the handshake.
+        Returns a warning if the server sent no challenge. Raises TransportError if the handshake
+        cannot be completed.
         """
         response = yield request
         if response.status != 401:
@@ -102,11 +100,7 @@ def read(value: str, _: DocumentLookups) -> str | NtlmCredentials:
 
 
 class _Handshake:
-    """Computes the messages of one handshake.
-
-    The constructor raises TransportError if pyspnego is not installed or cannot be set up, and
-    `answer` raises TransportError if the server's challenge is invalid.
-    """
+    """Computes the client's messages in one NTLM handshake."""
 
     def __init__(self, credentials: NtlmCredentials) -> None:
         self._scheme = credentials.scheme
@@ -139,10 +133,7 @@ class _Handshake:
 
 
 def _challenge(response: Response, scheme: str) -> str | None:
-    """Return the token in the server's challenge, or None if there is no challenge.
-
-    The token is "" if the challenge does not contain one.
-    """
+    """Return the challenge's token, which may be "", or None if there is no challenge."""
     for value in find_headers(response.headers, "WWW-Authenticate"):
         for match in _CHALLENGE.finditer(value):
             if match[1].lower() == scheme.lower():

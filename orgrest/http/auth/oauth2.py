@@ -1,12 +1,11 @@
 """Reads the OAuth 2.0 grants that documents define (RFC 6749, RFC 8628).
 
-In httpyac's syntax, `Authorization: oauth2 client_credentials PREFIX`, a grant is defined by
-variables such as `PREFIX_tokenEndpoint` and `PREFIX_clientId`. If one of them is missing, the
-variable with the prefix `oauth2` is used. In JetBrains' syntax, `{{$auth.token("id")}}`, a grant is
-defined by an object in the environment's `Security.Auth`. Both are parsed into a `Grant`. `flows`
-defines the steps by which a server issues a token for a grant.
+In httpyac's syntax, `Authorization: oauth2 client_credentials PREFIX`, variables such as
+`PREFIX_tokenEndpoint` and `PREFIX_clientId` define a grant. A variable that is missing is looked up
+with the prefix `oauth2`. In JetBrains' syntax, `{{$auth.token("id")}}`, an object in the
+environment's `Security.Auth` defines a grant. `flows` obtains tokens for grants.
 
-The implicit and hybrid flows, in which tokens pass through the browser, are rejected: RFC 9700,
+The implicit and hybrid flows, in which tokens pass through the browser, are rejected. RFC 9700,
 section 2.1.2, recommends the authorization code flow instead.
 """
 
@@ -56,14 +55,14 @@ _AUTH = compiled(
 class Grant:
     """The parameters of a token request.
 
-    - `secret` is the client's secret. If `basic` is set, it is sent in a header, otherwise in the
+    - `secret` is the client secret. It is sent in a header if `basic` is set, otherwise in the
       body.
     - `password` is the resource owner's password.
-    - `more` contains additional parameters for the token endpoint, and `more_to_sign_in` those for
-      the authorization or device endpoint.
+    - `more` are additional parameters for the token endpoint, and `more_to_sign_in` for the
+      authorization or device endpoint.
     - `redirect` is the redirect URI. If it is empty, a loopback address with a free port is used.
     - `issuer` is the issuer identifier that the authorization response must contain.
-    - `refresh` is a refresh token. If there is one, the user does not have to sign in.
+    - `refresh` is a refresh token, with which the user does not have to sign in.
     """
 
     flow: str
@@ -102,9 +101,9 @@ class Grant:
 
 
 def read(value: str, document: DocumentLookups) -> str:
-    """Return the header value with the token for `oauth2 FLOW PREFIX`.
+    """Return the Authorization value with a token for `oauth2 FLOW PREFIX`.
 
-    In a dry run, the token is a placeholder. Raises OrgrestError if no token can be obtained.
+    In a dry run, a placeholder replaces the token. Raises OrgrestError if no token can be obtained.
     """
     token = document.token(from_variables(*reference(value), document.variable))
     return f"Bearer {token if token is not None else f'<{value}>'}"
@@ -144,9 +143,9 @@ def _flow(name: str) -> str:
 
 
 def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -> Grant:
-    """Return the grant that is defined by the variables with this prefix.
+    """Return the grant that the variables with this prefix define.
 
-    `value` looks up a variable and returns None if it is undefined. Raises OrgrestError if a
+    `value` returns a variable's value, or None for an undefined variable. Raises OrgrestError if a
     required variable is missing.
     """
 
@@ -202,11 +201,10 @@ def read_auth(text: str) -> tuple[str, str] | None:
 
 
 def from_security(security: str | None, name: str, expand: Callable[[str], str]) -> Grant:
-    """Return the grant that is defined as `name` in the `Auth` object of JetBrains' `Security`.
+    """Return the grant that the `Auth` object in JetBrains' `Security` defines as `name`.
 
-    `security` is the JSON of `Security`, or None if the environment does not define it. `expand`
-    replaces the variables in a string. Raises OrgrestError if there is no such grant, or if it is
-    incomplete.
+    `security` is JSON, or None if the environment does not define `Security`. `expand` replaces the
+    variables in a string. Raises OrgrestError if the grant is missing or incomplete.
     """
     try:
         content = json.loads(security or "{}")
@@ -253,10 +251,7 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
 def _more(
     settings: object, expand: Callable[[str], str], excluded: str
 ) -> tuple[tuple[str, str], ...]:
-    """Return JetBrains' additional parameters, except those whose `Use` is `excluded`.
-
-    A parameter's value is a string, a list of values, or an object with a `Value` and its `Use`.
-    """
+    """Return JetBrains' additional parameters, except those whose `Use` is `excluded`."""
     parameters = []
     for name, values in settings.items() if isinstance(settings, dict) else ():
         for value in values if isinstance(values, list) else [values]:
@@ -307,8 +302,8 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
 def check_login(grant: Grant) -> None:
     """Raise OrgrestError if a login is insecure, or if its redirect cannot be received.
 
-    The URLs of the page and of the token endpoint must use TLS or point to this machine. Call this
-    function when the login begins, because its URLs are not known for certain before that.
+    The login page and the token endpoint must use TLS or be on this machine. Call this function
+    when the login begins, because the URLs are not certain before that.
     """
     page = "authorization endpoint" if grant.flow == CODE else "device authorization endpoint"
     for name, url in ((page, grant.page), ("token endpoint", grant.token_url)):
@@ -330,8 +325,8 @@ def check_login(grant: Grant) -> None:
 def is_page(url: str) -> bool:
     """Return whether a URL is safe for signing in.
 
-    It must use TLS or point to this machine, contain only printable ASCII characters that are valid
-    in URLs, and have neither a user name nor a fragment.
+    A safe URL uses TLS or points to this machine. It contains only printable ASCII characters that
+    are valid in URLs, and neither a user name nor a fragment.
     """
     try:
         parsed = urlsplit(url)

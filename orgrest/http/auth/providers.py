@@ -2,12 +2,12 @@
 
     "key": {"provider": "AspnetUserSecrets", "secretName": "config:Key"}
 
-The secrets are in `secrets.json`, in a folder below the user's home. The folder is named after the
-`UserSecretsId` of the project in the environment file's folder. Other providers, such as Azure Key
-Vault and Windows' encryption (`Encrypted`), are not supported.
+User secrets are in a file `secrets.json` below the user's home. Its folder is named after the
+`UserSecretsId` of the project in the environment file's folder. Other providers (`AzureKeyVault`,
+`Encrypted`) are not supported.
 
 Sources: Microsoft's pages "Use .http files" and "Safe storage of app secrets in development", and
-.NET's `PathHelper` for the folder.
+.NET's `PathHelper`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def is_provided(value: Mapping[str, Any]) -> bool:
 def secret(
     text: str, file: Path, environ: Mapping[str, str], read: Callable[[Path], Mapping[str, Any]]
 ) -> str:
-    """Return the secret that an object in an environment refers to.
+    """Return the secret that an object in an environment file refers to.
 
-    `text` is the JSON of the object. `file` is the environment file. `read` returns the object in a
-    JSON file. Raises OrgrestError if the provider is not supported, or has no such secret.
+    `text` is the object as JSON, `file` is the environment file, and `read` parses a JSON file.
+    Raises OrgrestError if the provider is not supported, or has no such secret.
     """
     reference = json.loads(text)
     provider, name = reference["provider"], reference.get("secretName")
@@ -52,7 +52,7 @@ def secret(
     if not isinstance(name, str) or not name:
         reason = f"the provider {provider} requires a secretName"
         raise OrgrestError(reason, file=str(file), code="no-secret")
-    identity = _identity(file.parent)
+    identity = _user_secrets_id(file.parent)
     secrets = _folder(environ) / identity / "secrets.json"
     for key, value in _flat(read(secrets)):
         if key.lower() == name.lower():  # .NET ignores case in keys
@@ -63,8 +63,7 @@ def secret(
     raise OrgrestError(reason, file=str(file), code="no-secret")
 
 
-def _identity(folder: Path) -> str:
-    """Return the `UserSecretsId` of a folder's project. Raises OrgrestError if it is missing."""
+def _user_secrets_id(folder: Path) -> str:
     for pattern in _PROJECTS:
         for project in sorted(folder.glob(pattern)):
             try:
@@ -91,7 +90,6 @@ def _folder(environ: Mapping[str, str]) -> Path:
 
 
 def _flat(configuration: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the keys of a nested configuration in the form `config:Key`, with values as strings."""
     for name, value in configuration.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{above}{name}:")

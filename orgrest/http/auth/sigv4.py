@@ -1,8 +1,7 @@
 """Signs requests for `Authorization: AWS KEY SECRET token:T region:R service:S`.
 
-This is AWS Signature Version 4. Source: AWS's reference, "Create a signed AWS API request". The
-module is tested with AWS's published test suite. botocore could sign requests too, but it includes
-14 MB of service descriptions, and signing takes only a page of code.
+Source: AWS's reference on Signature Version 4, "Create a signed AWS API request". botocore could
+sign requests too, but it includes 14 MB of service descriptions.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _WRITTEN = compiled(
 
 @classes.frozen
 class AwsCredentials(Credentials):
-    """The credentials with which requests to Amazon Web Services are signed.
+    """Credentials that sign requests to Amazon Web Services.
 
     `token` is the session token. An empty `region` or `service` is derived from the host name.
     """
@@ -83,10 +82,10 @@ class AwsCredentials(Credentials):
 
 
 def read(value: str, _: DocumentLookups) -> str | AwsCredentials:
-    """Parse `key secret`, optionally followed by named fields.
+    """Parse `AWS key secret`, optionally followed by `token:`, `region:` and `service:` fields.
 
-    A value with fewer than two words after the scheme is returned unchanged. Raises OrgrestError
-    for malformed credentials.
+    A value with fewer than two words after `AWS` is returned unchanged. Raises OrgrestError for
+    malformed credentials.
     """
     credentials = value.partition(" ")[2].strip()
     if " " not in credentials:
@@ -109,12 +108,11 @@ def sign(
     headers: Headers,
     body: bytes,
 ) -> Headers:
-    """Return the headers to send in addition to `headers` so that the request is signed.
+    """Return the headers that sign a request, to be sent in addition to `headers`.
 
-    `host` is the value of the Host header, and `target` is the percent-encoded request target.
-    `headers` are the headers to sign. If they contain `X-Amz-Date`, that header sets the time
-    (`20150830T123600Z`). Raises `TransportError` if this date is malformed, or if the region or the
-    service is neither given nor part of the host name.
+    `host` is the value of the Host header, and `target` is the percent-encoded request target. An
+    `X-Amz-Date` header in `headers` sets the time (`20150830T123600Z`). Raises `TransportError` if
+    this date is malformed, or if the region or the service cannot be determined.
     """
     region, service = region_and_service(credentials, host)
     added: list[tuple[str, str]] = []
@@ -131,13 +129,13 @@ def sign(
         payload = hashlib.sha256(body).hexdigest()
         if service == "s3":
             added.append(("X-Amz-Content-Sha256", payload))
-    signed = _signed((("Host", host), *headers, *added))
+    signed = _canonical_headers((("Host", host), *headers, *added))
     names = ";".join(signed)
     path, _, query = target.partition("?")
     canonical = "\n".join(
         [
             method,
-            _path(path, service),
+            _canonical_path(path, service),
             _query(query),
             *(f"{name}:{value}" for name, value in signed.items()),
             "",
@@ -163,7 +161,7 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 
 def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str]:
-    """Return the region and service of the credentials, or those in the host name.
+    """Return the region and service of the credentials, or else those in the host name.
 
     Host names are `service.region.amazonaws.com`, or `service.amazonaws.com` for us-east-1. Raises
     `TransportError` if the region or the service cannot be determined.
@@ -184,11 +182,7 @@ def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str
     return region, service
 
 
-def _signed(headers: Headers) -> dict[str, str]:
-    """Return the headers to sign, ordered by name, with repeated headers joined.
-
-    In values, surrounding whitespace is removed, and each run of whitespace becomes one space.
-    """
+def _canonical_headers(headers: Headers) -> dict[str, str]:
     values: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() not in _UNSIGNED:
@@ -196,9 +190,8 @@ def _signed(headers: Headers) -> dict[str, str]:
     return {name: ",".join(values[name]) for name in sorted(values)}
 
 
-def _path(path: str, service: str) -> str:
-    """Return the canonical path: encoded once for S3, otherwise normalized and encoded again."""
-    if service == "s3":
+def _canonical_path(path: str, service: str) -> str:
+    if service == "s3":  # its paths are neither normalized nor encoded twice
         segments = (quote(unquote_to_bytes(segment), safe="-_.~") for segment in path.split("/"))
         return "/".join(segments) or "/"
     normal = normpath("/" + path.lstrip("/"))

@@ -24,9 +24,9 @@ LEEWAY = 5.0
 class Steps:
     """Callbacks that perform the steps of a flow.
 
-    `send` sends a request without following redirects, so that the client secret reaches only the
-    server that the grant names. `show` shows a message to the user. `visit` lets the user sign in
-    with a browser, and returns the URL that the browser was redirected to, with its parameters.
+    `send` does not follow redirects, so the client secret reaches only the grant's server. `visit`
+    lets the user sign in with a browser, and returns the redirect URI and the query parameters sent
+    there.
     """
 
     send: Callable[[Request], Response]
@@ -61,9 +61,10 @@ class Steps:
 
 
 def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
-    """Return a replacement for `token`, or None if it cannot be refreshed or the server refuses.
+    """Return a replacement for a token.
 
-    Raises TransportError if no response arrives. In this case, the token can be refreshed later.
+    Returns None if `token` has no refresh token, or if the server refuses it. Raises TransportError
+    if no response arrives, in which case the token can be refreshed later.
     """
     if token.refresh is None:
         return None
@@ -93,8 +94,8 @@ class Tokens:
     def renew(self, grant: Grant) -> Token | None:
         """Replace a token that a server rejected, and return the new token.
 
-        Returns None if the token cannot be refreshed, or if the server refuses to refresh it.
-        Raises TransportError if no response arrives.
+        Returns None if there is no refresh token, or if the token endpoint refuses it. Raises
+        TransportError if no response arrives.
         """
         token, _ = self._tokens[grant]
         new = refreshed(self._steps, grant, token)
