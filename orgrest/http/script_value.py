@@ -12,8 +12,8 @@ class ScriptValue:
     """The value of a variable that a script has set.
 
     `text` is the string to send, or None if the value cannot be sent (for example, a function).
-    `json` is the value as JSON. `number` identifies the value in the engine, or is None if the
-    engine does not keep it.
+    `json` is the value as JSON. `number` is the key under which the engine keeps the value, or None
+    if the engine discards the value.
     """
 
     text: str | None

@@ -1,10 +1,9 @@
 """Runs the JavaScript of request files (`> {% %}`, `< {% %}` and `{{ }}`) in a sandbox.
 
-Documents are not trusted, so scripts run with QuickJS in a separate process. They have no access to
-files, the network or environment variables. Their memory (64 MiB) and their CPU time are limited.
-The process (`sandbox`) is started for the first script and is used for the whole run. A script's
-only effects are its result, and the requests that the run sends for it. Exports of httpyac's
-scripts stay in the engine, since they may be functions.
+Documents are not trusted, so QuickJS runs in a separate process (`sandbox`). Scripts have no access
+to files, the network or environment variables, and their memory (64 MiB) and CPU time are limited.
+A script's only effects are its result, and the requests that the run sends for it. One process is
+used for the whole run, because httpyac's scripts may export functions.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ VALIDATION_TIMEOUT: Final = 10.0
 class ScriptError(OrgrestError):
     """Raised if a script cannot be run, fails, or does not finish.
 
-    `line` is a line of the script. If the script failed while it was running, `result` is
-    its result up to that point.
+    `line` is a line of the script. If the script was running, `result` is its result so far.
     """
 
     result: Result | None = None
@@ -59,12 +57,12 @@ class ScriptFile:
 class ScriptInput:
     """The data that a script gets in addition to the request and its response.
 
-    - `variables` are the variables of the request, each as JSON or a `ScriptValue`, and `globals_`
-      are the variables of the run. A script can change both.
-    - `environment` and `file` (the document's own variables) are read-only.
+    - `variables` are the request's variables, each as JSON or a `ScriptValue`. `globals_` are the
+      run's variables. A script can change both.
+    - `environment` and `file` (the document's variables) are read-only.
     - `responses` are the responses to other requests, by the names that httpyac gives them.
-    - `iteration` is the number of the current iteration, and `elements` are the list elements used
-      in that iteration.
+    - `iteration` is the index of the current iteration, starting at 0. `elements` are the list
+      elements used in that iteration.
     - `seed` makes random values reproducible.
     - `name` is the name of the request.
     - `requires` maps each name that the script requires to a path. `files` contains every file that
@@ -87,11 +85,10 @@ class ScriptInput:
 
 @classes.frozen
 class Result:
-    """The result of a script: its output, its tests, and the variables that it set and removed.
+    """A script's output and tests, and the variables that it set and removed.
 
     If `cancelled` is set, the request must not be sent (httpyac's `exports.$cancel`). `request` has
-    the `method`, `url`, `headers` and `body` as the script changed them, or is None if nothing
-    changed.
+    the changed request's `method`, `url`, `headers` and `body`, or is None if nothing changed.
     """
 
     log: tuple[str, ...]
@@ -134,13 +131,11 @@ class Engine:
     ) -> Result:
         """Run a script with the API of the tool `host`, such as `jetbrains` or `httpyac`.
 
-        `wait` is called when the script sleeps. `send` sends a request that the script makes
-        (`method`, `url`, `headers` and `body`) and returns the response, or the reason why it
-        failed. Without these callbacks, sleeping or sending is an error.
+        `wait` is called when the script sleeps. `send` sends a request for the script (`method`,
+        `url`, `headers` and `body`), and returns the response or an error message. Without these
+        callbacks, sleeping or sending is an error.
 
-        Raises ScriptError if the engine is not installed, or if the script does not compile, throws
-        an exception, takes too long, uses too much memory, or returns too much. If the script
-        throws, the error contains the script's result so far.
+        Raises ScriptError if QuickJS is not installed, or if the script fails or exceeds a limit.
         """
         job = _job(code, host, script_input, request, response)
         answer = self._answer(job, "script", answers.SCRIPT, wait, send)
@@ -155,9 +150,9 @@ class Engine:
     def evaluate(self, code: str, script_input: ScriptInput) -> tuple[str, Any]:
         """Return the value of an expression, both as text and as JSON.
 
-        In the expression, an assignment to one of its variables is an error. Raises ScriptError if
-        the engine is not installed, or if the expression fails, exceeds a limit, or has a value
-        that cannot be converted to text (such as a function).
+        The expression cannot assign to its variables. Raises ScriptError if QuickJS is not
+        installed, or if the expression fails, exceeds a limit, or has a value without text (such as
+        a function).
         """
         job = _job(code, "expression", script_input, Request("", ""), None)
         answer = self._answer(job, "expression", answers.EXPRESSION)
@@ -173,12 +168,7 @@ class Engine:
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
-        """Send a job to the sandbox, and return the final answer.
-
-        `wait` is called when the script sleeps, and `send` when it sends a request. Raises
-        ScriptError if QuickJS is not installed, if the script needs one of these callbacks and it
-        is missing, or if the script exceeds a limit.
-        """
+        """Run a job in the sandbox with its sleeps and requests, and return the final answer."""
         if find_spec("quickjs") is None:
             raise ScriptError(
                 f"scripts require QuickJS, which is not installed: {install_command('quickjs-ng')}"
@@ -210,10 +200,9 @@ class Engine:
 
         `schemas` contains the JSON Schema at `uri` and the schemas that it refers to. Raises
         ScriptError if the schema is invalid, if the validation takes too long, or if jsonschema is
-        not installed. (The VS Code extension does not include jsonschema, which needs compiled
-        code.)
+        not installed.
         """
-        if find_spec("jsonschema") is None:
+        if find_spec("jsonschema") is None:  # not in the VS Code extension: it needs compiled code
             command = install_command("jsonschema")
             raise ScriptError(
                 f"validating against a JSON Schema requires the package jsonschema: {command}"
@@ -228,8 +217,8 @@ class Engine:
     def validate_parts(self, job: Mapping[str, Any]) -> list[str]:
         """Validate values against an API description, and return the errors.
 
-        The package `description` prepares the job. Raises ScriptError if the validation cannot be
-        completed or takes too long.
+        The package `description` creates `job`. Raises ScriptError if the validation does not
+        finish.
         """
         line = json.dumps(job).encode() + b"\n"
         answer = self._sandbox.answer(line, "validation", VALIDATION_TIMEOUT, answers.PARTS)
@@ -302,14 +291,12 @@ def _job(
 
 
 def _sent(outcome: Response | str) -> dict[str, Any]:
-    """Return the outcome (response or error) of a request that a script sent, as JSON."""
     if isinstance(outcome, str):
         return {"error": outcome, "response": None}
     return {"error": None, "response": _response(outcome, raw=False)}
 
 
 def _response(response: Response, *, raw: bool) -> dict[str, Any]:
-    """Return a response as JSON, with the bytes of its body if `raw` is set."""
     kind, charset = media_type(response.header("content-type") or "")
     return {
         "status": response.status,
@@ -323,7 +310,7 @@ def _response(response: Response, *, raw: bool) -> dict[str, Any]:
 
 
 def media_type(value: str) -> tuple[str, str]:
-    """Return the media type and the charset in the value of a `Content-Type` header.
+    """Return the media type and the charset in a `Content-Type` value.
 
     The media type is in lower case, and defaults to text/plain. The charset defaults to utf-8.
     """

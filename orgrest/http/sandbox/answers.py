@@ -1,8 +1,9 @@
-"""The expected shapes of the sandbox's answers. Each answer is checked before it is read.
+"""The shapes that the sandbox's answers must have.
 
-A script can change JavaScript itself (`toJSON`, `Array.prototype.join`), so an answer may be
-arbitrary JSON. The check guarantees its shape: for example, strings have no lone surrogates,
-numbers are finite, and the nesting depth is limited so that values can be encoded again.
+Each answer is checked before it is used. A script can change JavaScript's built-in objects
+(`toJSON`, `Array.prototype.join`), so an answer may be arbitrary JSON. The check also ensures that
+values can be encoded again: strings have no lone surrogates, numbers are finite, and the nesting
+depth is limited.
 """
 
 from __future__ import annotations
@@ -132,7 +133,6 @@ EXPRESSION: Final = either(
 
 
 def _found(shape: Shape) -> Shape:
-    """Return the shape of an answer that has a list of results or an error message."""
     error = either(nothing, text)
     return either(fields(error=error, found=every(shape)), fields(error=text), _FAILED)
 

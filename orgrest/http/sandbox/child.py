@@ -1,11 +1,11 @@
-"""A child process of a run.
+"""Child processes that end when orgrest ends.
+
+On Linux, a child ends even if orgrest is killed. It inherits the read end of a pipe whose write end
+only orgrest holds. When the write end is closed, the kernel sends SIGIO, which ends the child.
+SIGIO is enabled just after the child has started: if orgrest is killed before that, the child keeps
+running.
 
 This module is separate from `children` so that runs without child processes load less code.
-
-The child ends when orgrest ends. On Linux, this is true even if orgrest is killed: the child
-inherits the read end of a pipe that stays empty, and when the write end is closed, the kernel sends
-SIGIO, which ends the child. This is set up just after the child has started. If orgrest is
-killed before that, the child keeps running.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if sys.platform == "linux":
 
 
 class _Pipe:
-    """A pipe to a child process. Only the parent process holds its write end."""
+    """A pipe whose write end only this process holds."""
 
     def __init__(self) -> None:
         self.read: tuple[int, ...] = ()
@@ -39,20 +39,16 @@ class _Pipe:
             self.read, self._write = (read,), (write,)
 
     def watch(self, process: int) -> None:
-        """Have the kernel send SIGIO to `process` when the parent process ends.
-
-        `process` is a process ID. If it is negative, its absolute value is a process group ID.
-        """
+        """Have the kernel send SIGIO to `process` when this process ends."""
         if sys.platform == "linux":
             for end in self.read:
                 with contextlib.suppress(OSError):  # the other process has ended
-                    fcntl.fcntl(end, fcntl.F_SETOWN, process)
+                    fcntl.fcntl(end, fcntl.F_SETOWN, process)  # a negative ID is a group
                     fcntl.fcntl(end, fcntl.F_SETFL, os.O_ASYNC)
                 os.close(end)
         self.read = ()
 
     def close(self) -> None:
-        """Close the pipe after the child process has ended."""
         ends, self.read, self._write = (*self.read, *self._write), (), ()
         for end in ends:
             os.close(end)
@@ -64,10 +60,10 @@ class Child(subprocess.Popen[bytes]):
     broken_off = False
 
     def __init__(self, command: Sequence[str], *, group: bool = False, **options: Any) -> None:
-        """Start a process, which leads a new process group if `group` is set.
+        """Start a process, as the leader of a new process group if `group` is set.
 
-        Raises OrgrestError if the run is over. If the process cannot be started, raises the same
-        exceptions as `Popen`.
+        Raises OrgrestError if the run is over. Raises the exceptions of `Popen` if the process
+        cannot be started.
         """
         check()
         self.works_for = threading.current_thread()

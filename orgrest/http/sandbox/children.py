@@ -1,7 +1,7 @@
-"""Tracks the child processes of a run, so that none continues after the run.
+"""Tracks the child processes of a run, so that none outlives the run.
 
-`end` kills the processes. Afterwards, new processes start only in `allowed` contexts, such as
-teardowns. In an editor, several runs may be in progress, each in its own thread, so `end_of` kills
+`end` kills all of them. Afterwards, new processes start only in `allowed` contexts, such as
+teardowns. In an editor, several runs may be in progress, each in its own thread. `end_of` kills
 only the processes that one thread is using.
 """
 
@@ -76,10 +76,10 @@ def allowed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def of_run(deadline: float | None) -> Iterator[None]:
-    """Return a context manager for a run. If the run reaches `deadline`, `end` kills all processes.
+    """Return a context manager for a run. At `deadline`, it kills all processes.
 
-    `deadline` is a `time.monotonic()` value, or None for no limit. After the run, processes can
-    start again.
+    `deadline` is a `time.monotonic` value, or None for no limit. After the run, processes can start
+    again.
     """
     timer = None
     if deadline is not None:

@@ -1,9 +1,9 @@
 """Runs JavaScript with QuickJS in the sandbox's process.
 
 Each JetBrains or Postman script gets a new context. All httpyac scripts and all expressions share
-one context, since httpyac scripts may export functions. Scripts cannot call any Python code except
-the functions in this module (for digests, conversions, paths and random bytes). They can load the
-files in the folder `javascript`.
+one context, since httpyac scripts may export functions. The only Python code that scripts can call
+are functions in this module (for digests, conversions, paths and random bytes). Scripts can load
+the files in the folder `javascript`.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Engine:
         self._seed: int | None = None
 
     def work(self, job: dict[str, Any]) -> Generator[str, dict[str, Any] | None, None]:
-        """Yield an answer each time the script waits, and finally the answer to the job.
+        """Run a job: yield an answer each time the script waits, and then the final answer.
 
-        After an answer with `sleep`, the script waits for that many seconds. After an answer with
-        `send`, it waits for the response to that request. The field `cpu` of an answer is the CPU
-        time in seconds since the previous answer.
+        After an answer with `sleep`, resume the generator after that many seconds. After an answer
+        with `send`, send the request, and pass its response to the generator. The field `cpu` is
+        the CPU time since the previous answer, in seconds.
         """
         if job.get("seed") is not None and job["seed"] != self._seed:
             self._seed = job["seed"]
@@ -129,10 +129,7 @@ class Engine:
 
 
 def _settled(context: Any) -> str | float | None:
-    """Run pending jobs, and return how many milliseconds the script waits, or None if it is done.
-
-    If the script waits for the response to a request, the result is the request as a string.
-    """
+    """Run pending jobs, and return a request (JSON), a pause (in ms), or None at the end."""
     while context.execute_pending_job():
         pass
     request: str | None = context.eval("__orgrest.asked()")
@@ -151,7 +148,6 @@ def _bytes(kind: str, text: str) -> bytes:
 
 
 def _digest(given: str, form: str) -> str:
-    """Return, as JSON, the digest of data given in pieces, or its HMAC if there is a key."""
     job = json.loads(given)
     try:
         data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
@@ -175,10 +171,7 @@ def _digest(given: str, form: str) -> str:
 
 
 def _convert(what: str, text: str) -> str:
-    """Encode a string in Base64 or decode it, as `btoa` and `atob` do in the HTML standard.
-
-    `what` is the name of the function. The result or an error message is returned as JSON.
-    """
+    """Return the result of `btoa` or `atob` (HTML standard)."""
     if what == "btoa":
         try:
             data = text.encode("latin-1")
@@ -197,10 +190,8 @@ def _convert(what: str, text: str) -> str:
 
 
 def _encode(text: str, encoding: str) -> str:
-    """Return the bytes of a string in one of Node's encodings, as a JSON list of numbers.
-
-    If hexadecimal digits or Base64 are only partly valid, the valid part is decoded, as in Node.
-    """
+    """Return the bytes of Node's `Buffer.from(text, encoding)`."""
+    # Like Node, decode the valid part of invalid text.
     if encoding == "hex":
         digits = re.match("(?:[0-9A-Fa-f]{2})*", text)
         data = bytes.fromhex(digits[0] if digits else "")
@@ -217,7 +208,7 @@ def _encode(text: str, encoding: str) -> str:
 
 
 def _decode(given: str, encoding: str) -> str:
-    """Return bytes (given as a JSON list) as a string in one of Node's encodings."""
+    """Return the string of Node's `buffer.toString(encoding)`."""
     data = bytes(json.loads(given))
     if encoding == "hex":
         text = data.hex()
@@ -233,19 +224,19 @@ def _decode(given: str, encoding: str) -> str:
 
 
 def _jsonpath(text: str, path: str) -> str:
-    """Return the match of a JSONPath (RFC 9535) as JSON, or all matches if there can be several."""
     import jsonpath
 
     try:
         matches = jsonpath.findall(path, json.loads(text))
     except (jsonpath.JSONPathError, ValueError, RecursionError) as error:
         return json.dumps({"error": f"jsonPath: {error}"})
+    # The result is a list only if the path may have several matches.
     single = not any(mark in path for mark in ("..", "*", "?", ",", ":"))
     return json.dumps({"value": (matches[0] if matches else None) if single else matches})
 
 
 def _error(text: str) -> dict[str, Any]:
-    """Return the message of an exception in the engine, and its line in the script."""
+    """Parse the text of a QuickJS exception."""
     message, _, stack = text.partition("\n")
     if message.strip() in ("", "null", "InternalError: out of memory"):
         return {

@@ -15,7 +15,7 @@ _FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
 
 
 class _Search(FilterFunction):
-    """The filter functions `search` and `match`, implemented with RE2."""
+    """The filter functions `search` and `match`, with RE2."""
 
     arg_types: Final = [ExpressionType.VALUE, ExpressionType.VALUE]
     return_type: Final = ExpressionType.LOGICAL
@@ -30,7 +30,7 @@ class _Search(FilterFunction):
 
 
 class _Environment(jsonpath.JSONPathEnvironment):
-    """The JSONPath dialect of the package python-jsonpath, with regular expressions from RE2."""
+    """The dialect of python-jsonpath, but with RE2."""
 
     def setup_function_extensions(self) -> None:
         super().setup_function_extensions()
@@ -51,8 +51,8 @@ _ENVIRONMENT: Final = _Environment()
 def find(path: str, value: Any) -> list[Any]:
     """Return all matches of a JSONPath in a value, in order.
 
-    Raises OrgrestError if the path is malformed or contains a pattern that RE2 does not support, or
-    if the path or the value is nested too deeply.
+    Raises OrgrestError if the path is malformed or contains a pattern that RE2 does not support.
+    Also raises it if the path or the value is nested too deeply.
     """
     try:
         return list(_ENVIRONMENT.findall(path, value))

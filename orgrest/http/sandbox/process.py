@@ -1,8 +1,8 @@
 """Runs untrusted jobs in a separate process (`worker`).
 
-The jobs come from documents and servers, and may take more than linear time. The process can be
-killed, has an empty environment, and has limits on memory and CPU time. It is started for the first
-job, and ends when its parent ends.
+Jobs come from documents and servers, and may take more than linear time. The process has limits on
+memory and CPU time, and almost no environment variables. It is started for the first job, and ends
+when its parent ends.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Sandbox:
             process.wait()
 
     def answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
-        """Return the answer to a job (a line of JSON), after checking that it has the given shape.
+        """Run a job (a line of JSON), and return its answer.
 
-        `what` names the job in error messages. Raises an error if the job takes more than `timeout`
-        seconds of CPU time, if it exceeds the memory limit, if the answer is larger than
-        `MAX_OUTPUT` or does not have the given shape, or if the run ends. The process is killed if
-        an error occurs, or if the wait for the answer is interrupted.
+        `what` names the job in error messages. `timeout` is in seconds of CPU time. Raises the
+        sandbox's `error` if the job exceeds a limit, or if the answer is larger than `MAX_OUTPUT`
+        or does not have the given `shape`. Raises OrgrestError if the run ends. Any exception, even
+        an interruption, kills the process.
         """
         with self._lock:
             try:
@@ -142,9 +142,8 @@ _FINDER = Sandbox()
 def find(kind: str, path: str, text: str, prefixes: Mapping[str, str] | None = None) -> list[Any]:
     """Return all matches of a path in `text`, an XML or JSON document.
 
-    `kind` is `XPath` or `JSONPath`. `prefixes` maps the namespace prefixes in the path to
-    namespaces. Raises OrgrestError if the path or the text is malformed, or if the evaluation takes
-    too long.
+    `kind` is `XPath` or `JSONPath`. `prefixes` maps namespace prefixes in the path to namespaces.
+    Raises OrgrestError if the path or the text is malformed, or if the evaluation takes too long.
     """
     job = {"find": kind, "path": path, "text": text, "prefixes": dict(prefixes or {})}
     data = json.dumps(job).encode() + b"\n"

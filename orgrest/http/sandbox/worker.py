@@ -1,19 +1,18 @@
 """The process that runs untrusted jobs: it runs scripts, evaluates paths and validates values.
 
-It does not access files. `process` starts it as a program with an empty environment. From orgrest,
-it imports only error classes, the module `orgrest.http.patterns`, and modules of this package. Each
-line of standard input is a job in JSON, preceded by its CPU time limit in seconds. At that limit, a
-signal ends the process. Memory is limited, too. Each line of standard output is an answer.
+`process` starts this program. Jobs have no access to files. From orgrest, the program imports only
+error classes, `orgrest.http.patterns`, and modules of this package. Each line of standard input is
+a job in JSON, preceded by its CPU time limit in seconds. At that limit, a signal ends the process.
+Each line of standard output is an answer.
 
-A job with a `host` is a script (`engine`). If its answer contains `sleep` or `send`, the script
-waits, and continues after a job with `resume`, or with the `response` to its request. The final
-answer has `log`, `tests`, `globals`, `variables`, `removed`, `cancelled`, `request` (the changed
-request, or null) and `error` (null, or its `message` and `line`, where 1 is the first line of the
-script).
-
-A job with `schemas` validates a value. This happens here because JSON Schemas also come from
-documents, and matching their patterns may take exponential time. A job with `parts` validates
-values against the schemas of OpenAPI descriptions. A job with `find` evaluates a path.
+- A job with `host` is a script (`engine`). After an answer with `sleep` or `send`, the script waits
+  for a job with `resume` or `response`. The final answer has `log`, `tests`, `globals`,
+  `variables`, `removed`, `cancelled`, `request` (the changed request, or null) and `error`. The
+  error is null, or has a `message` and a `line`, where 1 is the first line of the script.
+- A job with `schemas` validates a value. The JSON Schemas also come from documents, and matching
+  their patterns may take exponential time.
+- A job with `parts` validates values against the schemas of OpenAPI descriptions.
+- A job with `find` evaluates a path.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _LONGEST = 200  # maximum length of a message in characters
 
 
 def _limit() -> None:
-    """Limit what a script could use if it escaped from the engine: files, processes, memory."""
+    """Limit files, processes and memory, in case a script escapes from the engine."""
     try:
         import resource
     except ImportError:  # missing on Windows
@@ -44,10 +43,6 @@ def _limit() -> None:
 
 
 def _validate(job: dict[str, Any]) -> str:
-    """Return the first few errors found when a value is validated against a JSON Schema.
-
-    The job contains the schema and the schemas that it refers to, by URI. Nothing is fetched.
-    """
     import itertools
 
     import jsonschema
@@ -56,6 +51,7 @@ def _validate(job: dict[str, Any]) -> str:
     import referencing.exceptions
     from referencing.jsonschema import DRAFT202012
 
+    # Nothing is fetched: a schema can only refer to schemas in the job.
     resources = [
         (uri, referencing.Resource.from_contents(content, default_specification=DRAFT202012))
         for uri, content in job["schemas"].items()
@@ -79,7 +75,6 @@ def _validate(job: dict[str, Any]) -> str:
 
 
 def _validate_parts(job: dict[str, Any]) -> str:
-    """Validate values against an OpenAPI description, and return the first errors in each value."""
     import itertools
 
     import jsonschema
@@ -120,7 +115,6 @@ def _validate_parts(job: dict[str, Any]) -> str:
 
 
 def _find(job: dict[str, Any]) -> str:
-    """Return the matches of a path in a body."""
     from orgrest.model import OrgrestError
 
     try:
@@ -140,11 +134,7 @@ def _find(job: dict[str, Any]) -> str:
 
 
 def _end_in(seconds: float) -> None:
-    """Schedule a signal that ends this process after `seconds` of CPU time, where supported.
-
-    A value of 0 cancels the signal.
-    """
-    if hasattr(signal, "setitimer"):
+    if hasattr(signal, "setitimer"):  # missing on Windows; 0 cancels the timer
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 

@@ -14,9 +14,8 @@ from orgrest.model import OrgrestError
 def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
     """Return the text of each match of an XPath in an XML document, in order.
 
-    `text` is the document. `prefixes` maps namespace prefixes to namespaces, in addition to those
-    that the document declares. Raises OrgrestError if the path is malformed, or if the document is
-    not valid XML.
+    `prefixes` maps namespace prefixes to namespaces, in addition to the declarations in the
+    document. Raises OrgrestError if the path is malformed, or if the document is not valid XML.
     """
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  (Expat bounds entities, and loads none)
@@ -29,11 +28,10 @@ def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
     except (elementpath.ElementPathError, RecursionError) as error:
         raise OrgrestError(f"{path} is not a valid XPath: {error}") from None
     items: list[Any] = selected if isinstance(selected, list) else [selected]
-    return [_shown(item) for item in items if item is not None]
+    return [_text(item) for item in items if item is not None]
 
 
-def _shown(item: Any) -> str:
-    """Return an item of an XPath result as a string. For an element, this is all text within it."""
+def _text(item: Any) -> str:
     if hasattr(item, "itertext"):
         return "".join(item.itertext())
     return str(item).lower() if isinstance(item, bool) else str(item)
