@@ -60,12 +60,12 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @classes.define(eq=False)
 class Hop:
-    """A request with the header lines that were sent, the time it was sent, and its response.
+    """A request with the header lines that were sent, and its response.
 
-    `started` is a Unix time, and `began` is the same moment on the monotonic clock. `number` is the
-    position of this request among the requests of the run. If no response arrived, `response` is
-    None, and `duration` is the time in seconds until the error. If an error caused the request to
-    be sent again, `error` is that error.
+    `number` is the request's position in the run, starting at 1. `started` is a Unix time, and
+    `began` is the same moment on the monotonic clock. If no response arrived, `response` is None,
+    and `duration` is the time in seconds until the error. If an error caused the request to be sent
+    again, `error` is that error.
     """
 
     request: Request
@@ -79,11 +79,7 @@ class Hop:
 
 @classes.define(eq=False)
 class _Sending:
-    """The state that all exchanges for one request share.
-
-    `hops` are the exchanges so far, and `numbers` provides their numbers. `listener` receives the
-    messages of a stream.
-    """
+    """The state that all exchanges for one request share."""
 
     cookies: Cookies
     limits: Limits
@@ -94,13 +90,11 @@ class _Sending:
     listener: Listener | None = None
 
     def begin(self, request: Request, lines: Headers) -> Hop:
-        """Record that a request is about to be sent with these header lines."""
         wired = classes.evolve(request, headers=lines, credentials=None)
         self.hops.append(Hop(wired, next(self.numbers), time.time()))
         return self.hops[-1]
 
     def end(self) -> None:
-        """Record how long the last request took, if it got no response."""
         if self.hops and self.hops[-1].response is None:
             self.hops[-1].duration = time.monotonic() - self.hops[-1].began
 
@@ -111,13 +105,13 @@ class Client:
     - `ca` is a file or folder of PEM certificates to use instead of the system's (or certifi's, if
       the system has none).
     - `insecure` disables the verification of certificates.
-    - `limit` is the number of bytes of a decoded body that are kept.
-    - `budget` limits the number of requests, the received bytes and the time of the whole run.
+    - `limit` is the maximum size of a decoded body, in bytes. The rest is discarded.
+    - `budget` limits the requests, the received bytes and the time of the whole run.
     - `allow_private` allows redirects from public servers to private addresses.
-    - `proxy` is the URL of the proxy to use, by default the environment's proxy.
+    - `proxy` is a proxy URL. The default is the environment's proxy.
 
-    The attribute `warnings` contains messages that must be shown to the user. The constructor
-    raises `OrgrestError` if `ca` cannot be read.
+    `warnings` contains messages that must be shown to the user. The constructor raises
+    `OrgrestError` if `ca` cannot be read.
     """
 
     def __init__(
@@ -158,10 +152,10 @@ class Client:
         self._public.close()
 
     def abort(self) -> None:
-        """Abort all requests from another thread, and refuse new requests.
+        """Abort all requests in progress, and refuse new requests.
 
-        Callers that wait for a response or a connection get a `TransportError` immediately. Callers
-        that wait for a DNS lookup or a SOCKS proxy get the error once that attempt has ended.
+        Threads that wait for a response or a connection get a `TransportError` immediately. Threads
+        that wait for a DNS lookup or a SOCKS proxy get the error afterwards.
         """
         self._sockets.abort()
 
@@ -182,13 +176,12 @@ class Client:
         """Send a request, follow its redirects, and return the response.
 
         - `timeout` limits the whole exchange, and `connect_timeout` limits connecting. Both are in
-          seconds, and neither exceeds the time that the budget has left.
-        - A stream (a WebSocket or server-sent events) is read until the timeout, or until the given
-          number of `messages` has arrived. Each message is passed to `on_message` as it arrives.
-        - Every exchange is added to `hops`, in order. This includes redirects, challenges, and
-          requests that are sent again because the server closed the connection. `numbers` provides
-          the numbers of the exchanges and is shared by the requests of a run.
-        - `proxy` is only used for this request.
+          seconds, and cannot exceed the time that the budget has left.
+        - A stream (a WebSocket or server-sent events) is read until a time limit, or until
+          `messages` messages have arrived. Each message is passed to `on_message` as it arrives.
+        - All exchanges are added to `hops`, including redirects, challenges and retries. `numbers`
+          yields their numbers. All requests of a run share this iterator.
+        - `proxy` replaces the client's proxy.
 
         Raises `TransportError`, which is a `BrokenOffError` if the budget is spent.
         """
@@ -310,7 +303,6 @@ class Client:
         sending: _Sending,
         pools: Pools,
     ) -> Response:
-        """Send a request as many times as its credentials require. Return the last response."""
         alone = Pools(self._sockets, self._tls) if credentials.one_connection else None
         try:
             flow = credentials.flow(request, url.netloc, url.target)

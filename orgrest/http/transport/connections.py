@@ -37,7 +37,7 @@ _SHORT = {
 
 
 class _Lines:
-    """Header lines in the form that urllib3's connections expect. Names may be repeated."""
+    """Headers for urllib3's connections. Names may be repeated."""
 
     def __init__(self, every: Iterable[tuple[str, str]]) -> None:
         self.every = list(every)
@@ -51,11 +51,7 @@ class _Lines:
 
 
 class _Exact:
-    """A mixin for connections that sends the exact target and header lines of an exchange.
-
-    urllib3 chooses the connection for a request. The connection gets the exchange of the current
-    thread from the client's `Sockets`.
-    """
+    """A mixin for connections that sends the exact target and header lines of an exchange."""
 
     _used = False
     _opened = Opening()
@@ -85,6 +81,7 @@ class _Exact:
     def request(
         self, method: str, _url: str, body: Any = None, headers: Any = None, **k: Any
     ) -> None:
+        # urllib3 calls this method, so the exchange cannot be an argument.
         exchange = self._sockets.thread.exchange
         exchange.reused = self._used
         self.response_class = partial(HttpResponse, exchange=exchange)
@@ -107,25 +104,19 @@ class _Exact:
 
 
 def _certificate(certificate: Any) -> Certificate | None:
-    """Return a certificate from `ssl` as a `Certificate`, or None if it is not verified."""
-    if not certificate:
+    if not certificate:  # it was not verified
         return None
     expires = float(ssl.cert_time_to_seconds(certificate["notAfter"]))
     return Certificate(_name(certificate["subject"]), _name(certificate["issuer"]), expires)
 
 
 def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
-    """Return a distinguished name on one line, starting with the most specific part."""
     pairs = [pair for part in reversed(parts) for pair in part]
     return ", ".join(f"{_SHORT.get(key, key)}={value}" for key, value in pairs)
 
 
 class _Interruptible(_Exact):
-    """A connection whose socket another thread can shut down while it is connecting.
-
-    urllib3 creates and connects the socket in a single step, which this class replaces. PySocks
-    also uses a single step, but does not allow replacing it.
-    """
+    """A connection that another thread can shut down while it is connecting."""
 
     host: str
     port: int
@@ -157,6 +148,7 @@ def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
     Their sockets are registered in `sockets`.
     """
     cls = pool.ConnectionCls
+    # PySocks creates and connects a socket in one step, which cannot be replaced.
     direct = cls._new_conn is urllib3.connection.HTTPConnection._new_conn
     ours = _Interruptible if direct else _Exact
     connection = type(f"Exact{cls.__name__}", (ours, cls), {"_sockets": sockets})
@@ -183,11 +175,9 @@ class Sockets:
 
     @contextlib.contextmanager
     def connecting(self) -> Iterator[Opening]:
-        """Return a context in which `abort` also shuts down sockets that are still connecting.
+        """Return a context manager in which `abort` also shuts down connecting sockets.
 
-        Within the context, the current thread keeps handles to the sockets that it connects. A
-        handle shares the connection, and stays valid when TLS replaces the socket. The context
-        manager yields an `Opening`, which records how long connecting took.
+        Its value is an `Opening`, which records how long connecting took.
         """
         with contextlib.ExitStack() as stack:
             self.thread.handles = stack
@@ -202,7 +192,7 @@ class Sockets:
         *,
         public: bool = False,
     ) -> socket.socket:
-        """Return a socket connected to the first address of a host that accepts a connection.
+        """Return a socket connected to a host. Must be called in the context of `connecting`.
 
         If `public` is set, raises PrivateAddressError if any address of the host is not public.
         Raises the errors of `socket.create_connection`, and `TransportError` after `abort`.
@@ -226,6 +216,7 @@ class Sockets:
                 for option in options:
                     sock.setsockopt(*option)
                 sock.settimeout(timeout)
+                # The duplicate shares the connection, and stays valid when TLS replaces the socket.
                 self.add(self.thread.handles.enter_context(sock.dup()))
                 sock.connect(place)
             except OSError as error:
@@ -252,6 +243,6 @@ class Sockets:
 
 
 def _shut_down(sock: Any) -> None:
-    """Shut a connection down in both directions, whether or not it uses TLS."""
+    """Shut down a socket, with or without TLS."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(getattr(sock, "socket", sock), socket.SHUT_RDWR)

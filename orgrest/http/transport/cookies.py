@@ -1,10 +1,9 @@
-"""The cookies that one document's requests share, and the file that stores them between runs.
+"""The cookies that a document's requests share, and the file that stores them between runs.
 
-The file is in the Netscape cookie file format, which curl and wget also use. It has one line per
-cookie, with seven fields separated by tabs: domain; whether subdomains are included; path; whether
-TLS is required; expiry in seconds since 1970 (0 for the end of a session); name; value.
-`#HttpOnly_` before the domain marks a cookie that is hidden from page scripts. Other lines that
-begin with `#` are comments.
+The file is in the Netscape cookie file format, which curl and wget also use. Each line has seven
+tab-separated fields: domain, whether subdomains are included, path, whether TLS is required, expiry
+in seconds since 1970 (0 for the end of a session), name, and value. `#HttpOnly_` before the domain
+marks a cookie that is hidden from page scripts. Other lines that begin with `#` are comments.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ _LEAST_SECRET = 8
 
 @classes.frozen
 class Cookie:
-    """A cookie. If `wide` is set, it is also sent to subdomains.
+    """A cookie for a domain, and for the domain's subdomains if `wide` is set.
 
-    `domain` has no leading dot. `port` is None if the cookie is sent to any port. `expires` is in
+    `domain` has no leading dot. If `port` is None, the cookie is sent to any port. `expires` is in
     seconds since 1970, or 0 for a session cookie.
     """
 
@@ -87,10 +86,9 @@ def _is_below(host: str, domain: str) -> bool:
 
 
 def _parse(line: str, url: Url) -> Cookie | None:
-    """Return the cookie in a Set-Cookie header of the response to a request for `url`.
+    """Return the cookie in a Set-Cookie header, or None if it is invalid for the host of `url`.
 
-    Returns None if the cookie is invalid. Also returns None if its `Domain` attribute does not
-    match the host of `url`, or is a public suffix above that host (RFC 6265, sections 5.2 and 5.3).
+    Source: RFC 6265, sections 5.2 and 5.3.
     """
     pair, *rest = line.split(";")
     name, equals, value = (part.strip(" \t") for part in pair.partition("="))
@@ -120,7 +118,6 @@ def _parse(line: str, url: Url) -> Cookie | None:
 
 
 def _expiry(attributes: dict[str, str]) -> int:
-    """Return when a cookie expires, in seconds since 1970, or 0 for the end of the session."""
     seconds = attributes.get("max-age", "")
     if _SECONDS.fullmatch(seconds):
         return min(max(1, int(time.time()) + int(seconds[:18])), _LATEST)
@@ -138,8 +135,8 @@ def _expiry(attributes: dict[str, str]) -> int:
 class Cookies:
     """The cookies of one document, which are sent according to RFC 6265.
 
-    Unlike in the RFC, each cookie is only sent to the port that set it, so that other origins on
-    the same host do not receive it. Cookies from a file have no port and are sent to any port.
+    Unlike in the RFC, each cookie is only sent to the port that set it, so other origins on the
+    same host do not receive it. Cookies from a file have no port and are sent to any port.
     """
 
     def __init__(self) -> None:
@@ -152,10 +149,9 @@ class Cookies:
         self.add(cookie for line in lines if (cookie := _parse(line, url)) is not None)
 
     def add(self, cookies: Iterable[Cookie]) -> None:
-        """Add cookies. Each replaces the cookie with the same name, scope, path and port.
+        """Add cookies. Each replaces cookies with the same name, scope and path.
 
-        Each also replaces the cookie with the same name, scope and path that came from a file and
-        therefore has no port.
+        Only cookies with the same port, or without a port (from a file), are replaced.
         """
         for cookie in cookies:
             identity = (cookie.name, cookie.scope, cookie.path)
@@ -217,10 +213,10 @@ class Cookies:
             self._kept.clear()
 
     def apply_changes(self, stored: Cookies) -> None:
-        """Apply to `stored` the changes that were made to these cookies since they were read.
+        """Apply to `stored` the changes made to these cookies since they were read.
 
-        `stored` contains the current cookies of the file. Changed cookies are stored in it without
-        their port, because cookies in a file have no port.
+        `stored` contains the current cookies of the file. Changed cookies lose their port, because
+        cookies in a file have none.
         """
         with self._lock:
             kept = dict(self._kept)

@@ -131,10 +131,6 @@ _PHRASES: dict[type[BaseException], Phrase] = {
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Return the errors nested in an error, innermost first.
-
-    urllib3 nests errors as causes and as arguments.
-    """
     errors: list[BaseException] = []
     queue = [error]
     while queue:
@@ -142,6 +138,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         if current in errors:
             continue
         errors.append(current)
+        # urllib3 nests errors as causes and as arguments.
         inner = [a for a in (*current.args, current.__cause__) if isinstance(a, BaseException)]
         queue += inner
     return reversed(errors)

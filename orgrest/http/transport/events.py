@@ -1,8 +1,7 @@
 """Reads server-sent events (HTML standard, section 9.2), and collects the messages of a stream.
 
-A stream is read until the server ends it, until a limit on the time or the number of messages is
-reached, or until the body exceeds its maximum size. The messages received are the body of the
-response. A server may send events if the request accepts `text/event-stream`.
+A stream is read until the server ends it, or until a limit on the time, the number of messages or
+the size of the body is reached. The messages are the body of the response.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ _DATA = compiled(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
 class Listener:
     """Receives the messages of a stream, counts them, and calls `on_message` for each.
 
-    `most` is the maximum number of messages. `limits` are the limits of the exchange, which include
-    the size of the `body`. `budget` is the budget of the run.
+    `most` is the maximum number of messages. `limits` are the limits of the exchange, and `budget`
+    is the run's budget.
     """
 
     most: int
@@ -61,8 +60,8 @@ class Listener:
     def read_events(self, raw: urllib3.BaseHTTPResponse) -> str | None:
         """Read server-sent events until the stream ends or a limit is reached.
 
-        Returns a note if a time limit or the maximum number of messages was reached, otherwise
-        None. Raises urllib3's errors, except for its read timeout.
+        Returns a note if the limit on the time or on messages was reached, otherwise None. Raises
+        urllib3's errors, except for its read timeout.
         """
         parsed = at = 0  # ends of the text that was parsed, and that was searched for event ends
         try:
@@ -89,7 +88,7 @@ class Listener:
         """Return a note saying that reading stopped because a time limit was reached.
 
         `what` is the kind of message, such as "event". `error` is an OverdueError if the whole
-        exchange took too long. Any other value means that the server was silent for too long.
+        exchange took too long. Otherwise, the server was silent for too long.
         """
         if not isinstance(error, OverdueError):
             return (

@@ -29,9 +29,9 @@ TIME_OVER: Final = "the time limit of the run was reached (--max-time)"
 class Limits:
     """The limits of one exchange, including its redirects. Times are in seconds.
 
-    `connect` applies to opening each connection, including the TLS handshake, `silence` to pauses
-    between bytes, and `total` to the whole exchange. At most `body` bytes of the decoded body are
-    kept. If `public` is set, only connections to public addresses are allowed.
+    `connect` applies to opening each connection, including the TLS handshake. `silence` applies to
+    pauses between bytes, and `total` to the whole exchange. At most `body` bytes of the decoded
+    body are kept. If `public` is set, only connections to public addresses are allowed.
     """
 
     connect: float = CONNECT_TIMEOUT
@@ -43,12 +43,12 @@ class Limits:
     def within(
         self, timeout: float | None, connect: float | None = None, left: float | None = None
     ) -> Limits:
-        """Return these limits, changed for an exchange that may take `timeout` seconds in total.
+        """Return these limits with other times. None leaves a time unchanged.
 
-        `timeout` replaces `total` and `silence`, unless it is None. `connect` replaces the limit
-        for connecting, unless it is None. None of these limits exceeds `left`, the number of
-        seconds that remain in the run, and the limit for connecting does not exceed `silence`.
-        Raises `TransportError` if a limit is not a valid time.
+        `timeout` replaces `total` and `silence`, and `connect` replaces the limit for connecting.
+        No time exceeds `left`, the seconds that remain in the run, and `connect` does not exceed
+        `silence`. Raises `TransportError` for a time that is not greater than 0 or exceeds
+        `MAX_TIMEOUT`.
         """
         total, silence = (self.total, self.silence) if timeout is None else (timeout, timeout)
         connect = self.connect if connect is None else connect
@@ -78,9 +78,7 @@ class BrokenOffError(TransportError):
 
 @classes.define(eq=False)
 class _Left:
-    """The requests and bytes that a run has left. `most` is the initial number of requests."""
-
-    most: int
+    most: int  # the initial number of requests
     bytes: int
     requests: int
     spent: str = ""
@@ -100,10 +98,10 @@ class Budget:
     ) -> None:
         """Create a budget of `requests` requests, `size` received bytes and `seconds` seconds.
 
-        If `seconds` is None, the time is not limited. For the budget of a run's teardowns, `after`
-        is the budget of the run itself. The two budgets then share the remaining requests and
-        bytes, and `requests` and `size` are not used. The time of the new budget starts when
-        `after` runs out of time or is stopped.
+        If `seconds` is None, the time is not limited. A budget for teardowns has the run's budget
+        as `after`. Both then share the run's remaining requests and bytes, and `requests` and
+        `size` are ignored. The time for teardowns starts when `after` runs out of time or is
+        stopped.
         """
         self._after = after
         self._seconds = seconds
@@ -143,8 +141,7 @@ class Budget:
     def send(self, *, begun: bool = False) -> None:
         """Count a request. Raises BrokenOffError if the run is not allowed to send any more.
 
-        `begun` is true for a request that repeats an earlier one or is triggered by an earlier
-        response, such as a redirect.
+        `begun` is true if the request continues an exchange, such as a redirect or a retry.
         """
         left = self._left
         with left.lock:

@@ -1,9 +1,8 @@
 """Waits on a loopback address for the redirect at the end of a login (RFC 8252, section 7.3).
 
-Any page that the user has open can send requests to such an address. Therefore, only one request
-counts: the first GET that has the path and host of the redirect, and the parameters of a response
-to this login. All other requests are refused and have no effect. The page that the browser shows
-reveals nothing about the parameters.
+Any web page can send requests to such an address. Therefore, only one request counts: the first GET
+that has the path and host of the redirect, and the parameters of a response to this login. All
+other requests are refused. The page that the browser shows does not contain the parameters.
 """
 
 from __future__ import annotations
@@ -51,11 +50,10 @@ _HEADERS = {
 
 
 class Loopback:
-    """Listens for the redirect at the end of a login.
+    """Listens for the redirect at the end of a login, from its creation until it is closed.
 
-    It starts to listen when it is created, and stops when it is closed. `uri` is the address that
-    the browser is redirected to. `read` parses a query. `accepts` returns whether the parameters
-    are a response to this login, since other programs may also send requests to the address.
+    `uri` is the address that the browser is redirected to. `read` parses a query. `accepts` returns
+    whether parameters are a response to this login.
     """
 
     def __init__(
@@ -66,8 +64,8 @@ class Loopback:
     ) -> None:
         """Listen on the address in the URI `redirect`, or on DEFAULT if the URI is empty.
 
-        Without a port in the URI, a free port is used. Raises TransportError if it is impossible to
-        listen on the port, for example because it is in use.
+        If the URI has no port, a free port is used. Raises TransportError if listening on the port
+        is impossible, for example because it is in use.
         """
         url = urlsplit(redirect or DEFAULT)
         host, port = url.hostname or "127.0.0.1", url.port or 0
@@ -109,8 +107,7 @@ class Loopback:
     def wait(self, seconds: float, pause: Callable[[float], None]) -> Mapping[str, str] | None:
         """Return the parameters of the response, or None if it does not arrive within `seconds`.
 
-        `pause` waits for the given number of seconds, and may raise an exception to end the wait
-        early.
+        `pause` sleeps for a number of seconds, and may raise an exception to end the wait.
         """
         waited = 0.0
         while waited < seconds:
@@ -124,8 +121,8 @@ class Loopback:
     def called(self, target: str, host: str | None) -> _Reply:
         """Return the reply to a GET request with this target and `Host` header.
 
-        For the first request with a response to the login, `answer` in the reply contains the
-        parameters of that response. In all other replies, `answer` is None.
+        If the request is the first response to the login, `answer` in the reply contains the
+        parameters. Otherwise, `answer` is None.
         """
         called = urlsplit(target)
         if called.path != self._path or called.netloc or host != self._host:
@@ -169,8 +166,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind the socket without the DNS lookup that HTTPServer does."""
-        socketserver.TCPServer.server_bind(self)
+        socketserver.TCPServer.server_bind(self)  # without HTTPServer's DNS lookup
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]  # str, int
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -1,9 +1,8 @@
 """Pools of connections, one for each origin, with proxies and TLS.
 
-A request uses the run's proxy if there is one, or else the environment's proxy if there is one. The
-environment variables are the same as curl's: `http_proxy` and `https_proxy` for one scheme,
-`all_proxy` for both, in lower or upper case. `no_proxy` lists hosts that are reached directly. A
-proxy's user and password are never shown.
+A request uses the run's proxy, or else the environment's proxy. The environment variables are those
+of curl: `http_proxy` and `https_proxy` for one scheme, `all_proxy` for both, in lower or upper
+case. `no_proxy` lists hosts that are reached directly. A proxy's user and password are never shown.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ _PROXY = compiled(
 class Pools:
     """The connection pools of one client. Threads may share them.
 
-    `sockets` tracks each connection. `tls` creates the TLS context for a client certificate when a
-    pool first needs it.
+    `sockets` tracks each connection. `tls` creates the TLS context for a client certificate.
     """
 
     def __init__(
@@ -72,9 +70,9 @@ class Pools:
         certificate: ClientCertificate | None = None,
         given: str | None = None,
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
-        """Return the pool for a URL's origin, and whether a proxy forwards its requests.
+        """Return the pool for a URL's origin, and whether a proxy forwards the requests.
 
-        Connections use the client certificate `certificate`, and the proxy `given` or else the
+        `certificate` is a client certificate. `given` is a proxy to use instead of the
         environment's proxy. Raises `TransportError` if the proxy is invalid, or if the certificate
         cannot be loaded.
         """
@@ -123,7 +121,7 @@ def tls_context(
 ) -> ssl.SSLContext:
     """Return a TLS context that verifies servers with `ca`, or else the system's certificates.
 
-    It uses the client `certificate`, if any. If `insecure` is set, servers are not verified. Raises
+    `certificate` is a client certificate. If `insecure` is set, servers are not verified. Raises
     `OrgrestError` if `ca` is not a file or folder of certificates. Raises `TransportError` if the
     system has no certificates, or if the client certificate cannot be loaded.
     """
@@ -206,9 +204,9 @@ def is_socks(proxy: str) -> bool:
 
 
 def chosen(named: str, allowed: Iterable[str]) -> str:
-    """Return the proxy that a document names, if it is one of the `allowed` proxies.
+    """Return the proxy that a document names, if `allowed` contains it.
 
-    The user and password are those in the document, or else those of the allowed proxy. Raises
+    The user and password come from the document, or else from the allowed proxy. Raises
     OrgrestError if the proxy is invalid or not allowed.
     """
     proxy = read_proxy(named)
@@ -247,11 +245,7 @@ def proxy_for(url: Url, given: str | None) -> str | None:
 
 
 def _is_listed(url: Url, listed: str) -> bool:
-    """Return whether the host of a URL is in `listed`, the value of `no_proxy`.
-
-    `listed` is `*` for all hosts, or a list of hosts, domains and networks. A domain includes its
-    subdomains. A host or domain may be followed by a port, which must then match.
-    """
+    """Return whether `listed`, the value of `no_proxy`, includes the host of a URL."""
     names = re.split(r"[\s,]+", listed.strip().lower())
     if names == ["*"]:
         return True

@@ -49,12 +49,12 @@ class Opening:
 
 @classes.define(eq=False)
 class ConnectionExchange:
-    """One request on a connection: its inputs, and the data that the connection records about it.
+    """One request on a connection, and the data that the connection records about it.
 
-    `target` and `lines` are sent. Reading the response fails if the `deadline` passes or if the
-    server sends more than `budget` bytes. If `last` is set, the connection is closed after the
-    response. If `public` is set, only connections to public addresses are allowed. `peer` is the
-    server's address, or "" if a proxy is used.
+    `target` and `lines` are sent. Reading fails after the `deadline`, or if the response is larger
+    than `budget` bytes. If `last` is set, the connection is closed after the response. If `public`
+    is set, only connections to public addresses are allowed. `peer` is the server's address, or ""
+    if a proxy is used.
     """
 
     lines: Headers
@@ -73,10 +73,7 @@ class ConnectionExchange:
 
 
 class _LimitedReader(io.RawIOBase):
-    """Reads from a socket until the deadline of an exchange, and up to its limit in bytes.
-
-    Raises OverdueError after the deadline, and FloodError if the server sends more bytes.
-    """
+    """Reads from a socket within the deadline and byte limit of an exchange."""
 
     def __init__(
         self, raw: io.RawIOBase, sock: socket.socket, exchange: ConnectionExchange
@@ -117,25 +114,20 @@ class _LimitedReader(io.RawIOBase):
 
 
 class _CheckedReader(io.BufferedReader):
-    """A buffered reader that checks header lines, since http.client's parser does not check them.
-
-    That parser ignores a malformed line, and sometimes all lines below it. `spaced` is true if
-    whitespace was removed between a header's name and the colon.
-    """
+    """Checks header lines, because http.client ignores malformed lines."""
 
     in_header = True
-    spaced = False
+    spaced = False  # whether whitespace was removed between a header's name and the colon
     _above = 0  # the number of lines above in the same header, including the status line
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Return the next line. Raises TransportError if it is a malformed header line."""
         line = super().readline(size)
         if self.in_header:
             too_long = len(line) == size  # http.client raises an error
             if self._above and not too_long and line not in _BLANK:
                 field = _FIELD.fullmatch(line)
                 if field is None:
-                    _check_other_line(line, first=self._above == 1)
+                    _check_continuation(line, first=self._above == 1)
                 elif field[2]:
                     self.spaced = True
                     line = field[1] + field[3]
@@ -143,12 +135,7 @@ class _CheckedReader(io.BufferedReader):
         return line
 
 
-def _check_other_line(line: bytes, *, first: bool) -> None:
-    """Raise TransportError unless `line` continues the header above it.
-
-    `line` does not begin a header itself. `first` is true if it directly follows the status line,
-    so that there is no header above it.
-    """
+def _check_continuation(line: bytes, *, first: bool) -> None:
     if _FOLDED.fullmatch(line) and not first:
         return
     reason = "the connection was closed before the response headers were complete"
@@ -161,9 +148,9 @@ def _check_other_line(line: bytes, *, first: bool) -> None:
 
 
 class HttpResponse(http.client.HTTPResponse):
-    """An http.client response that enforces the deadline and the byte limit of its exchange.
+    """An http.client response that enforces the deadline and byte limit of its exchange.
 
-    It skips interim responses (1xx, except 101). `codings` are its transfer codings other than
+    Interim responses (1xx, except 101) are skipped. `codings` are transfer codings other than
     chunked. `spaced` is true if a header had whitespace before its colon.
     """
 
@@ -198,10 +185,7 @@ class HttpResponse(http.client.HTTPResponse):
             self.will_close = True
 
     def _read_codings(self) -> None:
-        """Read Transfer-Encoding, even if it is folded, or combines `chunked` with other codings.
-
-        Source: RFC 9112, section 6.3.
-        """
+        """Read Transfer-Encoding, of which http.client supports only `chunked` (RFC 9112, 6.3)."""
         value = ",".join(self.headers.get_all("Transfer-Encoding", ()))
         codings = [coding.strip().lower() for coding in value.split(",")]
         codings = [coding for coding in codings if coding not in ("", "identity")]
@@ -223,10 +207,10 @@ def read(
     listener: Listener | None,
     limits: Limits,
 ) -> Response:
-    """Read a response, with a limit on its decoded body.
+    """Read a response, and at most `limits.body` bytes of its decoded body.
 
-    A `listener` receives the events in the response. Raises TransportError if the body is damaged
-    or incomplete.
+    A `listener` receives server-sent events. Raises TransportError if the body is damaged or
+    incomplete.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
     if original.codings:  # urllib3 decodes them like content codings, in reverse order
@@ -290,7 +274,7 @@ def header_text(latin: str) -> str:
 
 
 def _is_cut_short(decoder: Any) -> bool:
-    """Return whether a urllib3 decoder still expects data. urllib3 itself does not report this."""
+    """Return whether a decoder still expects data, which urllib3 does not report."""
     if hasattr(decoder, "_decoders"):  # for several codings
         return any(_is_cut_short(inner_decoder) for inner_decoder in decoder._decoders)
     inner = getattr(decoder, "_obj", None)

@@ -3,12 +3,12 @@
 Within an origin (scheme, host and port), everything is sent again. Another origin does not get
 credentials or a client certificate. It gets only the headers in an allow-list, since any other
 header may contain a credential (`X-Api-Key`). `Request.held` records which parts of a request
-contain a secret, and its bytes are also searched for secrets. If one of the user's secrets may not
-be sent to an origin, no part of a request that contains the secret is sent there.
+contain a secret, and the request is also searched for secrets. If a secret's binding excludes the
+origin, none of the request's headers are sent there, and redirecting a body there is an error.
 
-By redirecting to a private address (`http://169.254.169.254/`, a router, a service on loopback), a
-public server could make the client send requests that the server cannot send itself (SSRF).
-Therefore an address counts as private unless it is known to be public. Sources: IANA's
+A public server could redirect to a private address (`http://169.254.169.254/`, a router, a service
+on loopback), so that the client sends requests that the server cannot send itself (SSRF).
+Therefore, an address counts as private unless it is known to be public. Sources: IANA's
 special-purpose address registries for IPv4 and IPv6, as of RFC 9637; RFC 6052 (NAT64), RFC 3056
 (6to4), RFC 5214 (ISATAP).
 """
@@ -85,14 +85,12 @@ _ISATAP = 0x5EFE
 
 
 def _becomes_get(status: int, method: str) -> bool:
-    """Return whether a redirect changes the method to GET (Fetch standard, HTTP-redirect fetch)."""
-    if status == 303:
+    if status == 303:  # Fetch standard, HTTP-redirect fetch
         return method not in ("GET", "HEAD")
     return status in (301, 302) and method == "POST"
 
 
-def _may_go(request: Request, url: Url) -> bool:
-    """Return whether the user's secrets in a request, in any encoding, may be sent to a URL."""
+def _may_get_secrets(request: Request, url: Url) -> bool:
     try:
         check_destination(request, url)
     except TransportError:
@@ -100,8 +98,7 @@ def _may_go(request: Request, url: Url) -> bool:
     return True
 
 
-def _is_in(url: str, secrets: Iterable[str]) -> bool:
-    """Return whether a URL contains a secret: verbatim, percent-encoded, in hex or in Base64."""
+def _contains_any(url: str, secrets: Iterable[str]) -> bool:
     plain = unquote(url)
     low, words = plain.lower(), plain.replace("-", "+").replace("_", "/")
     for secret in secrets:
@@ -129,8 +126,8 @@ def redirected(
 ) -> tuple[Request, tuple[str, ...]]:
     """Return the request that follows a redirect, and the names of the headers it leaves out.
 
-    Raises `TransportError` if the location is invalid, or if it is on another origin and a secret
-    is in the body, the method or the new URL.
+    Raises `TransportError` if the location is invalid. Also raises it if the location is on another
+    origin and a secret is in the body, the method or the new URL.
     """
     old = parse_url(request.url)
     try:
@@ -146,7 +143,7 @@ def redirected(
         method, body = "GET", None
         headers = tuple((n, v) for n, v in headers if n.lower() not in _ABOUT_BODY)
     if new.origin != old.origin:
-        bare = not _may_go(request, new)
+        bare = not _may_get_secrets(request, new)
         if request.credentials is not None:
             left_out = ("Authorization",)
         request = classes.evolve(request, credentials=None, certificate=None)
@@ -180,8 +177,8 @@ def redirected(
                 f"did not follow the redirect to another origin, {show(new.text)}, because the "
                 "method contains a secret"
             )
-        if _is_in(new.text, request.secrets) or (
-            request.holds("url") and _is_in(new.text, parts_of(request.url))
+        if _contains_any(new.text, request.secrets) or (
+            request.holds("url") and _contains_any(new.text, parts_of(request.url))
         ):
             raise TransportError(
                 "did not follow the redirect to another origin, "
@@ -204,10 +201,10 @@ def redirected(
 def resolve(base: Url, reference: str) -> Url:
     """Return the URL of a reference, such as a `Location` header, relative to `base`.
 
-    Source: RFC 3986, section 5.2. As that section allows, a reference that has the same scheme as
-    `base` may still be relative. `urllib.parse.urljoin` is not used because it drops empty parts of
-    a path or a query. Raises `TransportError` if the URL is invalid.
+    A reference with the scheme of `base` may still be relative (RFC 3986, section 5.2). Raises
+    `TransportError` if the URL is invalid.
     """
+    # urllib.parse.urljoin drops empty parts of a path or a query.
     scheme, _, relative = reference.partition(":")
     if scheme.lower() == base.scheme and not relative.startswith("//"):
         reference = relative
@@ -227,8 +224,7 @@ def resolve(base: Url, reference: str) -> Url:
 
 
 def _without_dots(path: str) -> str:
-    """Return a path without the segments `.` and `..` (RFC 3986, section 5.2.4)."""
-    kept: list[str] = []
+    kept: list[str] = []  # RFC 3986, section 5.2.4
     segments = path.split("/")
     for segment in segments:
         if segment == ".." and len(kept) > 1:
@@ -294,8 +290,8 @@ def check_public(host: str) -> None:
 def was_public(host: str, peer: str) -> bool:
     """Return whether the server at the other end of a connection is public.
 
-    `host` is the host of the URL, and `peer` the address of the server, or "" if a proxy was used.
-    In that case, a host name counts as public.
+    `host` is the host of the URL. `peer` is the server's address, or "" if a proxy was used. With a
+    proxy, a host name counts as public.
     """
     address = literal(host) or peer
     return not address or is_public(address)

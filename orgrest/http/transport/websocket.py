@@ -1,9 +1,9 @@
 """Opens WebSockets (RFC 6455) with the package `websockets`.
 
 The body of a request contains the messages, separated by `===` lines. `=== wait-for-server` waits
-for a message from the server before the next message is sent. Several such lines in a row wait for
-one message each. The response has the status of the handshake. Its body consists of the server's
-messages, one per line, with binary messages in Base64.
+for a message from the server before the next message is sent. Several such lines wait for several
+messages. The response has the status of the handshake. Its body consists of the server's messages,
+one per line, with binary messages in Base64.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def check(request: Request) -> None:
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:
-    """Return the messages in a body, as pairs of a flag and the bytes to send.
+    """Return the messages in a body, as pairs (wait, message).
 
-    The flag says whether to wait for a message from the server first. An empty message is not sent.
+    `wait` says whether to wait for a message from the server first. An empty message is not sent.
     """
     parts = _SEPARATOR.split(body)
     waits = [False, *(mark is not None for mark in parts[1::2])]
@@ -78,13 +78,13 @@ def exchange(
     listener: Listener,
     sent: Callable[[Headers], None],
 ) -> Response:
-    """Open a WebSocket over a new connection, send and receive messages, and close it.
+    """Open a WebSocket, send and receive messages, close it, and return the response.
 
-    At the end, `sent` is called with the header lines of the handshake, if they were sent.
-    If the server refuses the WebSocket with a status of 400 or above, that response is returned.
-    Raises `TransportError` for any other response that does not open a WebSocket, if the WebSocket
-    is not opened in time, or if the server later sends an invalid frame or the connection is lost.
-    A TCP connection or TLS handshake that fails for a reason other than a timeout raises OSError.
+    At the end, `sent` is called with the header lines of the handshake, if they were sent. The
+    response may also be the server's refusal, with a status of 400 or above. Raises
+    `TransportError` for any other response that does not open the WebSocket, for an invalid frame,
+    and if the connection is lost or not opened in time. Raises OSError if TCP or TLS fails for any
+    other reason.
     """
     from websockets import exceptions
 
@@ -136,11 +136,6 @@ def exchange(
 
 
 def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> dict[str, Any]:
-    """Return the options with which `websockets` opens a connection for a request.
-
-    Raises `TransportError` if the Host header does not match the URL, or if the header lines cannot
-    be sent.
-    """
     host = request.header("Host")
     if host is not None and host.lower() != url.netloc:
         raise TransportError("the Host header of a WebSocket must match its URL")
@@ -167,7 +162,7 @@ def _talk(
     start: float,
     listener: Listener,
 ) -> str | None:
-    """Exchange messages with the server. Returns why reading stopped early, or None."""
+    """Exchange messages, and return why reading stopped early."""
     from websockets.exceptions import ConnectionClosed
 
     def receive() -> None:
@@ -210,10 +205,7 @@ def _talk(
 
 
 def _closed(error: Any, limit: int) -> str | None:
-    """Return a warning if the server closed the connection with an error, or else None.
-
-    Raises `TransportError` if the server sent an invalid frame or no close frame.
-    """
+    """Return a warning about the server's close frame, or None if the WebSocket ended normally."""
     frame, sent, context = error.rcvd, error.sent, error.__context__
     if sent is not None and sent != frame and sent.code in _INVALID_FRAME:
         raise _invalid(sent.reason) from error
@@ -235,9 +227,8 @@ def _invalid(reason: str) -> TransportError:
 
 
 def _text(message: bytes) -> str | bytes:
-    """Return a message as `str` if it is text, so that it is sent in a text frame."""
     try:
-        return message.decode()
+        return message.decode()  # `websockets` sends a str in a text frame
     except UnicodeDecodeError:
         return message
 
@@ -260,16 +251,15 @@ def _response(
 
 
 class ThreadSafeSocket:
-    """A connected socket that makes one call at a time, and waits for the peer between calls.
+    """A socket on which one thread can read while another thread writes.
 
-    The package `websockets` reads from a socket in one thread and writes to it in another. This has
-    two problems with TLS. First, OpenSSL allows only one call at a time per connection: a request
-    that is written while the session tickets of TLS 1.3 are read can get lost. Second, a read
-    blocks if only those tickets have arrived, and closing the socket in another thread does not
-    wake it, so orgrest would wait forever for a server that never answers.
+    The package `websockets` uses a socket in this way, which has two problems with TLS. OpenSSL
+    allows only one call at a time per connection: a request that is written while the session
+    tickets of TLS 1.3 are read can get lost. A read blocks if only those tickets have arrived, and
+    closing the socket in another thread does not wake it. Therefore, this class makes one call at a
+    time, and waits for the peer between calls.
 
-    The class implements the methods that `websockets` uses. Each `sendall` call ends after at most
-    `timeout` seconds.
+    Each `sendall` call ends after at most `timeout` seconds.
     """
 
     def __init__(self, connected: socket.socket, timeout: float) -> None:
@@ -314,7 +304,7 @@ class ThreadSafeSocket:
             self.socket.close()
 
     def _retried(self, call: Callable[[], _T], ready: int, deadline: float | None) -> _T:
-        """Repeat a call until it succeeds, waiting in between until the socket is ready."""
+        """Repeat a call until the socket is ready."""
         while True:
             try:
                 with self._lock:

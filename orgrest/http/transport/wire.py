@@ -1,6 +1,6 @@
-"""The URL and header lines of a request as they are sent, and the hosts that secrets may go to.
+"""The URL and header lines of a request as they are sent, and the origins that may get secrets.
 
-The user lists the origins to which a secret may be sent: `api.example.com` (https on port 443),
+The user lists the origins for each secret: `api.example.com` (https on port 443),
 `api.example.com:8443`, `*.example.com` (all subdomains), or `http://localhost:3000`, the only form
 that allows http.
 """
@@ -41,10 +41,9 @@ _CODINGS: Final = {
 
 @classes.frozen
 class Url:
-    """A parsed URL.
+    """A parsed URL. `target` is percent-encoded, and `userinfo` is unchanged.
 
-    `target` is percent-encoded, but `userinfo` is not. The target of `http://host*` is `*`, which
-    refers to the whole server (RFC 9112, section 3.2.4).
+    The target of `http://host*` is `*`: the whole server (RFC 9112, section 3.2.4).
     """
 
     scheme: str
@@ -111,10 +110,9 @@ def parts_of(url: str) -> set[str]:
 
 
 def wire_url(request: Request) -> str:
-    """Return the URL as it is sent, including its user info.
+    """Return the URL as it is sent, with user info unless there is an Authorization header.
 
-    User info is left out if the request has an Authorization header, which is sent instead. Raises
-    `TransportError` unless the scheme is http, https, ws or wss.
+    Raises `TransportError` unless the scheme is http, https, ws or wss.
     """
     url = parse_url(request.url)
     if not url.userinfo or request.header("Authorization") is not None:
@@ -134,10 +132,9 @@ def show(text: str, most: int = 200) -> str:
 def accept_encoding() -> str:
     """Return the content codings that urllib3 can decode, as the value of Accept-Encoding.
 
-    The value depends on the installed packages, and equals that of urllib3's `make_headers`. It is
-    computed here because a dry run also shows it, and importing urllib3 would take longer than the
-    rest of a dry run.
+    The value depends on the installed packages.
     """
+    # A dry run also shows this value, and importing urllib3 (`make_headers`) would be slow.
     optional = [
         coding for coding, packages in _CODINGS.items() if any(map(_is_installed, packages))
     ]
@@ -154,9 +151,8 @@ def _is_installed(package: str) -> bool:
 def wire_headers(request: Request) -> Headers:
     """Return the header lines of a request in the order in which they are sent.
 
-    Defaults for headers that the request does not set come first, then its own headers, then
-    Content-Length if it is needed. Raises `TransportError` for a URL, method, header name or value
-    that cannot be sent.
+    Defaults for missing headers come first, then the request's headers, then Content-Length if
+    needed. Raises `TransportError` for a URL, method, header name or value that cannot be sent.
     """
     url = parse_url(request.url)
     return headers_for(authorized(request, url), url, None)
@@ -170,9 +166,10 @@ def authorized(request: Request, url: Url) -> Request:
 
 
 def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
-    """Return the header lines that are sent for a request, given its parsed URL.
+    """Return the header lines that are sent for a request to a URL.
 
-    Raises `TransportError` for a method, header name or value that cannot be sent.
+    `cookie` is the value of the Cookie header. Raises `TransportError` for a method, header name or
+    value that cannot be sent.
     """
     if not is_token(request.method):
         raise TransportError(f"invalid method: {show(request.method)}")
@@ -212,7 +209,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
 def check_destination(request: Request, url: Url | None = None) -> None:
     """Raise TransportError if a request contains a secret that may not be sent to `url`.
 
-    The default for `url` is the request's URL. Also raises TransportError if the URL is invalid.
+    The default for `url` is the request's URL.
     """
     if not request.bound:
         return
