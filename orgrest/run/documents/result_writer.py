@@ -114,6 +114,7 @@ class ResultWriter:
     def judge_same(
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
+        """Return whether the result `old` is the same as `new`, as `:expect same` requires."""
         from orgrest.run.comparison import Volatile
         from orgrest.run.documents.expect import judge_same
 
