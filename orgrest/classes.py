@@ -1,8 +1,7 @@
-"""Data classes, declared like attrs classes, and compiled when the first object is created.
+"""Data classes that look like attrs classes, but are compiled only when first used.
 
-A command imports many more classes than it uses, and attrs would compile the methods of each class
-when its module is imported. Type checkers see attrs itself. Only they enforce `frozen`: at run
-time, a field of a frozen class can still be assigned to.
+attrs compiles every class at import, but a command uses few of the classes that it imports. Type
+checkers see attrs itself. Only type checkers enforce `frozen`, not the classes at run time.
 """
 
 from __future__ import annotations
@@ -68,7 +67,6 @@ else:
         return define(cls, frozen=True, **options)
 
     def _fields(cls):
-        """Return the fields of a class, with functions that read their values."""
         entry = _FIELDS.get(cls)
         if entry is None:
             fields = {}
@@ -91,17 +89,11 @@ else:
         return entry
 
     def _reader(names):
-        """Return a function that returns the values of these attributes as a tuple."""
         if len(names) > 1:
             return attrgetter(*names)
         return lambda value: tuple(getattr(value, name) for name in names)
 
     def _compiled_at_first(cls):
-        """Return an `__init__` that, on the first call, compiles and calls the actual `__init__`.
-
-        The actual `__init__` replaces it in the class.
-        """
-
         def __init__(self, *arguments, **named):  # noqa: N807 - tracebacks show it
             cls.__init__ = _compiled(cls)
             cls.__init__(self, *arguments, **named)

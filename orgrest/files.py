@@ -1,19 +1,17 @@
-r"""Documents on disk: read as text, and saved atomically.
+r"""Reads documents as text, and saves them atomically.
 
-The text has ``\n`` line endings. Saving restores the line endings, the byte order mark and the
-encoding of the file, so that unchanged text yields the bytes that were read. A file whose line
-endings are all CRLF, or all CR, is recognized as such. Any other file has LF line endings and may
-contain stray CRs, as in Emacs. A file that starts with a UTF-16 byte order mark must be valid
-UTF-16. Any other file is read as UTF-8 if its bytes are valid UTF-8. Otherwise, its encoding is the
-one that a ``-*- coding: NAME -*-`` cookie names. Without a valid cookie, it is Latin-1, which keeps
-every byte.
+Text has ``\n`` line endings. Saving restores a file's line endings, byte order mark and encoding,
+so that unchanged text yields the original bytes. Line endings are converted only if all are CRLF or
+all are CR. Other files may contain stray CRs, as in Emacs.
 
-Saving writes a temporary file in the folder of the document, flushes it to disk, checks that the
-document has not changed since it was read, and renames the temporary file to the document's name.
-Symbolic links are followed. Mode, owner, extended attributes and access control lists are kept. A
-file with several hard links is overwritten in place. This is not atomic, so a complete copy is kept
-next to it in the meantime. If the process is killed while it saves, the next save removes its
-temporary file, but not this copy.
+The encoding is the first that fits the bytes: that of a byte order mark, UTF-8, that of a
+``-*- coding: NAME -*-`` cookie, or Latin-1.
+
+Saving writes a temporary file, and renames it to the document's name if the document has not
+changed since it was read. Symbolic links are followed. Mode, owner, extended attributes and access
+control lists are kept. A file with several hard links is overwritten in place, and a copy is kept
+beside it in the meantime. After a run is killed, the next save removes its temporary file, but not
+the copy.
 """
 
 from __future__ import annotations
@@ -82,7 +80,6 @@ class FileChangedError(FileError):
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Return JSON escapes for characters that an encoding lacks (a codec error handler)."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -99,9 +96,9 @@ _READ_AS_LATIN = "the file was read as Latin-1, but requests are sent in UTF-8"
 
 @classes.frozen
 class Encoding:
-    """The encoding of a file's text: its codec, byte order mark and line ending.
+    """A text file's codec, byte order mark and line ending.
 
-    If the codec is only a guess, `notes` contains a message that says so.
+    If the codec was guessed, `notes` contains a warning.
     """
 
     codec: str = "utf-8"
@@ -128,12 +125,12 @@ def decode(data: bytes) -> tuple[str, Encoding]:
     """Return the bytes of a file as text, and the `Encoding` that converts the text back."""
     notes: tuple[str, ...] = ()
     for mark, codec in _MARKS:
-        if data.startswith(mark) and (text := _try(data[len(mark) :], codec)) is not None:
+        if data.startswith(mark) and (text := _decoded(data[len(mark) :], codec)) is not None:
             break
     else:
         mark, codec = b"", "latin-1"
         cookie = _COOKIE.search(b"\n".join(data[:400].split(b"\n", 2)[:2]))
-        if cookie and (decoded := _try(data, cookie[1].decode("ascii"))) is not None:
+        if cookie and (decoded := _decoded(data, cookie[1].decode("ascii"))) is not None:
             codec, text = cookie[1].decode("ascii"), decoded
         else:
             text = data.decode(codec)
@@ -148,9 +145,9 @@ def _line_that_is_not_utf8(data: bytes) -> int:
 
 
 def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
-    """Return the text and the encoding of a document, like `decode`.
+    """Return the text and the encoding of a document. Raises FileError if the bytes are not text.
 
-    Raises FileError if the bytes are not text. `file` is the file's name in that error.
+    `file` is the document's name in the error.
     """
     text, encoding = decode(data)
     if "\0" in text:
@@ -171,8 +168,7 @@ def decode_document(data: bytes, file: str) -> tuple[str, Encoding]:
     return text, encoding
 
 
-def _try(data: bytes, codec: str) -> str | None:
-    """Return `data` as text, or None if encoding the text again would not yield `data`."""
+def _decoded(data: bytes, codec: str) -> str | None:
     try:
         text = data.decode(codec)
         return text if text.encode(codec) == data else None
@@ -191,17 +187,14 @@ def line_end(text: str) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of the file at `path`.
-
-    Raises FileError if it cannot be read or is not a regular file: reading a FIFO would wait for a
-    writer, and reading a device might never end.
-    """
+    """Return the content of a file. Raises FileError if it is unreadable or not a regular file."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     try:
         with open(path, "rb", opener=opener) as stream:
+            # Reading a FIFO or a device might never end.
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise FileError("could not read the file: not a regular file", file=str(path))
             return stream.read()
@@ -231,7 +224,7 @@ class File:
         """Replace the content of the file with `text`. Return whether the content changed.
 
         Raises FileChangedError if the file has changed since it was read, and FileError if it
-        cannot be written. In both cases, the file is left unchanged.
+        cannot be written. In both cases, the file is not modified.
         """
         data = self.encoding.encode(text)
         target = self.path.resolve()
@@ -253,9 +246,9 @@ class File:
         return True
 
     def is_unchanged(self) -> bool:
-        """Return whether the file is the same as when it was last read or saved.
+        """Return whether the file still has the content that was last read or saved.
 
-        The result is also True if the file can no longer be read.
+        Also returns True if the file cannot be read.
         """
         try:
             return read_bytes(self.path) == self._data
@@ -270,10 +263,10 @@ class File:
             raise FileError("the folder is read-only", file=str(self.path))
 
     def save_beside(self, text: str) -> Path:
-        """Write `text` to a file named ``FILE.orgrest-results``, and return its path.
+        """Write `text` to ``FILE.orgrest-results`` beside the file, and return the new file's path.
 
-        If a different file with that name exists, a number is added to the name: ``-2``, ``-3`` and
-        so on. Raises FileError.
+        If a file with this name has different content, ``-2``, ``-3`` and so on is added to the
+        name. Raises FileError if no file can be written.
         """
         data = self.encoding.encode(text)
         name = f"{self.path.name}.orgrest-results"
@@ -300,10 +293,9 @@ def write(path: Path, data: bytes) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file atomically, from consecutive pieces of its content. Raises FileError.
+    """Write the pieces of a file's content to it atomically. Raises FileError.
 
-    A device or pipe is written to directly, not atomically. Exceptions raised by `pieces`
-    propagate.
+    A device or pipe is written to directly. Exceptions of `pieces` propagate, except OSError.
     """
     if path.exists() and not path.is_file():
         try:
@@ -345,10 +337,9 @@ def write_result(path: Path, data: bytes) -> None:
 
 
 def entries(directory: Path, folder: str) -> list[str]:
-    """Return the names of the files and folders in `directory/folder`.
+    """Return the names of the files and folders in `directory/folder`. Folder names end in a slash.
 
-    `directory` contains a document, and `folder` is a path as written in that document. Folder
-    names end in a slash. The list is empty if the folder is outside `directory` or cannot be read.
+    The list is empty if the folder is outside `directory` or cannot be read.
     """
     try:
         path = (directory / folder).resolve()
@@ -361,16 +352,13 @@ def entries(directory: Path, folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def locked(target: Path, *, seconds: float | None = None, create: bool = False) -> Iterator[None]:
-    """Hold a lock on a file or folder, so that simultaneous runs change it one after the other.
+    """Return a context manager that locks a file or folder, so that one run at a time changes it.
 
-    If `create` is true, a missing file is created, and a symbolic link is not followed. Nothing is
-    locked in these cases:
+    Nothing is locked if the target does not exist, if locks are not supported, or if another
+    program holds the lock for more than `seconds` (default: `_PATIENCE`). With `create`, a missing
+    file is created, and a symbolic link is not followed.
 
-    - The file does not exist.
-    - The operating system or the file system does not support locks.
-    - Another program holds the lock for more than `seconds` (default: `_PATIENCE`).
-
-    Saving replaces a locked file, so a run that waited for the lock finds that the file has
+    Saving replaces the locked file, so a run that waited for the lock finds that the file has
     changed.
     """
     number: int | None = None
@@ -401,10 +389,10 @@ def _replace(
     private: bool = False,
     new: bool = False,
 ) -> None:
-    """Write a file atomically. If `new` is True, raise FileExistsError if the file exists.
+    """Write a file atomically, readable only by its owner if `private`.
 
-    `shown` is the name of the file in errors. If `private` is True, only its owner can read the
-    file.
+    `shown` is the file's name in errors. Raises FileExistsError if the file exists and `new` is
+    true.
     """
     temporary.remove_left(target)
     temporary_file: Path | None = None
@@ -432,7 +420,7 @@ def _replace(
         else:
             temporary_file.replace(target)
         temporary_file = None
-        _sync_folder(target.parent)
+        _sync_folder(target.parent)  # so that the rename survives a crash
     except OSError as error:
         if new and isinstance(error, FileExistsError):
             raise
@@ -444,9 +432,8 @@ def _replace(
 
 
 def _move_to_free(source: Path, target: Path) -> None:
-    """Rename a file. Raises FileExistsError if a file with the new name already exists."""
     try:
-        os.link(source, target)
+        os.link(source, target)  # unlike a rename, this fails if the target exists
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
@@ -458,12 +445,7 @@ def _move_to_free(source: Path, target: Path) -> None:
 
 
 def _write_into(target: Path, data: bytes) -> None:
-    """Overwrite the file in place. If there is not enough space, it is left unchanged.
-
-    Unlike a rename, this is not atomic. If the process is killed while writing, the file contains a
-    mixture of the old and the new content. The complete new content then remains in
-    `.NAME.XXXXXXXX.saved`, which is never removed automatically.
-    """
+    """Overwrite a file in place, which is not atomic. If the disk is full, leave it as it was."""
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size
         try:
@@ -480,13 +462,12 @@ def _write_into(target: Path, data: bytes) -> None:
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Raise FileError if a file is read-only. Renaming would replace it without an error."""
+    # A rename would replace a read-only file without an error.
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError("the file is read-only", file=str(shown))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder to disk, if the system supports that, so that renames survive a crash."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

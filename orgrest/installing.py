@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def install_command(package: str) -> str:
-    """Return the command that installs `package` so that this program can import it.
+    """Return a shell command that installs `package` so that orgrest can import it.
 
-    The command uses pipx or uv if one of them installed this program. Otherwise it uses pip, or uv
-    in an environment without pip.
+    The command uses pipx or uv if one of them installed orgrest. Otherwise it uses pip, or uv if
+    pip is missing.
     """
     import shlex
     import subprocess
@@ -37,7 +37,7 @@ def install_command(package: str) -> str:
 
 
 def _requirement(entry: dict[str, str]) -> str:
-    """Return a requirement from uv's receipt, converted to the form that uv's options accept."""
+    """Return an entry of uv's receipt in the form that uv's options accept."""
     extras = f"[{','.join(entry['extras'])}]" if "extras" in entry else ""
     source = entry.get("directory") or entry.get("path") or entry["name"]
     return f"{source}{extras}{entry.get('specifier', '')}"

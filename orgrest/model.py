@@ -1,8 +1,8 @@
-"""The data model that the modules of orgrest share: file positions, requests, responses, errors.
+"""Orgrest's shared data types: file positions, requests, responses and errors.
 
-The module imports almost nothing from orgrest, so every other module can import it. Its data types
-are frozen, and all except `Source` compare by value. Bytes that are not valid UTF-8 are represented
-in strings by surrogate escapes (PEP 383). `to_bytes` restores them.
+This module imports almost nothing, so that all others can import it. Its types are frozen and,
+except for `Source`, compared by value. Bytes that are not valid UTF-8 become surrogate escapes in
+strings (PEP 383). `to_bytes` restores them.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def whole(text: str) -> str:
 
 
 def short(text: str, most: int = 60) -> str:
-    """Return a string for use in a message, shortened to at most `most` characters.
+    """Return `text`, shortened to at most `most` characters for use in a message.
 
-    `masking.mask_message` also masks a secret that is cut off at the end of the shortened string.
+    `masking.mask_message` also masks a secret whose end is cut off.
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
@@ -68,11 +68,11 @@ def line_starts(lines: list[str]) -> list[int]:
 
 @classes.frozen(eq=False)
 class Source:
-    """A text to parse, with the position of each of its lines in the file that it came from.
+    """A text to parse, and where its lines are in a file.
 
-    For each line of `text`, `places` contains its line number in the file, and how many characters
-    (indentation, Org's comma) were removed from its beginning. If `places` is None, the text is the
-    whole file. Sources compare by identity: two blocks with the same text are two sources.
+    For each line of the text, `places` contains the line number in the file and how many characters
+    (indentation, Org's comma) were removed from the beginning. If `places` is None, the text is the
+    whole file. Sources are compared by identity: blocks with the same text have different sources.
     """
 
     text: str
@@ -110,11 +110,10 @@ class Source:
 
 
 class OrgrestError(Exception):
-    """An error that the user can fix: its `reason` and its position.
+    """The base class of orgrest's errors: a `reason` and a position in a file.
 
-    `file`, `line` and `column` are None if unknown. `str(error)` is `file:line:column: reason`. All
-    exceptions that orgrest raises deliberately are OrgrestErrors. For editors, `code` identifies
-    the kind of error, and `offset` is its position in the source.
+    `file`, `line` and `column` are None if unknown. `str(error)` is `file:line:column: reason`. For
+    editors, `code` identifies the kind of error, and `offset` is an offset in the source.
     """
 
     def __init__(
@@ -156,9 +155,9 @@ class OrgrestError(Exception):
 
 
 def explained(error: Exception) -> OrgrestError:
-    """Return an unexpected exception as an OrgrestError, which asks the user to report the bug.
+    """Return an unexpected exception as an OrgrestError that asks the user to report the bug.
 
-    The new error contains the type and location of the exception, but not its message, which may
+    The error contains the type and location of the exception, but not its message, which may
     contain a secret. An OrgrestError is returned unchanged.
     """
     if isinstance(error, OrgrestError):
@@ -217,10 +216,9 @@ class Notice:
 
 @classes.frozen
 class Capture:
-    """A capture `-> jq-set-var :name EXPR`, which sets `name` to the value of a jq program.
+    """A capture `-> jq-set-var :name EXPR`, which stores a jq program's value in a variable.
 
-    For Kulala's `# @env-json-key name path`, `path` is the path, from which the jq program was
-    made. Otherwise, it is None.
+    For Kulala's `# @env-json-key name path`, `path` is set, and `expression` is derived from it.
     """
 
     name: str
@@ -233,7 +231,7 @@ class Capture:
 class Credentials(ABC):
     """Credentials from which a header is computed when a request is sent. See `http.auth`.
 
-    If `one_connection` is True, the requests of `flow` share a connection used for nothing else.
+    If `one_connection` is true, the requests of `flow` share a connection that nothing else uses.
     """
 
     one_connection: ClassVar[bool] = False
@@ -249,8 +247,8 @@ class Credentials(ABC):
     ) -> Generator[Request, Response, str | None]:
         """Yield the requests to send. The caller passes each response back to the generator.
 
-        `host` and `target` are the host and the target of the request as they are sent. Returns a
-        warning for the user, or None. Sends nothing itself. Raises TransportError.
+        `host` and `target` are the host and request target that are sent. Returns a warning for the
+        user, or None. Raises TransportError.
         """
 
     @abstractmethod
@@ -262,7 +260,7 @@ class Credentials(ABC):
 class ClientCertificate:
     """A TLS client certificate: its PEM files, and the passphrase of the key.
 
-    `key` is None if the key is in the same file as the certificate.
+    `key` is None if `file` also contains the key.
     """
 
     file: str
@@ -272,10 +270,10 @@ class ClientCertificate:
 
 @classes.frozen
 class Bound:
-    """The name of one of the user's secrets or tokens, and the hosts that it may be sent to.
+    """A binding: the name of a secret or token, and the hosts that it may be sent to.
 
-    `hosts` contains origins, hosts (for HTTPS) and patterns such as `*.example.com`. `listed` is
-    the source of this list, for messages: the path of a file, or the user's permissions.
+    `hosts` contains origins, host names (for HTTPS) and patterns such as `*.example.com`. `listed`
+    is the source of these hosts, for messages: a file's path, or the user's permissions.
     """
 
     name: str
@@ -285,10 +283,11 @@ class Bound:
 
 @classes.frozen
 class Secret:
-    """A secret in a string. If `bound` is None, it may be sent to any host in the document.
+    """A secret in a string.
 
-    If `text` is empty, the whole string is secret. A secret is `possible` if the string may or may
-    not contain it, because the string was created by a script that could read the secret.
+    If `text` is empty, the whole string is secret. If `bound` is None, any host in the document may
+    receive the secret. A `possible` secret may or may not be in the string, which was created by a
+    script that could read the secret.
     """
 
     text: str = classes.field(repr=False)
@@ -326,17 +325,16 @@ def possible(secrets: Iterable[Secret]) -> frozenset[Secret]:
 class Request:
     """A request with every variable replaced, ready to be sent.
 
-    `url` is absolute (http or https). It is spelled as the user wrote it, including user info and
+    `url` is absolute (http or https), spelled as the user wrote it, including user info and
     non-ASCII characters. `headers` contains only the headers in the document. `body` is None if
     there is no body. `credentials` become a header when the request is sent. `certificate` is the
     client certificate for the origin of `url`. A `streamed` request must be answered with
     server-sent events.
 
-    `secrets` are the values that must not appear in a result: all secrets that were known for the
-    document when the request was expanded. `held` contains a pair (part, secret) for each secret
-    in a part of the request, where the secret may be encoded. The part is `method`, `url`, `body`,
-    or a header's name in lower case. The request is sent only to hosts that may receive all of
-    these secrets.
+    `secrets` are the values that must not appear in a result: all secrets that were known when the
+    request was expanded. `held` contains a pair (part, secret) for each secret in the request,
+    where the secret may be encoded. The part is `method`, `url`, `body` or a header's name in lower
+    case. The request is sent only to hosts that may receive all of these secrets.
     """
 
     method: str
@@ -371,13 +369,12 @@ class Request:
 
 @classes.frozen
 class Timing:
-    """The durations of the phases of an exchange, in seconds.
+    """The durations of an exchange's phases, in seconds.
 
-    `resolve` is the time for the DNS lookup, `connect` the time for opening the TCP connection
-    (including the handshake of a SOCKS proxy), and `tls` the time for the TLS handshake. Each of
-    them is None if the phase did not take place, for example on a reused connection. `wait` is the
-    time from the first byte of the request to the first byte of the response, and `download` is the
-    time from then to the end.
+    `resolve` is the DNS lookup, `connect` the TCP connection (including a SOCKS proxy's handshake),
+    and `tls` the TLS handshake. Phases that did not take place, for example on a reused connection,
+    are None. `wait` lasts from the first byte of the request to the first byte of the response, and
+    `download` from then to the end.
     """
 
     resolve: float | None = None
@@ -420,14 +417,12 @@ class Redirect:
 
 @classes.frozen
 class Response:
-    """The final response to a request, with its body decoded.
+    """The final response to a request, without the transfer and content codings of its body.
 
-    The transfer and content codings of the body are removed. If `truncated` is true, the body
-    exceeded the limit, and `body` is only its beginning. `duration` is in seconds, including all
-    redirects. `redirects` are the redirects that were followed, in order, and `url` is the URL
-    after them. `timing` divides the duration into phases, and is None for WebSockets. `warnings`
-    are messages for the user (a body shorter than announced is an error, not a warning).
-    `certificate` is the server's certificate, if it was verified.
+    If `truncated` is true, the body exceeded the limit, and `body` is only its beginning.
+    `duration` is in seconds and includes all redirects. `redirects` are in order, and `url` is the
+    URL after them. `timing` is None for WebSockets. `warnings` are messages for the user.
+    `certificate` is the server's certificate, or None if it was not verified.
     """
 
     status: int
@@ -452,14 +447,13 @@ class Response:
 class Verdict:
     """The outcome of an assertion about a response, or of a test in a script.
 
-    `name` is the assertion as written, or the name of the test. `reason` explains why it failed. If
-    `about_status` is true, the assertion or test checked the status of the response, so a status of
-    400 or above may be intended. For an assertion, the verdict also contains its position in `file`
-    and its parts: `subject`, `operator`, and the `expected` (with variables replaced) and `actual`
-    values. The values are strings that may be truncated, or None if missing. If both values are
-    multi-line strings or JSON, `difference` contains the lines of a unified diff from the expected
-    to the actual value. Nothing here is masked: the code that displays a verdict must hide the
-    secrets.
+    `name` is the assertion as written, or the test's name. `reason` explains a failure. If
+    `about_status` is true, the status was checked, so a status of 400 or more may be intended.
+
+    The other fields describe an assertion. In `expected`, variables are replaced. `expected` and
+    `actual` may be truncated, or None if missing. If both are multi-line strings or JSON,
+    `difference` contains the lines of a unified diff from `expected` to `actual`. Nothing is
+    masked: code that displays a verdict must hide the secrets.
     """
 
     name: str

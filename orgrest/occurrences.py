@@ -1,9 +1,8 @@
 """Finds many strings in a text in a single pass.
 
-At each position of the text, strings are looked up by their first characters, then by their length.
-Some strings, for which this would be slow, are searched for one by one: very short strings, very
-long strings, and strings with the same first characters but too many different lengths, which
-hostile input could contain.
+Strings are looked up by their first characters, then by their length. Very short and very long
+strings are searched for one by one. So are strings with the same first characters but many
+different lengths, which hostile input could contain.
 """
 
 from __future__ import annotations
@@ -77,7 +76,6 @@ class Index(Generic[AnyStr, V]):
 
 
 def _possible(strings: list[AnyStr], text: AnyStr) -> list[AnyStr]:
-    """Return `strings` without those that contain one of `_MARKS` that `text` does not contain."""
     marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
     for mark in marks:
         if mark not in text:

@@ -1,7 +1,7 @@
 """The table of run options, shared by the command line, the pytest plugin and the editors.
 
-This module imports almost nothing, because shell completion and every run of pytest load it. To add
-an option, add a row here, the field that it sets, and the code that uses the field.
+Shell completion and every run of pytest load this module, so it imports almost nothing. To add an
+option, add a row here, the field that it sets, and the code that uses the field.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ REPORTS = "Reports"
 
 
 class Option(NamedTuple):
-    """An option: its `flags` as the user types them, and the `commands` that accept it.
+    """An option, with its `flags` separated by spaces and the `commands` that accept it.
 
-    `field` names what the option sets: a field of Settings (`insecure`), a field of a part of
-    Settings (`inputs.seed`), or an argument of `Client` or `Budget` (`client.ca`,
-    `budget.requests`). Several names are separated by spaces. An option without a field is used
-    only by the command itself, under the name of its last flag. `kind` is a key of
-    `commands.options.KINDS`. `setting` is the name of the option in editor settings.
+    `kind` is `flag` or a key of `commands.options.KINDS`. `field` names what the option sets,
+    separated by spaces: fields of Settings (`insecure`, `inputs.seed`) or arguments of `Client` and
+    `Budget` (`client.ca`, `budget.requests`). An option without a field is used only by its
+    command. `setting` is the option's name in editor settings.
     """
 
     flags: str

@@ -27,7 +27,7 @@ def complain(text: str) -> None:
 def open_page(url: str) -> bool:
     """Open a page in the user's browser, and return whether a browser was started.
 
-    On Linux without a display, a browser is only started if `BROWSER` names one.
+    On Linux, this requires a display or the environment variable `BROWSER`.
     """
     import webbrowser
 
@@ -51,7 +51,7 @@ class MissingFileError(click.ClickException):
 def require_files(names: Sequence[str], *, allow_missing: bool = False) -> None:
     """Raise MissingFileError unless each name is `-` or an existing file.
 
-    If `allow_missing` is true, a missing file is accepted, since it may be created later.
+    With `allow_missing`, a file need not exist yet.
     """
     for name in names:
         path = Path(name)
@@ -79,12 +79,11 @@ def require_files(names: Sequence[str], *, allow_missing: bool = False) -> None:
 def require_separate_files(
     outputs: Mapping[str, Path | None], inputs: Iterable[Path | str | None]
 ) -> None:
-    """Raise UsageError if an option would overwrite a file that is needed for something else.
+    """Raise UsageError if an output file is an input, an existing document, or another output.
 
-    `outputs` maps the name of each option to the file that is written for it. Each of these files
-    must differ from the others, must not be an existing document, and must not be one of the
-    `inputs` that the command reads. Links are followed. A file is None if its option is not used,
-    and `-` is standard output.
+    `outputs` maps option names to files, or to None for unused options. `-` is standard output.
+    `inputs` are the files that the command reads. All paths and links to a file count as the same
+    file.
     """
     from orgrest.files import DOCUMENT_SUFFIXES
 
@@ -113,22 +112,17 @@ def require_separate_files(
 
 
 def _identity(path: Path) -> object:
-    """Return a value that identifies a file: it is the same for all paths and links to the file.
-
-    The file may be missing.
-    """
     try:
         status = path.stat()
-    except OSError:
+    except OSError:  # the file does not exist yet
         return os.path.realpath(path)
     return status.st_dev, status.st_ino
 
 
 def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
-    """Raise OrgrestError for a name that is not an environment in any of the folders.
+    """Raise OrgrestError unless each name is an environment in one of the folders.
 
-    If an environment file is broken, no error is raised, since that file may define the
-    environment.
+    If an environment file there is broken, unknown names are accepted, because it may define them.
     """
     from orgrest.model import OrgrestError
 
@@ -149,10 +143,10 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
 
 
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
-    """Return the path and the text of a document. `-` means standard input.
+    """Return the path and the text of a document, or of standard input for `-`.
 
-    Standard input is treated as the text of the file `stdin_name`. Raises OrgrestError if the
-    document cannot be read.
+    The path of standard input is `stdin_name` (default: `standard input.http`). Raises OrgrestError
+    if the document cannot be read.
     """
     from orgrest.files import File, decode_document
 
@@ -182,10 +176,10 @@ def stored_in(file: Path, kind: type[_Stored]) -> _Stored:
 
 
 def store(file: Path, values: _Stored) -> None:
-    """Save the changes that this run made to its cookies or global variables in `file`.
+    """Update the cookies or global variables in `file` with this run's changes.
 
-    Changes that other runs have made to the file in the meantime are kept. Raises OrgrestError if
-    the file cannot be written or has become invalid.
+    Other runs' changes to the file are kept. Raises OrgrestError if the file has become invalid or
+    cannot be written.
     """
     from orgrest.files import FileError, locked, write_private
     from orgrest.model import OrgrestError

@@ -27,7 +27,7 @@ def demo(path: Path | None) -> None:
     """Run a tour of orgrest against a server on this machine.
 
     The first request is printed with its response. The whole tour, an Org document with all
-    responses, is written to PATH (which must not exist yet), or to a temporary file.
+    responses, is written to PATH, which must not exist yet, or to a temporary file.
 
     \b
     orgrest demo tour.org
@@ -43,10 +43,10 @@ def tour(port: int) -> str:
 
 
 def run(path: Path | None, say: Callable[[str], None]) -> bool:
-    """Write the tour to `path` (or a temporary file), evaluate it, and print its first section.
+    """Evaluate the tour and write it to `path`, or to a temporary file if `path` is None.
 
-    `say` prints a line. Returns whether all requests succeeded. Raises FileError if `path` already
-    exists or cannot be written.
+    Returns whether all requests succeeded. `say` prints text. Raises FileError if `path` exists or
+    cannot be written.
     """
     import tempfile
 

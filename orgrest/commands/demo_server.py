@@ -59,7 +59,6 @@ class _Handler(BaseHTTPRequestHandler):
             )
 
     def do_POST(self) -> None:
-        """Respond to a POST request by echoing its task."""
         length = int(self.headers["Content-Length"] or 0)
         sent = self.rfile.read(length).decode("utf-8", "replace")
         try:

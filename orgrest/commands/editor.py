@@ -13,7 +13,7 @@ from orgrest.commands.console import complain
 
 @program.command()
 def emacs() -> None:
-    """Print a line for Emacs's init file that sets up orgrest.
+    """Print a line that sets up orgrest in Emacs's init file.
 
     The line loads orgrest.el from the Python package, and sets the command that runs orgrest. If
     the package is removed later, Emacs still starts without an error.
@@ -38,7 +38,6 @@ def emacs() -> None:
 
 
 def _lisp(text: str) -> str:
-    """Return `text` as an Emacs Lisp string literal on one line."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r") + '"'
 
@@ -62,8 +61,8 @@ def lsp(tcp: str | None) -> None:
     """Run a language server for an editor.
 
     The editor communicates through standard input and output. With --tcp, the server listens on a
-    TCP port instead, and serves the first client that connects. Any program that is able to connect
-    can send requests, and can read files in the documents' folders and repositories.
+    TCP port instead, and serves the first client that connects. Any program that can connect can
+    send requests, and can read files in the documents' folders and repositories.
 
     \b
     orgrest lsp

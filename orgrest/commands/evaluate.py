@@ -123,7 +123,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             require_environments(options.environments, folders)
             on_read = None if watched is None else watched.read
             services = Services.of_user(
-                prompt=_answer if asking else None,
+                prompt=_prompt if asking else None,
                 on_read=on_read,
                 globals_=globals_,
                 cookies=cookies,
@@ -181,10 +181,7 @@ def _run(
     output: RunOutput,
     savers: Iterable[Callable[[], None]],
 ) -> int:
-    """Evaluate the files, and return the exit status.
-
-    Each function in `savers` stores the cookies or the global variables for the next run.
-    """
+    """Evaluate the files. Then call the `savers`, which store cookies and global variables."""
     from orgrest.commands import run
     from orgrest.files import FileError
     from orgrest.http.sandbox import children
@@ -217,8 +214,7 @@ def _run(
     return status
 
 
-def _answer(what: str, hidden: bool) -> str:
-    """Ask for a variable's value on the terminal. If `hidden` is true, the input is not shown."""
+def _prompt(what: str, hidden: bool) -> str:
     return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
 
 
@@ -227,7 +223,6 @@ def _ask(question: str) -> bool:
 
 
 def _list_environments(paths: list[str]) -> int:
-    """Print the environments of each document, one per line, and return the exit status."""
     from orgrest.http.values import environments
 
     status = 0

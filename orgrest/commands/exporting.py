@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Formats(click.Choice[str]):
-    """An option type for the name of an export format. They are listed on first use."""
+    """The names of the export formats, which are listed on first use."""
 
     def __init__(self) -> None:
         self.case_sensitive = True
@@ -94,10 +94,6 @@ def export(
 
 
 def _save(export_: Export, written: Written, output: Path | None) -> None:
-    """Write the export and its body files, or print the export.
-
-    Raises OrgrestError if a file cannot be written.
-    """
     from orgrest.files import write, write_new, write_private
     from orgrest.model import to_bytes
 
@@ -113,7 +109,6 @@ def _save(export_: Export, written: Written, output: Path | None) -> None:
 
 
 def _report(export_: Export, written: Written, *, strict: bool) -> int:
-    """Report everything that was not exported, and return the exit status."""
     for reason in export_.failed:
         complain(f"not exported: {safe(reason, export_.secrets)}")
     for reason in export_.suspects:

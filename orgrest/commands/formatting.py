@@ -30,8 +30,7 @@ def format(  # noqa: A001 - the command's name
 ) -> None:
     """Format request files, and requests in Org documents.
 
-    Only spacing changes: the same bytes are sent as before. If FILE is a folder, all documents in
-    it are formatted.
+    Only spacing changes, not what is sent. If FILE is a folder, all its documents are formatted.
 
     \b
     orgrest format api.http
@@ -68,10 +67,6 @@ def _formatted(text: str, path: Path) -> str:
 
 
 def _report(name: str, text: str, new: str, *, diff: bool) -> bool:
-    """Return whether formatting changes a file.
-
-    If it does, print the differences if `diff` is true, and otherwise a message.
-    """
     if text == new:
         return False
     if diff:

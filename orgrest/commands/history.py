@@ -32,10 +32,9 @@ _ALL = click.option(
 def history(context: click.Context) -> None:
     """Show earlier requests and responses.
 
-    The most recent runs (at most 200 runs and 64 MiB) are kept in the user's cache folder, without
-    secrets. These are runs of `orgrest FILE` and `orgrest test`, and runs started in an editor. Set
-    the environment variable ORGREST_HISTORY to `off` to keep no history, or to a folder to keep it
-    there.
+    Runs of `orgrest FILE`, `orgrest test` and editors are recorded in the user's cache folder,
+    without secrets. The most recent runs are kept, at most 200 runs and 64 MiB. Set the environment
+    variable ORGREST_HISTORY to another folder, or to `off` to keep no history.
 
     Only runs of documents in the current folder are listed and numbered, unless --all is used.
 
@@ -76,8 +75,8 @@ def list_(count: int, everywhere: bool, as_json: bool) -> None:
 def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
     """Show the requests of a run and their responses.
 
-    RUN is an id, the beginning of an id, or a number from the list that `orgrest history` prints: 1
-    is the most recent run.
+    RUN is an id, the beginning of an id, or a number in the output of `orgrest history`. The most
+    recent run is number 1.
 
     \b
     orgrest history show
@@ -123,10 +122,6 @@ def diff(
 
 
 def _runs(everywhere: bool) -> Iterator[KeptRun]:
-    """Yield the runs in the history, newest first.
-
-    Unless `everywhere` is true, only runs with a document in the current folder are included.
-    """
     from orgrest.run.history import runs
 
     here = Path.cwd()
@@ -179,7 +174,7 @@ def _show(which: str, name: str | None, runs: Iterator[KeptRun], *, as_json: boo
         if as_json:
             click.echo(json.dumps(record, ensure_ascii=False))
         else:
-            click.echo(_safe("\n".join(_text(record, run)), one_line=False))
+            click.echo(_safe("\n".join(_lines(record, run)), one_line=False))
     return 0
 
 
@@ -249,7 +244,6 @@ def _diff(
 
 
 def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
-    """Yield (run, record) for each record of the request called `name`, newest first."""
     for run in among:
         for record in reversed(run.records):
             if _is_called(record, name):
@@ -261,11 +255,7 @@ def _is_called(record: Record, name: str) -> bool:
 
 
 def _stored_and_new(name: str, path: Path, record: Record) -> tuple[ShownResponse, ShownResponse]:
-    """Return a block's result in a document, and the response in a record, in the same form.
-
-    `name` is the name of the block, and `path` is the document. Raises OrgrestError if they cannot
-    be compared.
-    """
+    """Return the result stored in the Org document at `path`, and the response in `record`."""
     from orgrest.files import File, is_request_file
     from orgrest.model import OrgrestError
 
@@ -282,8 +272,7 @@ def _stored_and_new(name: str, path: Path, record: Record) -> tuple[ShownRespons
         raise OrgrestError(error.reason, file=str(path)) from error
 
 
-def _text(record: Record, run: KeptRun) -> Iterator[str]:
-    """Yield the lines that show a record: its outcome, and each request with its response."""
+def _lines(record: Record, run: KeptRun) -> Iterator[str]:
     place = f"{_shortened(record['file'], run)}:{record['line']}"
     why = f": {record['reason']}" if record["reason"] else ""
     yield f"# {place} {record['name'] or ''}".rstrip() + f"  {record['outcome']}{why}"
@@ -291,7 +280,7 @@ def _text(record: Record, run: KeptRun) -> Iterator[str]:
         reason = f"  {assertion['reason']}" if assertion["reason"] else ""
         yield f"# {'ok    ' if assertion['passed'] else 'FAILED'}  {assertion['name']}{reason}"
     for exchange in record["exchanges"]:
-        yield from map(_brief, exchange["earlier"])
+        yield from map(_brief, exchange["earlier"])  # retries, redirects, token requests
         request, response = exchange["request"], exchange["response"]
         yield f"{request['method']} {request['url']}"
         yield from _message(request)
@@ -305,14 +294,12 @@ def _text(record: Record, run: KeptRun) -> Iterator[str]:
 
 
 def _brief(exchange: Record) -> str:
-    """Return a summary line for an earlier attempt, a redirect, or a request for a token."""
     request, response = exchange["request"], exchange["response"]
     status = f"no response: {exchange['error']}" if response is None else response["status"]
     return f"# {exchange['reason']}: {request['method']} {request['url']}  {status}"
 
 
 def _message(message: Record) -> Iterator[str]:
-    """Yield the headers and the body of a request or response."""
     yield from (f"{name}: {value}" for name, value in message["headers"])
     yield ""
     body = message["body"]
@@ -328,7 +315,6 @@ def _message(message: Record) -> Iterator[str]:
 
 
 def _shortened(path: str, run: KeptRun) -> str:
-    """Return a path relative to the run's working folder, or unchanged if it lies elsewhere."""
     absolute = Path(path)
     if absolute.is_relative_to(run.directory):
         return str(absolute.relative_to(run.directory))

@@ -32,7 +32,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
     collection, a hurl file, an OpenAPI description, a file with curl commands, a raw HTTP request,
-    or a HAR file from a browser; - reads standard input. The format is detected from the content.
+    or a HAR file from a browser. - is standard input. The format is detected from the content.
 
     \b
     orgrest import api.postman_collection.json dev.postman_environment.json -o api.http
@@ -75,7 +75,6 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
 
 def _combined(collections: dict[str, Collection]) -> Collection:
-    """Combine the collections of several sources into one, with a folder for each of them."""
     from orgrest import classes
     from orgrest.convert.shared.model import Collection, Folder
 
@@ -93,10 +92,7 @@ def _combined(collections: dict[str, Collection]) -> Collection:
 
 
 def _write(whole: Collection, output: Path | None) -> Written:
-    """Write the document, its body files and the environments, or print the document.
-
-    Raises OrgrestError if a file cannot be written.
-    """
+    """Write the document, its body files and its environments, or print only the document."""
     from orgrest.convert.environments import merged
     from orgrest.convert.shared import documents
     from orgrest.files import FileError, is_request_file, write, write_new, write_private
@@ -135,13 +131,8 @@ def _write(whole: Collection, output: Path | None) -> Written:
 
 
 def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    """Return a collection's environments, preceded by a shared environment if necessary.
-
-    `elsewhere` contains the names of all variables in the environments. If the collection itself
-    sets some of these variables, its values go into the shared environment, so that the other
-    environments can override them.
-    """
     from orgrest.convert.environments import shared
 
+    # Environments can override values in a shared environment, but not those of the collection.
     values = {name: value for name, value in whole.folder.variables if name in elsewhere}
     return (*([shared(values)] if values else []), *whole.environments)

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 def logins(*, clear: bool, forget: str | None) -> None:
     """List or forget saved logins.
 
-    Each login is listed with the documents that may use it. When you sign in for a request, the
-    login is saved for later runs. Its tokens are stored in the system's keychain by keyring. Set
-    the environment variable ORGREST_LOGINS to a folder to store them in files there, or to `off` to
-    save no logins. Forgetting a login does not revoke its token: a server may accept the token
-    until it expires.
+    When you sign in for a request, the login is saved for later runs. Each login is listed with the
+    documents that may use it. Tokens are stored in the system's keychain by keyring. Set the
+    environment variable ORGREST_LOGINS to a folder to store tokens in files there, or to `off` to
+    save no logins. A server may accept a forgotten login's token until the token expires.
 
     \b
     orgrest logins

@@ -1,8 +1,8 @@
 """The command line: ``orgrest FILE...`` and the subcommands (``orgrest demo`` ...).
 
-Only the modules in this folder print, prompt and write documents. Messages go to standard error.
-Documents, responses, differences, the requests of a dry run and JSON go to standard output. The
-module of a command is imported when the command is called.
+Only the modules in this folder print, prompt and write documents. Messages go to standard error,
+and all other output goes to standard output. A command's module is imported when the command is
+called.
 
 The exit status is 0 on success. It is 1 if a request failed, a check found changes or a document
 could not be saved. It is 2 for a usage error or an unreadable file, and 130 after Ctrl-C, SIGTERM
@@ -49,37 +49,30 @@ COMMANDS = {
 
 
 class _Program(click.Group, Command):
-    """The program: a group of commands whose modules are imported on first use.
-
-    It is also a command: without a subcommand, it runs `evaluate`.
-    """
+    """A group that imports commands on first use. Without a subcommand, it runs `evaluate`."""
 
     allow_interspersed_args = True  # options can follow a FILE
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the words that follow the program's name in the usage line."""
-        return click.Command.collect_usage_pieces(self, ctx)
+        return click.Command.collect_usage_pieces(self, ctx)  # not "COMMAND [ARGS]..."
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of `evaluate` and the list of commands to the help."""
         Command.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands to the help, with their first sentences in full."""
         commands = [(name, self.get_command(ctx, name)) for name in COMMANDS]
         with formatter.section("Commands"):
+            # The limit of 1000 characters is never reached, so no sentence is shortened.
             formatter.write_dl(
                 [(n, c.get_short_help_str(1000)) for n, c in commands if c is not None]
             )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order in which the help lists them."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return the command called `cmd_name`, or return None for an unknown name."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -88,8 +81,7 @@ class _Program(click.Group, Command):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments of `evaluate`. A subcommand parses its own arguments."""
-        if args and args[0] in COMMANDS:
+        if args and args[0] in COMMANDS:  # a subcommand parses its own arguments
             ctx.meta[__name__] = args
             if ctx.resilient_parsing:  # the shell completes a word of a subcommand
                 ctx.args = args
@@ -98,7 +90,6 @@ class _Program(click.Group, Command):
         return click.Command.parse_args(self, ctx, args)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command line and exit. Errors that commands do not handle are reported."""
         options = {**options, "standalone_mode": False, "prog_name": self.name}
         try:
             status = super().main(*arguments, **options)
@@ -120,7 +111,6 @@ class _Program(click.Group, Command):
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand, or `evaluate` if no subcommand was named."""
         if __name__ not in ctx.meta:
             return click.Command.invoke(self, ctx)
         name, *rest = ctx.meta[__name__]
@@ -144,9 +134,7 @@ click.version_option(__version__)(program)
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Return a context manager in which SIGTERM and SIGHUP end a command in the same way as Ctrl-C.
-
-    The command's child processes then end, too.
+    """Raise KeyboardInterrupt for SIGTERM and SIGHUP, so that commands end their child processes.
     """
     before: list[int] = []
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP

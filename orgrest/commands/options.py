@@ -30,23 +30,17 @@ else:
 
 
 class _Converted(_Type):
-    """An option type whose values are converted by a function.
-
-    If the function raises ValueError or OrgrestError, the message is reported as a usage error.
-    """
+    """An option type that reports a ValueError or OrgrestError in `convert` as a usage error."""
 
     def __init__(self, name: str, convert: Callable[[str], Any]) -> None:
         self.name = name
         self._convert = convert
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the converted value.
-
-        A value that is not a string has already been converted, and is returned unchanged.
-        """
         from orgrest.model import OrgrestError
 
         try:
+            # click also passes values that have already been converted.
             return self._convert(value) if isinstance(value, str) else value
         except OrgrestError as error:
             self.fail(error.reason, param, ctx)
@@ -113,11 +107,7 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
 
 
 def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the values of a command's options, grouped by the object whose fields they set.
-
-    The group "" is for Settings itself. The other groups are `inputs`, `choice`, `retry_policy`,
-    `client` and `budget`.
-    """
+    """Return the options' values, grouped by the object that they configure ("" for Settings)."""
     groups: dict[str, dict[str, Any]] = defaultdict(dict)
     for row in options_of(command):
         for field in row.field.split():
@@ -128,10 +118,9 @@ def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
 
 
 def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
-    """Return the Inputs for a document in a folder, from the options of a command.
+    """Return the Inputs that a command's `options` specify for a document in `directory`.
 
-    `options` contains the values of the options, and `more` contains other fields of the Inputs.
-    Raises OrgrestError if an env file cannot be read.
+    `more` contains other fields of the Inputs. Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs
     from orgrest.http.values.files import read_env_file

@@ -85,11 +85,10 @@ def print_response(exchange: Exchange) -> None:
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
-    """Yield an outcome as JSON: a line for each request, or a single line if it has no requests.
+    """Yield a line of JSON for each request of an outcome, or one line if there are no requests.
 
-    If `with_text` is true, the rendered response is included, for runs that do not insert it into a
-    document. Binary bodies are encoded in base64. If `explained` is true, the variables that each
-    request uses are included.
+    `with_text` adds the rendered responses, with binary bodies in base64. `explained` adds the
+    variables that each request uses.
     """
     import json
     from base64 import b64encode

@@ -71,8 +71,8 @@ def write_all(
 def report(run: Path, **given: Any) -> None:
     """Write reports about an earlier run of `orgrest test`.
 
-    FILE is a file written by `orgrest test --jsonl FILE`. It may be incomplete, for example because
-    the run was killed.
+    FILE was written by `orgrest test --jsonl FILE`. It may be incomplete, for example because the
+    run was killed.
 
     \b
     orgrest report run.jsonl --html report.html

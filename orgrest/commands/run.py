@@ -28,11 +28,10 @@ MANY = 20  # with at least this many requests, a progress bar is shown
 
 @classes.frozen
 class RunOutput:
-    """The options that control a run's output.
+    """Options for a run's output.
 
-    `mode` is a key of `saving.MODES`. `stdin_name` is the file name to assume for standard input.
-    `watched` records the files that are read and written. The other fields are the values of the
-    options with the same names.
+    `mode` is a key of `saving.MODES`. `watched` records the files that the run reads and writes.
+    The other fields have the names of their options, such as `--stdin-name`.
     """
 
     mode: str
@@ -46,12 +45,8 @@ class RunOutput:
 
 
 @classes.frozen
-class _Read:
-    """The document to evaluate.
-
-    `name` is its name in messages, and `folder` is the base of relative paths. `file` is None for
-    standard input. `plain` is true for a request file, and false for an Org document.
-    """
+class _Document:
+    """The document to evaluate. `file` is None for standard input; `plain` means a request file."""
 
     name: str
     folder: Path
@@ -64,8 +59,8 @@ class _Read:
 def evaluate(path: str, settings: Settings, services: Services, output: RunOutput) -> int:
     """Evaluate a file, or standard input for ``-``, and return the exit status.
 
-    If the run is interrupted, the results so far are handled as the options specify. Then the
-    KeyboardInterrupt is raised again.
+    On KeyboardInterrupt, the results so far are saved or printed, and the exception is raised
+    again.
     """
     try:
         source = _read(path, output)
@@ -90,21 +85,23 @@ def evaluate(path: str, settings: Settings, services: Services, output: RunOutpu
     return _evaluate(source, settings, services, output)
 
 
-def _read(name: str, output: RunOutput) -> _Read:
+def _read(name: str, output: RunOutput) -> _Document:
     if name == "-":
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
         path = output.stdin_name
         if path is None:
-            return _Read("standard input", Path(), text, encoding, None, True)
-        return _Read(str(path), path.resolve().parent, text, encoding, None, is_request_file(path))
+            return _Document("standard input", Path(), text, encoding, None, True)
+        return _Document(
+            str(path), path.resolve().parent, text, encoding, None, is_request_file(path)
+        )
     path = Path(name)
     file = File.read(path)
     folder = path.resolve().parent
-    return _Read(name, folder, file.text, file.encoding, file, is_request_file(path))
+    return _Document(name, folder, file.text, file.encoding, file, is_request_file(path))
 
 
 def _evaluate(
-    source: _Read,
+    source: _Document,
     settings: Settings,
     services: Services,
     output: RunOutput,
@@ -165,8 +162,7 @@ def _evaluate(
     return int(failed or results.failed)
 
 
-def _report(outcome: Outcome, source: _Read, settings: Settings, output: RunOutput) -> bool:
-    """Report the outcome of a block or request, and return whether it is a failure."""
+def _report(outcome: Outcome, source: _Document, settings: Settings, output: RunOutput) -> bool:
     failed = outcome.fails(strictly=settings.fail)
     name = outcome.file or source.name
     if output.json:
@@ -204,7 +200,6 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, output: RunOutp
 
 
 def _with_progress(outcomes: Iterator[Outcome], count: int, output: RunOutput) -> Iterator[Outcome]:
-    """Yield the outcomes. If there are many requests, show a progress bar on a terminal."""
     if output.quiet or count < MANY or not sys.stderr.isatty() or output.mode == "dry run":
         yield from outcomes
         return

@@ -1,8 +1,7 @@
-"""The ways to handle the results for a file: save, print, compare or check them.
+"""Classes that save, print, compare, check or discard the results for a file.
 
-`MODES` maps each option that selects a mode to the class for the mode. The method `keep` of this
-class receives every outcome. Its method `end` is called when the run ends, even if the run was
-interrupted.
+`MODES` maps the name of each mode to its class. The method `keep` is called for each outcome, and
+`end` when the run ends or is interrupted.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ SAVE_EVERY = 2.0  # seconds between saves without --save
 
 @classes.define
 class Results:
-    """Receives the results for a file. This base class discards them.
+    """Discards the results for a file. Subclasses save, print, compare or check them.
 
-    `name` is the file's name in messages. `file` is the document to save, or None, and `encoding`
-    is its encoding. `save` and `volatile` are the values of the options with these names. `failed`
-    is true if a result could not be saved or, with --check, would change.
+    `name` is the file's name in messages. `file` is the document to save, and None for standard
+    input and request files. `save` and `volatile` are the values of `--save` and `--volatile`.
+    `failed` becomes true if a result could not be saved or, with `--check`, would change.
     """
 
     name: str
@@ -55,7 +54,6 @@ class _Shown(Results):
     """Shows what saving would write. Nothing is saved."""
 
     def keep(self, outcome: Outcome, run: Run) -> None:
-        """Report the files that the results link to but that are not written."""
         del run
         for path in _not_written(outcome):
             complain(
@@ -144,7 +142,6 @@ class Saved(Results):
             self._save(self.file, run.text, last=True)
 
     def _save(self, file: File, text: str, *, last: bool) -> None:
-        """Save the document. A failure is only reported for the `last` attempt."""
         try:
             if not self.changed_on_disk:
                 file.save(text)
@@ -171,7 +168,6 @@ class Saved(Results):
 
 
 def _not_written(outcome: Outcome) -> Iterator[Path]:
-    """Yield the files of an outcome that are missing or unreadable, or whose content differs."""
     for path, content in outcome.files:
         try:
             written = path.read_bytes() == content

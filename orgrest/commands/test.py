@@ -1,8 +1,9 @@
-"""``orgrest test``: runs documents as tests, with output on the terminal and in reports.
+"""``orgrest test``: runs documents as tests, and reports the outcomes.
 
-The exit status is 0 if every request got a response and every assertion passed. It is 1 otherwise,
-or if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for a usage error or an unreadable
-document, and 130 after Ctrl-C or SIGTERM.
+The exit status is 0 if all requests got responses and all assertions passed. It is 1 if not, if
+there are no requests, or if time ran out (``--max-time``, ``--wait-timeout``). It is 2 for a usage
+error, an unreadable document, or if no request matches ``--name`` or ``--tag``. It is 130 after
+Ctrl-C, SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _test(options: SimpleNamespace) -> int:
     for warning in control.client.warnings:
         complain(f"warning: {warning}")
     try:
-        _wait(options, client(), control)
+        _wait(options, client(), control)  # this client's requests do not count towards the limits
         services.client = control.client
         return _run(options, plan, settings, services, control)
     except FileError as error:  # about the file of --jsonl or --globals
@@ -116,11 +117,6 @@ def _test(options: SimpleNamespace) -> int:
 
 
 def _wait(options: SimpleNamespace, client: Client, control: Control) -> None:
-    """Wait for the URLs of `--wait-for`.
-
-    If one does not respond, the run is stopped before its first request. The requests of `client`
-    do not count towards the limits of the run.
-    """
     from orgrest.model import OrgrestError
     from orgrest.run.suite.waiting import wait_for
 
@@ -183,7 +179,6 @@ def _run(
     services: Services,
     control: Control,
 ) -> int:
-    """Run all documents, write the reports, and return the exit status."""
     from contextlib import ExitStack
 
     from orgrest.files import FileError
@@ -212,7 +207,7 @@ def _run(
         status = _status(options, run, control)
         openapi = services.descriptions.coverage()
         summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
-        _conclude(run, summary, len({unit.file for unit in plan}))
+        _print_summary(run, summary, len({unit.file for unit in plan}))
         if run.failure is not None:
             lost = "; no reports were written, because they would be incomplete"
             complain(f"{run.failure}{lost if options.reports else ''}")
@@ -256,12 +251,11 @@ def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 
 @contextmanager
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
-    """Return a context manager that makes the first Ctrl-C, SIGTERM or SIGHUP end the run.
+    """Let a first Ctrl-C, SIGTERM or SIGHUP end the run, and a second one abandon open requests.
 
-    Requests in progress are abandoned after a second signal, or when the run exceeds `--max-time`
-    by `_GRACE` seconds. The context manager yields a function to call before reports are written.
-    After the call, signals are ignored until the `with` block ends. If the run was interrupted,
-    they are ignored until the process ends.
+    Open requests are also abandoned `_GRACE` seconds after `--max-time`. Call the yielded function
+    before writing reports: the `with` block then ignores signals. If the run was interrupted,
+    signals are ignored until the process ends.
     """
     import signal
 
@@ -306,7 +300,6 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
 
 
 def _print_outcome(brief: Brief, *, quiet: bool) -> None:
-    """Print the outcome of a request. If `quiet` is true, print it only if it is a failure."""
     from orgrest.rendering.sanitize import visible
 
     if quiet and brief.outcome in ("passed", "skipped"):
@@ -321,8 +314,7 @@ def _print_outcome(brief: Brief, *, quiet: bool) -> None:
         click.echo(f"        {visible(line, one_line=True)}", err=True)
 
 
-def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
-    """Print the totals of a run and, with --repeat, the durations of requests."""
+def _print_summary(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     for request in summary["percentiles"]:
         times = "  ".join(
             f"{name} {request[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max")
@@ -351,12 +343,10 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
 
 
 def _count(number: int, noun: str) -> str:
-    """Return `number` and `noun`, in the plural unless the number is 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _print_coverage(description: dict[str, Any]) -> None:
-    """Print how many operations of an OpenAPI description were exercised, and list the others."""
     from orgrest.rendering.sanitize import visible
 
     every = description["operations"]
@@ -378,7 +368,6 @@ def _print_coverage(description: dict[str, Any]) -> None:
 def _with_progress(
     briefs: Iterable[Brief], plan: Sequence[Unit], options: SimpleNamespace
 ) -> Iterator[Brief]:
-    """Yield `briefs`, the short records of requests, and show the run's progress on a terminal."""
     if len(plan) < 2 or options.quiet or not sys.stderr.isatty():
         yield from briefs
         return

@@ -25,9 +25,9 @@ NEXT = """\
 @program.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def tutorial(folder: Path) -> None:
-    """Create a folder for the tutorial, with the script of its server.
+    """Create a folder with the server for the tutorial.
 
-    DIR must be empty or not exist yet. The tutorial needs no other files, and writes only there.
+    DIR must be empty or not exist yet. The tutorial needs no other files, and writes only to DIR.
 
     \b
     orgrest tutorial first-requests

@@ -1,7 +1,6 @@
-"""The server for orgrest's tutorial, which keeps a list of tasks.
+"""A server with a list of tasks, for orgrest's tutorial. It needs only Python.
 
-Start it with `python3 tasks.py`. It serves http://127.0.0.1:8931 until Ctrl-C, and then forgets
-everything. It needs only Python.
+Start it with `python3 tasks.py`. It serves http://127.0.0.1:8931 until Ctrl-C, and saves nothing.
 
     POST /login          {"password": "..."} returns a token; the password is "open sesame"
     GET /tasks           returns all tasks; ?done=true returns only those that are done

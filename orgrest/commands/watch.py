@@ -29,9 +29,8 @@ class _Stamp(NamedTuple):
 class Watched:
     """The files that a run reads: documents, files named in them, and environment files.
 
-    `named` contains files to watch from the beginning, such as those of `--env-file`. The state of
-    any other file is recorded when the run reads it, so that later changes during the run are
-    noticed.
+    `named` contains files to watch from the start, such as those of `--env-file`. Other files are
+    watched as soon as the run reads them, so that changes during the run are noticed.
     """
 
     def __init__(self, named: Iterable[Path] = ()) -> None:
@@ -80,10 +79,10 @@ class Watched:
 
 
 def watch(once: Callable[[Watched], int], named: Iterable[Path]) -> int:
-    """Evaluate documents now and after each change until Ctrl-C. Return the last run's status.
+    """Evaluate documents now and after each change until Ctrl-C. Return the last exit status.
 
-    `once` evaluates the documents and returns the exit status. It adds the files that it reads to
-    its `Watched` argument, which initially contains the files in `named`.
+    `once` evaluates the documents, adds the files that it reads to its argument, and returns the
+    exit status. `named` contains other files to watch.
     """
     while True:
         watched = Watched(named)
@@ -98,12 +97,11 @@ def watch(once: Callable[[Watched], int], named: Iterable[Path]) -> int:
 
 
 def _wait(watched: Watched) -> Path:
-    """Wait until a file has changed, and an editor has finished writing it. Return its path."""
     before: tuple[Path, _Stamp | None] | None = None
     while True:
         path = watched.changed()
         now = None if path is None else (path, _stamp(path))
-        if path is not None and now == before:
+        if path is not None and now == before:  # an editor has finished writing the file
             return path
         before = now
         time.sleep(EVERY)
