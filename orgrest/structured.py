@@ -1,9 +1,7 @@
 """Reads JSON and YAML from untrusted sources, with limits on size, depth and number of values.
 
-`matches` checks the shape of a value.
-
-In YAML, only the types of JSON are recognized (the core schema of YAML 1.2, section 10.3). A date
-or `no` stays a string, as authors of these files expect.
+YAML values have only the types of JSON (section 10.3 of YAML 1.2, the core schema). A date or `no`
+is a string, as authors of these files expect.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ class StructureError(OrgrestError):
 
 
 def read(data: bytes, name: str) -> Any:
-    """Parse JSON or YAML data, and return its value. `name` is the source's name in error messages.
+    """Return the value of JSON or YAML data. `name` is the source's name in error messages.
 
     Raises StructureError if the data is malformed or exceeds a limit.
     """
@@ -70,10 +68,10 @@ def check_size(data: bytes, name: str) -> None:
 
 
 def load(text: str, name: str) -> Any:
-    """Parse a JSON or YAML text, and return its value. `name` is the source's name in messages.
+    """Return the value of a JSON or YAML text. `name` is the source's name in error messages.
 
-    If `name` ends in `.json`, a text that begins with `{` or `[` is not parsed as YAML. Raises
-    StructureError if the text is malformed or exceeds a limit.
+    A text that begins with `{` or `[` must be JSON if `name` ends in `.json`. Raises StructureError
+    if the text is malformed or exceeds a limit.
     """
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return yaml_value(text, name)
@@ -90,7 +88,7 @@ def load(text: str, name: str) -> Any:
 
 
 def json_value(text: str, name: str) -> Any:
-    """Parse a JSON text, and return its value. `name` is the source's name in error messages.
+    """Return the value of a JSON text. `name` is the source's name in error messages.
 
     Raises StructureError if the text is malformed or exceeds a limit.
     """
@@ -102,12 +100,12 @@ def json_value(text: str, name: str) -> Any:
     except (ValueError, RecursionError):
         reason = "the JSON is nested too deeply, or contains a number with too many digits"
         raise StructureError(reason, file=name) from None
-    _check(value, name)
+    _check_limits(value, name)
     return value
 
 
 def yaml_value(text: str, name: str) -> Any:
-    """Parse a YAML text, and return its value. `name` is the source's name in error messages.
+    """Return the value of a YAML text. `name` is the source's name in error messages.
 
     Raises StructureError if the text is malformed or exceeds a limit.
     """
@@ -143,22 +141,21 @@ def yaml_value(text: str, name: str) -> Any:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         reason = f"could not read the YAML: {type(error).__name__}"
         raise StructureError(reason, file=name) from None
-    _check(value, name)
+    _check_limits(value, name)
     return value
 
 
 def matches(value: object, shape: object) -> bool:
-    """Return whether a JSON value has the structure that `shape` describes.
+    """Return whether a JSON value matches `shape`.
 
     A shape is one of the following:
 
     - a type (`int` excludes booleans);
     - None or a string, which matches only itself;
-    - a tuple of alternatives;
+    - a tuple of alternative shapes;
     - `[shape, ...]` for a list of any length;
-    - `[shape, shape]` for a list of exactly these items;
-    - a dict for an object with at least these members. A member whose name ends in `?` may be
-      missing.
+    - `[shape, shape]` for a list of exactly two items, and so on;
+    - a dict for an object with at least these members (optional if their name ends in `?`).
     """
     try:
         return _matches(value, shape)
@@ -187,8 +184,7 @@ def _matches(value: Any, shape: Any) -> bool:
     return bool(value == shape)
 
 
-def _check(value: object, name: str) -> None:
-    """Raise StructureError if a value is nested too deeply or contains too many values."""
+def _check_limits(value: object, name: str) -> None:
     level: list[object] = [value]
     count = 0
     for _ in range(DEEPEST):

@@ -23,9 +23,9 @@ _LEFT_AFTER = 3600.0  # seconds after which an unlockable file counts as left by
 
 
 def create(target: Path) -> tuple[Path, int]:
-    """Create a temporary file next to `target`, and return its path and its file descriptor.
+    """Create a temporary file next to `target`. Return its path and its file descriptor.
 
-    The file is locked while this process writes it, so an unlocked file was left by a killed run.
+    The file is locked until the descriptor is closed, so an unlocked file was left by a killed run.
     Raises OSError.
     """
     while True:
@@ -42,20 +42,19 @@ def create(target: Path) -> tuple[Path, int]:
 
 @lru_cache(64)
 def _leftovers(folder: Path) -> dict[str, list[Path]]:
-    """Return the temporary files of killed runs in a folder, grouped by the target's file name."""
+    """Return the temporary files of killed runs in a folder, by their target's file name."""
     leftovers: dict[str, list[Path]] = {}
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             match = _TEMPORARY.fullmatch(entry.name)
             if match and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):
-                    if _is_left(Path(entry.path)):
+                    if _is_leftover(Path(entry.path)):
                         leftovers.setdefault(match[1], []).append(Path(entry.path))
     return leftovers
 
 
-def _is_left(path: Path) -> bool:
-    """Return whether a temporary file was left by a killed run. Raises OSError."""
+def _is_leftover(path: Path) -> bool:
     status = path.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         return False
@@ -79,10 +78,9 @@ def remove_left(target: Path) -> None:
 
 
 def copy_owner(target: Path, number: int) -> None:
-    """Give a temporary file the mode and owner of `target`.
+    """Give a temporary file the mode, owner and extended attributes of `target`.
 
-    `number` is the descriptor of the temporary file, which gets the default mode if `target` does
-    not exist.
+    `number` is the temporary file's descriptor. Without a `target`, the file gets the default mode.
     """
     try:
         old = target.stat()

@@ -134,8 +134,7 @@ click.version_option(__version__)(program)
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt for SIGTERM and SIGHUP, so that commands end their child processes.
-    """
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that commands end their child processes."""
     before: list[int] = []
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         number = getattr(signal, name, None)

@@ -1,7 +1,7 @@
 """The syntax of header arguments: ``:name value`` pairs, and the values of ``:var``.
 
-Nothing is evaluated. An Emacs Lisp expression becomes a `Lisp` object, and code that needs its
-value reports an error. Quoted literals (``'("a" 1)``) are data, so they are parsed.
+Emacs Lisp is not run, except to join strings. Other expressions become `Lisp` objects, and code
+that needs their values reports an error. Quoted literals (``'("a" 1)``) are parsed as data.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
 
 
 def split(text: str, first: str, then: str) -> list[str]:
-    """Split `text` at each character in `first` that is followed by one in `then`.
+    """Split `text` at each character of `first` that precedes a character of `then`.
 
-    If `then` is empty, `text` is split at each character in `first`. Text within brackets and
-    quotes is not split. An unclosed bracket or quote is an ordinary character.
+    Both characters are removed. If `then` is empty, `text` is split at each character of `first`.
+    Text in brackets or quotes is not split. An unclosed bracket or quote is an ordinary character.
     """
     parts: list[str] = []
     closing = _closing(text)
@@ -77,10 +77,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Return a dict from the offset of each opening bracket to the end of its closing bracket.
-
-    Unmatched brackets are left out.
-    """
+    """Map the offset of each matched opening bracket to the end of its closing bracket."""
     stack: list[tuple[str, int]] = []
     closing: dict[int, int] = {}
     for match in re.finditer(r"[][()]", text):
@@ -96,8 +93,8 @@ def _closing(text: str) -> dict[int, int]:
 def parse(text: str) -> Pairs:
     """Parse header arguments into (name, value) pairs. The names include the colon.
 
-    Each variable in a ``:var`` has its own pair. Raises ArgumentError for a quote that is not
-    closed.
+    A ``:var`` with several variables becomes several pairs. Raises ArgumentError for an unclosed
+    quote.
     """
     text = text.strip()
     if not text:
@@ -118,7 +115,7 @@ def parse(text: str) -> Pairs:
 
 
 def _variables(text: str) -> list[str]:
-    """Return the assignments in a string such as ``a=1 b = "two"``. Commas may separate them."""
+    """Return the assignments in a text such as ``a=1, b = "two"``."""
     words = [word for word in split(text, " \t", "") if word.strip()]
     joined: list[str] = []
     for word in words:
@@ -130,13 +127,9 @@ def _variables(text: str) -> list[str]:
 
 
 def _read(text: str, name: str) -> str | Lisp:
-    """Return the value in `text`: a string, or a `Lisp` object for an Emacs Lisp expression.
-
-    The quotes around a string are removed. Lisp that only joins strings becomes the joined string.
-    """
     if text[0] in "(`'":
         try:
-            return understand(text, {})
+            return understand(text, {})  # code that only joins strings
         except ArgumentError:
             return Lisp(text)
     if text[0] == '"':

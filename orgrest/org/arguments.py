@@ -1,10 +1,10 @@
 """Header arguments of source blocks, inherited and merged in Org's order of precedence.
 
-From weakest to strongest, they come from Org's defaults, the language's defaults, ``header-args``
-of the document and of the headings above, ``header-args:LANGUAGE`` of the document and of these
-headings, the block's own line, and its ``#+HEADER:`` lines. The first of the ``#+HEADER:`` lines is
-the strongest. ``:results`` is merged word by word: a word replaces the other words of its group.
-Variables of ``:var`` accumulate. A stronger value of any other argument replaces the weaker value.
+The sources, from weakest to strongest, are Org's defaults, the language's defaults, inherited
+``header-args``, inherited ``header-args:LANGUAGE``, the block's own line, and its ``#+HEADER:``
+lines from the last to the first. Arguments are inherited from the document and the headings above.
+A word in ``:results`` replaces weaker words of the same group. ``:var`` variables accumulate. For
+any other argument, the strongest value applies.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Arguments:
     """The header arguments that apply to one block.
 
-    `values` contains all arguments except ``:results`` and ``:var``. A value is None if only the
-    name was given. `results` contains the words of ``:results``. `variables` contains the
+    `values` contains all arguments except ``:results`` and ``:var``. An argument without a value
+    has the value None. `results` contains the words of ``:results``. `variables` contains the
     assignments of ``:var`` by name, in order.
     """
 
@@ -95,10 +95,10 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
 
 
 def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
-    """Return the hash of a cached block, as Org 9.5 computes it.
+    """Return the hash that Org 9.5 computes for a cached block.
 
-    `variables` contains the names and values of the ``:var`` variables. `body` is the text of the
-    block, preceded by lines that assign these variables.
+    `variables` contains the names and values of the ``:var`` variables. `body` starts with lines
+    that assign these variables, followed by the block's text.
     """
     from hashlib import sha1
 
@@ -142,9 +142,9 @@ class Inherited:
         self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the header arguments that the blocks in `language` below `heading` inherit.
+        """Return the header arguments that blocks in `language` below `heading` inherit.
 
-        The first part of the result is for all languages, and the second is for `language` only.
+        The first pairs are from ``header-args``, the second from ``header-args:LANGUAGE``.
         """
         at = (heading.line if self._has_drawers else 0, language)
         pairs = self._known.get(at)
@@ -168,7 +168,7 @@ class Inherited:
 def arguments_of(document: OrgDocument, inherited: Inherited, block: Block) -> Arguments:
     """Return the header arguments of a block or call in `document`.
 
-    Raises ArgumentError if they cannot be parsed, or if the block that a call names does not exist.
+    Raises ArgumentError if an argument cannot be parsed, or if a call names a missing block.
     """
     if block.call is None:
         return of_block(block, inherited)
@@ -176,7 +176,7 @@ def arguments_of(document: OrgDocument, inherited: Inherited, block: Block) -> A
 
 
 def target_of(document: OrgDocument, block: Block) -> Block:
-    """Return the block that a call evaluates. A block that is not a call is returned unchanged.
+    """Return the block that a call evaluates, or `block` itself if it is not a call.
 
     Raises ArgumentError if no block has the name in the call.
     """
@@ -214,8 +214,8 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
 def of_call(block: Block, call: BabelCall, target: Block, inherited: Inherited) -> Arguments:
     """Return the header arguments that apply when a call evaluates the block `target`.
 
-    `block` is the element of the document that contains the `call`. Raises ArgumentError if the
-    arguments cannot be parsed.
+    `block` is the element that contains the call. Raises ArgumentError if an argument cannot be
+    parsed.
     """
     sources = _sources(target, inherited)
     sources += inherited.pairs(block.heading, target.language)

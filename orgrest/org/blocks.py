@@ -20,7 +20,7 @@ ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
 
 @classes.frozen(eq=False)
 class Heading:
-    """A heading or, with level 0, the text above the first heading.
+    """A heading, or the text above the first heading (level 0).
 
     The keys of `properties` are in upper case. `comment` is true if the heading or an ancestor is a
     COMMENT heading. `tags` include inherited tags.
@@ -43,12 +43,11 @@ class Heading:
 
 @classes.frozen(eq=False)
 class Enclosure:
-    """The region of a document that encloses an element and ends before the line `limit`.
+    """The region around an element, which ends before the line `limit`.
 
-    `item` is the column of the bullet of the enclosing list item, or -1 outside of lists.
-    `footnote` is true if the element belongs to a footnote. List items and footnotes end at two
-    blank lines. `inside` contains a pair for each container around the element: the kind of line
-    that closes it (a block type, ``:end:``, ``#+end:``) and the index of its first line.
+    `item` is the bullet column of the enclosing list item, or -1 outside lists. `footnote` is true
+    in a footnote. `inside` contains a pair for each enclosing block or drawer: the kind of its
+    closing line (a block type, ``:end:``, ``#+end:``) and the index of its first line.
     """
 
     limit: int
@@ -74,18 +73,16 @@ class BabelCall:
 
 @classes.frozen(eq=False)
 class Block:
-    """An element that can be evaluated.
+    """A source block, a call, or another element that can be evaluated.
 
-    `kind` is ``block``, ``call``, ``inline``, ``inline call``, or ``heading`` for a verb request
-    (see `orgrest.org.verb`). The name of such a request is the title of the heading, and its body
-    is the text below.
+    `kind` is ``block``, ``call``, ``inline``, ``inline call``, or ``heading`` for a verb request. A
+    verb request's name is the title of its heading, and its body is the text below.
 
-    `start` and `end` are the offsets of the element, without its affiliated keywords and the
-    trailing newline. `line` is the index of its first line. A block's body consists of the lines
-    from index `first` up to, but not including, `last`. `arguments` are the header arguments
-    written in the element itself, and `headers` are the arguments in its ``#+HEADER:`` lines, in
-    order. `result` is the index of the results keyword directly above the block, or None. A block
-    below such a keyword may itself be a result.
+    `start` and `end` are the element's offsets, without affiliated keywords and the final newline.
+    `line` is the index of the first line. The body consists of the lines from index `first` up to,
+    but not including, `last`. `arguments` are the header arguments in the element itself, and
+    `headers` are those in its ``#+HEADER:`` lines. A block may itself be a result: `result` is then
+    the index of the results keyword directly above it.
     """
 
     kind: str
@@ -136,8 +133,8 @@ class Block:
 class Body:
     """The text of a block to evaluate, without Org's escapes and common indentation.
 
-    For each line, `places` contains its line number in the document, counted from 1, and the number
-    of leading characters that were removed.
+    For each line, `places` contains the line number in the document, counted from 1, and how many
+    leading characters were removed.
     """
 
     text: str

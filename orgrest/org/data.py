@@ -1,12 +1,10 @@
-"""The values in a document that ``:var`` can refer to: tables, lists, results and plain text.
+"""Reads the tables, lists, results and plain text that ``:var`` can refer to.
 
-Named elements are read as in Org. The value of a table is its rows, without horizontal rules and
-without the header above the first rule. The value of a list is its items, and the value of
-fixed-width or example text is its lines. If the whole text of a cell or item is ``=verbatim=``, the
-markers are removed.
+As in Org, the value of a table is its rows, without horizontal rules and the header above the first
+rule. The value of a list is its items. A cell or item such as ``=text=`` loses its markers.
 
-Indices select parts of tables and lists, as in ``name[1,0]``. An index can also be a range such as
-``0:2``. An empty index or ``*`` selects everything. Negative indices count from the end. Row
+Indices such as ``name[1,0]`` select parts of tables and lists. A range such as ``0:2`` includes
+both ends. An empty index or ``*`` selects everything. Negative indices count from the end. Row
 indices also count the header and the horizontal rules.
 """
 
@@ -31,10 +29,10 @@ _HLINE: list[Data] = []
 
 
 def read(element: tuple[str, list[str]], name: str, indices: str, *, header: bool) -> Data:
-    """Return the value of an element called `name`: a table, a list, a result or plain text.
+    """Return the value of an element called `name`, or the part that `indices` select.
 
-    If `header` is True, the header of a table is part of the value. Raises ArgumentError if the
-    indices are malformed or out of range.
+    If `header` is true, a table's value includes the header. Raises ArgumentError if `indices` are
+    malformed or out of range.
     """
     kind, lines = element
     if kind == "drawer":
@@ -61,7 +59,6 @@ def _cells(line: str) -> list[Data]:
 
 
 def _unmarked(text: str) -> str:
-    """Return the text of a cell or item. Verbatim markers are removed if they enclose all of it."""
     return text[1:-1] if _VERBATIM.fullmatch(text) else text
 
 

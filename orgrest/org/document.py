@@ -1,13 +1,10 @@
-r"""An Org document: its text, and the positions of its headings, blocks, calls and names.
+r"""Parses an Org document: its headings, blocks, calls and names.
 
-An `OrgDocument` parses a text once and is immutable. Sections that are the same as in an earlier
-version are not parsed again. `orgrest.org.results` finds the results of the blocks, and
-`orgrest.org.placing` computes the edits that insert new results.
+An `OrgDocument` is immutable, and can reuse unchanged sections of an earlier version.
+`orgrest.org.results` finds the results of blocks, and `orgrest.org.placing` inserts new results.
 
-The rules are those of Org 9.5, taken from its manual (Working with Source Code), its syntax
-description and Emacs itself. Offsets refer to the text, whose line endings are ``\n``
-(`orgrest.files` keeps track of the line endings in the file). Line indexes start at 0. Parsing
-takes linear time.
+Sources: Org 9.5's manual (Working with Source Code), its syntax description, and Emacs itself.
+Offsets refer to text with ``\n`` line endings. Line indexes start at 0. Parsing takes linear time.
 """
 
 from __future__ import annotations
@@ -27,10 +24,10 @@ _HEADING = compiled(r"\n\*+ ")
 
 
 class Placed:
-    """A section together with its position in the document. Its blocks are computed on first use.
+    """A section and its position in the document.
 
-    It starts at the offset `start` and consists of the lines from `line` up to but excluding `end`.
-    `heading` is its own heading.
+    The section starts at the offset `start`, and consists of the lines from `line` up to, but not
+    including, `end`. `heading` is the section's heading.
     """
 
     __slots__ = ("_blocks", "end", "heading", "line", "section", "start")
@@ -99,10 +96,7 @@ class OrgDocument(Elements):
     def _place(
         self, sections: list[Section], starts: list[int], before: list[Placed]
     ) -> list[Placed]:
-        """Return the sections with their positions and parent headings.
-
-        The leading sections that are the same as in `before` keep their `Placed` objects.
-        """
+        """Return the sections with their positions. Unchanged leading ones come from `before`."""
         words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
         is_headed = starts[1:2] == [0]  # and there is no text above the first heading
@@ -167,8 +161,7 @@ class OrgDocument(Elements):
     def results(self) -> dict[str, list[tuple[int, int]]]:
         """The positions of the results keywords, by lower-case name.
 
-        Each position is a pair: the line of the keyword, and the line at which the region around it
-        ends.
+        Each pair contains the keyword's line, and the line at which the enclosing region ends.
         """
         results: dict[str, list[tuple[int, int]]] = {}
         for placed in self.sections:
@@ -178,10 +171,9 @@ class OrgDocument(Elements):
 
     @cached_property
     def unclosed(self) -> dict[str, list[int]]:
-        """The lines that open an element that is never closed.
+        """The lines that open an unclosed element, by the kind of closing line that is missing.
 
-        They are grouped by the kind of closing line that is missing: ``src``, ``:end:``, ``#+end:``
-        and so on.
+        The kinds are ``src``, ``:end:``, ``#+end:`` and so on.
         """
         unclosed: dict[str, list[int]] = {}
         for placed in self.sections:
@@ -224,8 +216,8 @@ class OrgDocument(Elements):
     def block_at(self, line: int) -> Block | None:
         """Return the block at a line number, counted from 1, or None.
 
-        A block's affiliated keywords count as part of it. If the line is outside of all blocks, the
-        verb request of the section around it is returned, if there is one.
+        Affiliated keywords belong to their block. For a line outside all blocks, the verb request
+        of its section is returned, if there is one.
         """
         section = next(
             (request for request in self.verb if request.line < line <= request.region.limit), None
@@ -243,8 +235,7 @@ class OrgDocument(Elements):
     def request_languages(self) -> frozenset[str]:
         """Return the languages whose blocks are requests in this document.
 
-        A document with restclient blocks was probably written for ob-restclient, so its http and
-        rest blocks belong to some other tool.
+        In a document with restclient blocks, http and rest blocks probably belong to another tool.
         """
         every = (block for placed in self.sections for block in placed.section.blocks)
         if any(block.language == "restclient" and block.call is None for block in every):
@@ -261,11 +252,11 @@ class OrgDocument(Elements):
         return line_numbers
 
     def body(self, block: Block) -> Body:
-        """Return the body of a source block as it is evaluated, or the text below a verb heading.
+        """Return the text of a block, or the text below a verb heading, as it is evaluated.
 
-        On each line that Org escapes, one comma is removed. The common indentation is removed, too,
-        unless the block has the switch ``-i``. The text below a heading includes the blank lines at
-        the end of its section.
+        Org's escaping commas are removed. The common indentation is removed unless the block has
+        the switch ``-i``. The text below a heading includes the blank lines at the end of its
+        section.
         """
         if block.kind == "heading":
             limit = blank = block.region.limit

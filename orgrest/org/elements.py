@@ -1,9 +1,8 @@
 """Splits an Org text into lines, and finds where its elements end.
 
-An element is a block, drawer, table, list, paragraph and so on (see Org's syntax description). An
-opening line counts only if the element is closed before the enclosing region ends. To avoid
-quadratic running time, a first pass collects all closing lines, and the end of each element is then
-found by binary search.
+An element is a block, drawer, table, list, paragraph and so on (see Org's syntax description). A
+block or drawer must be closed before the enclosing region ends. All closing lines are collected
+first, because searching for each one separately would take quadratic time.
 """
 
 from __future__ import annotations
@@ -28,11 +27,10 @@ _FORMULA = compiled(r"#\+tblfm:", re.IGNORECASE)
 
 @classes.frozen
 class Landmarks:
-    """The indexes of the lines that end elements, and the TODO keywords of a text.
+    """The headings, closing lines and TODO keywords of a text.
 
-    `headings` contains the indexes of the headings. `closings` maps each kind of element to the
-    indexes of the lines that close it. `todo` contains the TODO keywords that the text defines
-    (`#+TODO:`) in addition to Org's own.
+    `headings` contains line indexes. `closings` maps each kind of element to the indexes of its
+    closing lines. `todo` contains the keywords that ``#+TODO:`` lines define.
     """
 
     headings: list[int] = classes.field(factory=list)
@@ -93,9 +91,9 @@ class Elements:
         return self.headings[at] if at < len(self.headings) else len(self.lines)
 
     def element_at(self, line: int) -> tuple[str, list[str]]:
-        """Return the type and the lines of the element at a line, or ("", []) if none starts there.
+        """Return the type and the lines of the element at a line, or ("", []) if the line is blank.
 
-        The types are those of `extent`. The lines do not include affiliated keywords.
+        For the types, see `extent`. The lines do not include affiliated keywords.
         """
         limit = self.section_end(line)
         if line >= limit or not self.lines[line].strip(" \t"):
@@ -118,8 +116,8 @@ class Elements:
     def extent(self, at: int, limit: int) -> tuple[str, int]:
         """Return the type of the element at a non-blank line, and the line after the element.
 
-        The types are ``src``, ``example`` and the like, ``special``, ``dynamic``, ``drawer``,
-        ``fixed``, ``table``, ``latex``, ``list``, ``text`` and, for everything else, ``other``.
+        The type is a block type such as ``src``, or ``special``, ``dynamic``, ``drawer``,
+        ``fixed``, ``table``, ``latex``, ``list``, ``text`` or ``other``.
         """
         lines = self.lines
         while at + 1 < limit and syntax.is_affiliated(lines[at]) and lines[at + 1].strip(" \t"):

@@ -25,11 +25,10 @@ _VERBATIM_CLOSES = compiled(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
 
 @classes.frozen
 class Inline:
-    """An inline block or call: its columns `start` and `end`, and the contents of its brackets.
+    """An inline block or call, between the columns `start` and `end`.
 
-    Only a block has a `language`. `inside` is the content of the first square brackets. `body` is
-    the content of the braces of a block or the parentheses of a call. `final` is the content of the
-    last brackets of a call.
+    A block is ``src_LANGUAGE[inside]{body}``, and a call is ``call_NAME[inside](body)[final]``.
+    Missing parts are empty.
     """
 
     start: int
@@ -94,7 +93,7 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 def closing_brackets(line: str) -> dict[int, int]:
     """Return a dict from the index of each opening bracket to the end of its closing bracket.
 
-    Unmatched brackets are left out. Each kind of bracket is matched independently of the others.
+    Unmatched brackets are left out. Each kind of bracket is matched independently.
     """
     opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
     closing: dict[int, int] = {}

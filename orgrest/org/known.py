@@ -1,8 +1,6 @@
-"""The table of known header arguments and their values: Org's arguments and orgrest's own.
+"""The known header arguments and their values: those of Org, and those of orgrest.
 
-It is used by completion, hover, diagnostics and the merging of arguments. Sources: Org manual,
-"Results of Evaluation" and "Using Header Arguments"; ob-restclient; the README for orgrest's own
-arguments.
+Sources: the Org manual ("Results of Evaluation", "Using Header Arguments") and ob-restclient.
 """
 
 from __future__ import annotations
@@ -188,9 +186,9 @@ _ASSERTING = dict.fromkeys(("assert", "assertion", "check", "status", "test"), "
 
 
 def resembled(name: str) -> str | None:
-    """Return the known header argument that was probably meant by an unknown `name`, or None.
+    """Return the header argument that an unknown `name` probably means, or None.
 
-    `name` may be a misspelling, or another word for the argument, such as `assert` for `expect`.
+    `name` may be a misspelling, or a synonym such as `assert` for `expect`.
     """
     from difflib import get_close_matches
 

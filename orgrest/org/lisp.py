@@ -1,8 +1,8 @@
 """Reads the subset of Emacs Lisp found in header arguments, without running it.
 
 Numbers, strings and quoted lists are read and written. `understand` computes the value of code that
-only joins strings (``concat``, ``identity``), and refuses any other code. `forms` parses code for
-callers that interpret a few known functions.
+only joins strings (``concat``, ``identity``). `forms` parses code for callers that interpret a few
+known functions.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def unquote(text: str) -> str:
 
 
 def literal(text: str, at: int = 0) -> tuple[Literal, int]:
-    """Parse the Lisp data at the offset `at`, and return it with the offset of its end.
+    """Parse the Lisp data at the offset `at`. Return the data and its end offset.
 
-    The data is a string, a number, a symbol or a list. Raises ArgumentError if it cannot be parsed.
+    The data is a string, number, symbol or list. Raises ArgumentError if it cannot be parsed.
     """
     if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
         return unquote(match[0]), match.end()
@@ -126,8 +126,8 @@ def forms(text: str) -> list[Form]:
 def understand(lisp: str, variables: Mapping[str, str]) -> str:
     """Return the value of Emacs Lisp code that only joins strings.
 
-    The code may be a constant, a variable in `variables`, or a call to ``concat`` or ``identity``.
-    Any other code is not run and raises ArgumentError.
+    The code is a constant, one of the `variables`, or a call to ``concat`` or ``identity``. Any
+    other code is not run and raises ArgumentError.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
     strings: list[str] = []

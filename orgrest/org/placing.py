@@ -1,10 +1,8 @@
 """Computes the edit that inserts a result into an Org document and replaces the old result.
 
-The rules are those of Org 9.5, except where Org would lose text: ``replace`` removes the element
-below the keyword only if its type is one that a result can have. Otherwise, it inserts the new
-result above the element. In addition, the result of the last run is recognized by its text, so that
-paragraphs do not accumulate with each evaluation. A request block never counts as a result, so it
-is always kept.
+The rules are those of Org 9.5, except where Org would lose or repeat text. A request block is never
+removed as an old result. Old prose is recognized by its text, so that paragraphs do not accumulate
+with each evaluation.
 """
 
 from __future__ import annotations
@@ -41,27 +39,26 @@ def place(
 ) -> Edit:
     """Return the edit that inserts `text` as the result of a block or call.
 
-    `text` is empty or consists of whole lines that are not indented. `mode` is ``replace``,
-    ``append`` or ``prepend``. `digest` is the hash of a cached block. If it is new or has changed,
-    the keyword and the result are replaced in every mode, as in Org. `prose` means that no
-    delimiter marks the end of the result in Org. In this case, the lines directly below the keyword
-    count as the old result. A request block below the keyword belongs to the user and is kept.
+    `text` is empty or consists of whole lines without indentation. `mode` is ``replace``,
+    ``append`` or ``prepend``. `digest` is the hash of a cached block. If it differs from the old
+    result's hash, the old result is replaced in every mode, as in Org. `prose` means that no
+    delimiter marks the end of the result, so the lines directly below the keyword count as the old
+    result. A request block there is kept.
     """
     result = result_of(document, block)
     if result is not None and mode != "replace" and digest in (None, result.hash):
         at = result.end if mode == "append" else result.start
-        return Edit(at, at, _line_end(document, result) + indent(text, result.column))
+        return Edit(at, at, _missing_newline(document, result) + indent(text, result.column))
     room = room_for(document, block, text, digest=digest, prose=prose)
     if result is None:
         return _new(document, block, text, digest, room)
     if digest not in (None, result.hash):
         return _renew(document, block, result, text, digest, room)
     new = indent(text, result.column)
-    return Edit(room.start, room.end, _line_end(document, result) + new + room.text)
+    return Edit(room.start, room.end, _missing_newline(document, result) + new + room.text)
 
 
-def _line_end(document: OrgDocument, result: Result) -> str:
-    """Return the line break that a results keyword at the very end of the document lacks."""
+def _missing_newline(document: OrgDocument, result: Result) -> str:
     return "" if document.lines[result.keyword + 1 :] else "\n"
 
 
@@ -73,11 +70,11 @@ def room_for(
     digest: str | None = None,
     prose: bool = False,
 ) -> Edit:
-    """Return the edit that makes room for `text`, the result of a block or call.
+    """Return the edit that makes room for `text`, the new result of a block or call.
 
-    It removes the old result if the block has one, and inserts the blank lines that keep the text
-    below from becoming part of the new result. If a request block is directly below the keyword, it
-    is kept, and gets another keyword. The parameters are as in `place`, whose mode is ``replace``.
+    The edit removes the old result, and inserts blank lines that separate `text` from the text
+    below. A request block directly below the keyword is kept, and gets another keyword. For the
+    parameters, see `place` (with the mode ``replace``).
     """
     result = result_of(document, block)
     if result is None:
@@ -104,10 +101,7 @@ def room_for(
 
 
 def element_end(document: OrgDocument, result: Result) -> int:
-    """Return the offset at which the element below a results keyword ends.
-
-    If the keyword has a hash, an element of any type counts as a result.
-    """
+    """Return the offset at which the element below a results keyword ends. It may have any type."""
     line = result.keyword + 1
     if line < result.limit and document.lines[line].strip(" \t"):
         return document.offset(document.extent(line, result.limit)[1])
@@ -115,11 +109,7 @@ def element_end(document: OrgDocument, result: Result) -> int:
 
 
 def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Return the offset at which the old result ends.
-
-    By Org's rules, it ends at `end`. It may extend further if its text begins with the new result
-    `new`, if `prose` is set (see `place`), or if both results are blocks of the same kind.
-    """
+    """Return the offset at which the old result ends: `end`, as in Org, or further down."""
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -128,10 +118,9 @@ def _old_end(document: OrgDocument, result: Result, new: str, end: int, *, prose
 
 
 def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
-    """Return the end of the element below the keyword if it and `new` are blocks of the same kind.
+    """Return the end of the block below the keyword if `new` is a block of the same kind.
 
-    Org itself would keep this block and insert `new` above it. In all other cases, return the start
-    of the old result, so that nothing is removed.
+    Org would keep the old block and insert `new` above it.
     """
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
@@ -143,10 +132,9 @@ def _wrapped_end(document: OrgDocument, result: Result, new: str) -> int:
 
 
 def _gap(document: OrgDocument, text: str, width: int, line: int, *, prose: bool) -> str:
-    """Return the blank lines to put between an inserted result and the text below `line`.
+    """Return the blank lines that separate an inserted result from the text below `line`.
 
-    Without them, that text would become part of the result, and be removed with it. Two blank lines
-    end a list, and one line ends a table, fixed-width text or, if `prose` is set, a paragraph.
+    Otherwise, this text would become part of the result, and would later be removed with it.
     """
     below = line
     while below < len(document.lines) and not document.lines[below].strip(" \t"):
@@ -159,7 +147,7 @@ def _gap(document: OrgDocument, text: str, width: int, line: int, *, prose: bool
         here = column(first_line)
         item = syntax.ITEM.match(first_line, len(first_line) - len(bare))
         joins = here > width or (here == width and item)
-        return "\n" * (2 - (below - line)) if joins else ""
+        return "\n" * (2 - (below - line)) if joins else ""  # two blank lines end a list
     if below > line:
         return ""
     last = text.rstrip("\n").rpartition("\n")[2].lstrip(" \t")
@@ -194,7 +182,6 @@ def _new(document: OrgDocument, block: Block, text: str, digest: str | None, roo
 def _renew(
     document: OrgDocument, block: Block, result: Result, text: str, digest: str, room: Edit
 ) -> Edit:
-    """Return the edit that replaces the keyword and, in the range of `room`, the old result."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if room.end > result.start:
@@ -208,11 +195,10 @@ def _renew(
     return Edit(document.offset(result.keyword), room.end, new + gap)
 
 
-def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:
-    """Return the first line at or after `line` that is not part of plain text, or `limit`.
+def _line_after_prose(document: OrgDocument, line: int, limit: int, *, mixed: bool = True) -> int:
+    """Return the first line at or after `line` that does not belong to prose, or `limit`.
 
-    This line is blank or starts another element. If `mixed` is true, lists, tables and the like are
-    part of the text.
+    If `mixed` is true, lists, tables and the like count as prose.
     """
     while line < limit:
         stripped = document.lines[line].lstrip(" \t")
@@ -225,16 +211,14 @@ def _prose_lines(document: OrgDocument, line: int, limit: int, *, mixed: bool = 
 
 
 def _is_prose(line: str) -> bool:
-    """Return whether a line, given without leading blanks, may be part of a paragraph of prose."""
     return not syntax.SEPARATE.match(line) and not syntax.LINK_LINE.match(line)
 
 
 def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
     """Return the offset at which an old result without delimiters ends.
 
-    The old result includes at least the element or the plain text directly below the keyword. It
-    also includes the lines and paragraphs that follow, as long as the new result contains them, and
-    then as many blank lines as the new result has at its end.
+    The old result is the text directly below the keyword, with the following lines and paragraphs
+    that are also in the new result, `new`.
     """
     framed = _EXAMPLE.fullmatch(new)  # the old prose may have become an example
     bare = unescape(framed[1]) if framed else new
@@ -242,10 +226,10 @@ def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
     if result.kind:
         line = document.line_of(result.end)
     else:
-        line = _prose_lines(document, first, result.limit, mixed=False)
+        line = _line_after_prose(document, first, result.limit, mixed=False)
         lines = Counter(bare.split("\n"))
         lines.subtract(document.lines[first:line])
-        end = _prose_lines(document, line, result.limit)
+        end = _line_after_prose(document, line, result.limit)
         while line < end and lines[document.lines[line]] > 0:
             lines[document.lines[line]] -= 1
             line += 1
@@ -257,7 +241,7 @@ def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
         after = line
         while after < result.limit and not document.lines[after].strip(" \t"):
             after += 1
-        end = _prose_lines(document, after, result.limit)
+        end = _line_after_prose(document, after, result.limit)
         paragraph = "\n".join(document.lines[after:end])
         if after == line or known[paragraph] < 1:
             break
@@ -271,10 +255,7 @@ def _prose_end(document: OrgDocument, result: Result, new: str) -> int:
 
 
 def _holds_request(document: OrgDocument, result: Result) -> bool:
-    """Return whether one of the user's request blocks is below a results keyword.
-
-    The block may be in a list that continues the result's list.
-    """
+    """Return whether the element below a results keyword is or contains a user's request block."""
     if result.kind == "list":
         at = bisect_left(document.requests, result.start)
         return at < len(document.requests) and document.requests[at] < result.end
@@ -297,11 +278,10 @@ def place_inline(document: OrgDocument, block: Block, text: str) -> Edit:
 
 
 def closes(document: OrgDocument, edit: Edit, block: Block) -> int | None:
-    """Return the line number, counted from 1, of an element that a result would close by mistake.
+    """Return the line number, from 1, of an element that a result would close by mistake, or None.
 
-    `edit` inserts the result of `block`. A line of the result may look like the end of an element.
-    If the element encloses the block, it would end too early. If the element was never closed, the
-    text below its first line would become part of it. Returns None if there is no such element.
+    `edit` inserts the result of `block`. A line of the result may look like the end of an element
+    that encloses the block, or of an unclosed element above it.
     """
     lines = edit.text.split("\n")
     kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}

@@ -1,10 +1,8 @@
-"""The parser for one section of an Org text: its blocks, calls, keywords and names.
+"""Parses one section of an Org text: its blocks, calls, keywords and names.
 
-It makes a single pass over the lines, and keeps track of the region around the current line. Blocks
-are recognized by the rules of Org's parser: an example block hides its contents, a heading ends
-everything, and an unclosed element is text. Because a heading ends everything, a section can be
-parsed independently of the rest of the text. Therefore a `Section` can be reused as long as its
-text is unchanged, even if it moves.
+The rules are those of Org's parser: an example block hides its contents, a heading ends everything,
+and an unclosed element is text. The parser makes a single pass over the section's lines, and needs
+no other text. Therefore a `Section` can be reused as long as its text is unchanged.
 """
 
 from __future__ import annotations
@@ -33,27 +31,22 @@ _NOWHERE = Heading(0, 0, False, None, {})
 class Section:
     """A heading with the text up to the next heading, or the text above the first heading.
 
-    `level` (0 without a heading), `title` and `properties` belong to the heading. `height` is the
-    number of lines. All lines and offsets, including those of `blocks`, are relative to the start
-    of the section. The blocks have a placeholder as their heading. `keywords` contains the
-    ``#+KEY: value`` lines as (lower-case key, value). `named` contains the lower-case names of
-    elements with their lines. `results` contains the lower-case names in results keywords, with
-    their lines and the lines at which their regions end. `unclosed` contains the lines that open an
-    unclosed element, each with the kind of closing line that is missing (``src``, ``:end:``,
-    ``#+end:``). `verbatim` contains the first and the last line of each element whose lines are
-    plain text, such as an example block or a source block.
+    All lines and offsets are relative to the start of the section.
     """
 
-    level: int
+    level: int  # 0 without a heading
     title: str
     properties: dict[str, str]
     landmarks: Landmarks
-    height: int
-    blocks: list[Block] = classes.field(factory=list)
-    keywords: list[tuple[str, str]] = classes.field(factory=list)
-    named: list[tuple[str, int]] = classes.field(factory=list)
+    height: int  # lines
+    blocks: list[Block] = classes.field(factory=list)  # with a placeholder as their heading
+    keywords: list[tuple[str, str]] = classes.field(factory=list)  # (lower-case key, value)
+    named: list[tuple[str, int]] = classes.field(factory=list)  # (lower-case name, line)
+    # (lower-case name in a results keyword, its line, the line at which its region ends)
     results: list[tuple[str, int, int]] = classes.field(factory=list)
+    # (the kind of closing line that is missing: `src`, `:end:`, `#+end:` ..., opening line)
     unclosed: list[tuple[str, int]] = classes.field(factory=list)
+    # (first line, last line) of elements that contain plain text, such as source blocks
     verbatim: list[tuple[int, int]] = classes.field(factory=list)
 
 
@@ -130,7 +123,7 @@ class _Reader:
                     at = after
                     continue
             if self._above:
-                self._name(at)
+                self._record_name(at)
             if inlines and first not in "#:" and ("src_" in line or "call_" in line):
                 self._inlines(at)
             at += 1
@@ -147,7 +140,6 @@ class _Reader:
         return Enclosure(self._limit, item, self._footnote, self._inside)
 
     def _enter(self, kind: str, at: int, end: int) -> None:
-        """Enter a container that opens at the line `at` and is closed by the line `end`."""
         self._outer.append((self._limit, self._items, self._footnote, self._inside))
         self._inside = (*self._inside[-_MAX_INSIDE:], (kind, at))
         self._limit, self._items, self._footnote, self._above = end, [], False, []
@@ -166,10 +158,6 @@ class _Reader:
             self._items, self._footnote = [], True
 
     def _opening(self, at: int, text: str) -> int | None:
-        """Read a line that may open a block, drawer or LaTeX environment.
-
-        Returns the line to continue with, or None if the line is text.
-        """
         opened = syntax.opening(text)
         if opened is None:
             return None
@@ -182,7 +170,7 @@ class _Reader:
         if element == "src":
             self._source(at, end, text)
         if self._above and element != "dynamic":
-            self._name(at)
+            self._record_name(at)
         if element == "latex" or element in syntax.VERBATIM_BLOCKS:
             self._section.verbatim.append((at, end))
             self._above = []
@@ -216,8 +204,7 @@ class _Reader:
             self._above = []
         return at + 1
 
-    def _name(self, at: int) -> None:
-        """Record the name of the element at a line, taken from the affiliated keywords above it."""
+    def _record_name(self, at: int) -> None:
         name = _keywords(self._lines, self._above)[0]
         if name:
             self._section.named.append((name.lower(), at))
@@ -304,10 +291,7 @@ class _Reader:
 def _keywords(
     lines: Sequence[str], above: Sequence[int]
 ) -> tuple[str | None, tuple[str, ...], int | None]:
-    """Return the name, the ``#+HEADER:`` arguments, and the line of the results keyword.
-
-    They are read from the affiliated keywords in the lines `above`.
-    """
+    """Return the name, header arguments and results keyword's line from affiliated keywords."""
     name: str | None = None
     headers: list[str] = []
     result: int | None = None
@@ -326,11 +310,7 @@ def _keywords(
 
 
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
-    """Return the properties in the drawer at the line `at`, or {} if there is no valid drawer.
-
-    The drawer may be preceded by a planning line or, at the `top` of a document, by blank lines and
-    comments.
-    """
+    """Return the properties in the drawer at the line `at`, or {} without a valid drawer."""
     count = len(lines)
     if top:
         while at < count and (not lines[at].strip() or re.match(r"[ \t]*#(?: |$)", lines[at])):

@@ -1,12 +1,12 @@
-"""Finds the result of a block in an Org document, and looks up elements by name.
+"""Finds the results of blocks, and elements by name, in an Org document.
 
-In Org, the result of a named block is the first ``#+RESULTS: name`` of the document. The result of
-a block without a name is the next element, if that element has a results keyword without a name.
-Only some types of element below the keyword count as an old result (`syntax.REMOVABLE`).
+As in Org, the result of a named block is the first ``#+RESULTS: name`` of the document. The result
+of a block without a name is the next element, if that has a results keyword without a name. Only
+the types in `syntax.REMOVABLE` count as old results.
 
-If several blocks have the same name, Org would write all results to the first keyword. Here each
-block has its own result: the first keyword between it and the next block with that name. The result
-of a heading is in its section.
+Org would write the results of blocks with the same name to the first keyword. Here each block has
+its own: the first keyword between the block and the next block with that name. The result of a verb
+heading is in its section.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 class Result:
     """A results keyword, and the old result below it.
 
-    `keyword` is the index of the keyword's line, and `column` is its column. The result extends
-    from the offset `start` to `end`. `limit` is the line at which the enclosing region ends. `hash`
-    is the content of the keyword's brackets. `kind` is the type of the element below the keyword,
-    or "" if there is no element.
+    `keyword` is the index of the keyword's line, and `column` is the keyword's column. The result
+    extends from the offset `start` to `end`. `limit` is the line at which the enclosing region
+    ends. `hash` is the hash in the keyword's brackets. `kind` is the type of the result, or ""
+    without a result.
     """
 
     keyword: int
@@ -47,7 +47,7 @@ def result_of(document: OrgDocument, block: Block) -> Result | None:
     if block.name:
         place = _named_keyword(document, block, block.name)
         return None if place is None else _result_at(document, *place)
-    line = _following(document, block)
+    line = _next_element(document, block)
     if line is None:
         return None
     keywords = [line]
@@ -64,10 +64,7 @@ def result_of(document: OrgDocument, block: Block) -> Result | None:
 
 
 def _named_keyword(document: OrgDocument, block: Block, name: str) -> tuple[int, int] | None:
-    """Return the results keyword of a named block, and the line at which its region ends.
-
-    Returns None if there is no such keyword.
-    """
+    """Return the lines of a block's results keyword and of the end of its region, or None."""
     keywords = document.results.get(name.lower(), [])
     namesakes = document.namesakes(name)
     number = bisect_left(namesakes, block.start, key=lambda keyword: keyword.start)
@@ -82,11 +79,7 @@ def _named_keyword(document: OrgDocument, block: Block, name: str) -> tuple[int,
     return None if is_others else keyword
 
 
-def _following(document: OrgDocument, block: Block) -> int | None:
-    """Return the line of the element after `block` in the same region, or None.
-
-    If a block begins in a list item but ends outside of it, its result is also outside.
-    """
+def _next_element(document: OrgDocument, block: Block) -> int | None:
     region = block.region
     after = document.line_of(block.end) + 1
     line = after
@@ -95,8 +88,8 @@ def _following(document: OrgDocument, block: Block) -> int | None:
     nested = region.item >= 0 or region.footnote
     if (
         line >= region.limit
-        or (nested and line - after >= 2)
-        or (block.indent > region.item >= column(document.lines[line]))
+        or (nested and line - after >= 2)  # two blank lines end a list item or footnote
+        or (block.indent > region.item >= column(document.lines[line]))  # not in the same item
     ):
         return None
     return line
@@ -120,10 +113,7 @@ def _result_at(document: OrgDocument, keyword: int, limit: int) -> Result:
 
 
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
-    """Return the hash and the name in a results keyword, or None for other lines.
-
-    The hash is None if there are no brackets, and False if the brackets contain no hash.
-    """
+    """Return a results keyword's hash (None without brackets, False if invalid) and its name."""
     match = syntax.KEYWORD.match(line)
     if match is None or match[1].lower() != "results":
         return None
@@ -135,11 +125,10 @@ def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
 
 
 def element_named(document: OrgDocument, name: str) -> tuple[str, list[str]] | None:
-    """Return the element below ``#+NAME: name``, or else below ``#+RESULTS: name``.
+    """Return the type and the lines of the element called `name`, or None.
 
-    Returns the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and
-    lines, or None if the name does not exist. If a source block has the name, its result is
-    returned, or None if it has no result.
+    The name is in a ``#+NAME:`` line or, failing that, in a ``#+RESULTS:`` line. If a source block
+    has the name, its result is returned. For the types, see `Elements.extent`.
     """
     block = document.block_named(name)
     if block is not None:

@@ -1,7 +1,7 @@
-"""The syntax of Org as tables: patterns for keywords, items and so on, and types of blocks.
+"""Tables of Org's syntax: patterns for keywords, items and so on, and types of blocks.
 
-Source: Org 9.5's syntax description and `org-element.el`. A pattern that starts with blanks is
-matched at the start of a line, and any other pattern at the first non-blank character.
+Source: Org 9.5's syntax description and `org-element.el`. Patterns that start with blanks match at
+the start of a line, and others at its first non-blank character.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def is_affiliated(line: str) -> bool:
 
 
 def closing(text: str) -> str | None:
-    r"""Return the kind of element that a line closes, or None if it closes none.
+    r"""Return the kind of element that a line closes, or None.
 
     `text` is the line without leading blanks. The kind is a block type, ``#+end:``, ``:end:``, or
     ``\name`` for a LaTeX environment.
@@ -88,9 +88,9 @@ def closing(text: str) -> str | None:
 
 
 def opening(text: str) -> tuple[str, str] | None:
-    """Return the kind and the type of the element that a line opens, or None if it opens none.
+    """Return the kind and the type of the element that a line opens, or None.
 
-    `text` is the line without leading blanks. The kind is what `closing` returns for the line that
+    `text` is the line without leading blanks. `closing` returns the same kind for the line that
     closes the element.
     """
     first = text[:1]

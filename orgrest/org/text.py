@@ -16,10 +16,9 @@ _ESCAPED = compiled(r"^([ \t]*,*),(?=\*|#\+)", re.MULTILINE)
 
 
 def escape(text: str) -> str:
-    """Return `text` with a comma before each line that Org would read as a heading or keyword.
+    """Return `text` with a comma added to each line that Org would read as a heading or keyword.
 
-    The rule is in the manual, "Literal Examples": lines that start with any number of commas and
-    then ``*`` or ``#+`` get one more comma.
+    Lines that already have such commas get one more (Org manual, "Literal Examples").
     """
     return _STRUCTURE.sub(r"\1,", text)
 

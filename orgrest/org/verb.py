@@ -9,10 +9,9 @@
     {"name": "Jane"}
 
 A heading belongs to verb if it or an ancestor has the tag `verb`, or if ``#+FILETAGS:`` sets the
-tag for the whole file. The request of a heading is the text from the first line that is not a
-comment, property, drawer or planning line, up to the next heading. Unlike in verb, a request block
-or a results keyword also ends it. If the text of a heading starts with a block, the request in that
-block is the heading's only request.
+tag for the whole file. The request is the text below, up to the next heading, without comments,
+properties, drawers and planning lines at the start. Unlike in verb, a request block or a results
+keyword also ends the request. If the text starts with a block, only the block can be a request.
 """
 
 from __future__ import annotations
@@ -33,19 +32,20 @@ if TYPE_CHECKING:
 def requests(
     elements: Elements, headings: Iterable[Heading], keywords: Iterable[tuple[str, str]]
 ) -> list[Block]:
-    """Return the text below each verb heading as a block of kind ``heading``, in order.
+    """Return a block of kind ``heading`` for the text below each verb heading, in order.
 
     A heading is left out if its text is empty, or starts with a block or a results keyword.
-    `headings` and `keywords` are those of the whole text. `orgrest.http.verb` decides whether the
-    text below a heading is a request.
+    `orgrest.http.verb` decides whether the text is a request.
     """
     everywhere = is_file_tag(keywords)
     words = "|".join(re.escape(word) for word in ("TODO", "DONE", *elements.landmarks.todo))
-    title = re.compile(rf"\*+ +(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?(?:COMMENT(?:[ \t]+|$))?")
+    before_title = re.compile(
+        rf"\*+ +(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?(?:COMMENT(?:[ \t]+|$))?"
+    )
     blocks: list[Block] = []
     for heading in headings:
         if everywhere or VERB in heading.tags:
-            block = _request(elements, heading, title)
+            block = _request(elements, heading, before_title)
             blocks += [block] if block is not None else []
     return blocks
 
@@ -55,11 +55,7 @@ def is_file_tag(keywords: Iterable[tuple[str, str]]) -> bool:
     return any(key == "filetags" and VERB in text.split(":") for key, text in keywords)
 
 
-def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Block | None:
-    """Return the text below a heading as a block, or None if there is no such text.
-
-    `title` matches everything on the heading line before the actual title.
-    """
+def _request(elements: Elements, heading: Heading, before_title: re.Pattern[str]) -> Block | None:
     limit = elements.section_end(heading.line)
     first = _first(elements, heading.line + 1, limit)
     if first is None:
@@ -78,7 +74,7 @@ def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Bl
         heading=heading,
         region=Enclosure(limit, -1, footnote=False),
         language=VERB,
-        name=title.sub("", syntax.TAGS.sub("", elements.lines[heading.line]), 1).strip(" \t")
+        name=before_title.sub("", syntax.TAGS.sub("", elements.lines[heading.line]), 1).strip(" \t")
         or None,
         first=first,
         last=last,
@@ -86,10 +82,7 @@ def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Bl
 
 
 def _first(elements: Elements, at: int, limit: int) -> int | None:
-    """Return the index of the line at which the text of a section starts.
-
-    Returns None if the text is empty, or if it starts with a block or a results keyword.
-    """
+    """Return the line at which a section's request starts, or None if there is no request."""
     while at < limit:
         text = elements.lines[at].lstrip(" \t")
         opened = syntax.opening(text)
@@ -104,10 +97,6 @@ def _first(elements: Elements, at: int, limit: int) -> int | None:
 
 
 def _ends_request(text: str) -> bool:
-    """Return whether a line has a results keyword or starts a request block.
-
-    `text` is the line without leading blanks.
-    """
     if text[:2] != "#+":
         return False
     keyword = syntax.KEYWORD.match(text)

@@ -1,8 +1,7 @@
-"""The exchanges of a run as an HTTP Archive 1.2, which browser tools and proxies can read.
+"""Writes a run's exchanges as an HTTP Archive 1.2, which browser tools and proxies can read.
 
 Source: the HAR 1.2 specification by Jan Odvarko, and its W3C draft. Each document is a page. Times
-are in milliseconds. A time of -1 means that the phase did not occur. As specified, `connect`
-includes `ssl`.
+are in milliseconds, or -1 for a phase that did not occur. As specified, `connect` includes `ssl`.
 """
 
 from __future__ import annotations

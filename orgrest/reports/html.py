@@ -1,8 +1,8 @@
-"""The report of a run as a searchable HTML page.
+"""Writes the report of a run as a searchable HTML page.
 
-The page shows each request with its exchange, its assertions and a waterfall. It loads nothing
-external. The template escapes all values, and the Content-Security-Policy of the page allows only
-its own script and style, by their hashes.
+The page shows each request with its exchange, assertions and a waterfall, and loads nothing
+external. The template escapes all values. A Content-Security-Policy allows only the page's own
+script and style, by their hashes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _pretty(body: dict[str, Any]) -> str:
-    """Return the text of a body. Complete JSON is pretty-printed unless it would grow too much."""
     text: str = body["text"]
     return json_text(text) if "json" in body["type"] and not body["cut"] else text
 

@@ -1,13 +1,13 @@
-"""The report of a run as JUnit XML, which CI systems read.
+"""Writes the report of a run as JUnit XML, which CI systems read.
 
-Each document is a suite, and each request is a case. Source: the schema that Jenkins publishes
-(`junit-10.xsd` of its xUnit plugin), which most readers follow. The schema has no attributes for
-the file and line of a case, so they are in the text. All failures of a request are in one `failure`
-element, because many readers show only the first. Its notes are in `system-out`, the case's output.
+Each document is a suite, and each request is a case. Most readers follow the schema that Jenkins
+publishes (`junit-10.xsd` of its xUnit plugin). This schema has no attributes for a case's file and
+line, so they are in the text. All failures of a request are in one `failure` element, because many
+readers show only the first. Its notes are in `system-out`.
 
 GitLab (see its page on unit test reports) ignores a second case with the same `classname` and
-`name`, so a number is added to the names of later cases. GitLab reads the reasons for failures only
-from the content of elements.
+`name`, so a number is added to later names. GitLab reads the reasons for failures only from the
+content of elements.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _suite(records: Iterator[Record], names: Counter[tuple[str, str]]) -> str:
     for record in chain((first,), records):
         counts[record["outcome"]] += 1
         duration += record["duration"]
-        cases.append(_case(record, _name(record, names)))
+        cases.append(_case(record, _unique_name(record, names)))
     head = _attributes(
         name=_suite_name(first),
         tests=len(cases),
@@ -74,8 +74,7 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
     return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
 
 
-def _name(record: Record, names: Counter[tuple[str, str]]) -> str:
-    """Return a name for a request's test case that is unique within the request's file."""
+def _unique_name(record: Record, names: Counter[tuple[str, str]]) -> str:
     name, file = title(record), record["file"]
     while names[file, name]:
         names[file, title(record)] += 1
