@@ -32,7 +32,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
     collection, a hurl file, an OpenAPI description, a file with curl commands, a raw HTTP request,
-    or a HAR file from a browser. - is standard input. The format is detected from the content.
+    or a HAR file from a browser. Use - for standard input. The content determines the format.
 
     \b
     orgrest import api.postman_collection.json dev.postman_environment.json -o api.http

@@ -46,7 +46,7 @@ class RunOutput:
 
 @classes.frozen
 class _Document:
-    """The document to evaluate. `file` is None for standard input; `plain` means a request file."""
+    """The document to evaluate. `file` is None for standard input. `plain` means a request file."""
 
     name: str
     folder: Path
