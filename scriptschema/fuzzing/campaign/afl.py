@@ -1,15 +1,12 @@
 """AFL++ as the engine of a campaign.
 
-AFL++ runs the first target, and the campaign judges the inputs that AFL++ keeps.
-
     with AflEngine(campaign, instances=4) as engine:
         Session(campaign, workers=engine).run()
 
-The target is a command built with AFL++'s compiler. The instances of AFL++ use the mutator of
-`fuzzing.afl`. They start from the corpus and from generated programs, are restarted when they end,
-and resume when the campaign resumes. The inputs that they keep in `FOLDER/afl/out/NAME/` (queue,
-crashes, hangs) are run and judged by a worker like any other program: on all targets, with all
-oracles.
+The campaign's first target must be a command built with AFL++'s compiler. AFL++'s instances run it
+with the mutator of `fuzzing.afl`, starting from the corpus and from generated programs. A worker
+judges the inputs that AFL++ keeps in `FOLDER/afl/out/NAME/` (queue, crashes, hangs) on all targets
+and with all oracles. Instances that end are restarted, and resume when the campaign resumes.
 
 Source: AFL++'s docs/fuzzing_in_depth.md and docs/env_variables.md.
 """
@@ -86,8 +83,8 @@ class EngineError(Exception):
 class AflEngine:
     """Runs AFL++ instances for a campaign, and creates the workers of its session.
 
-    `instances` is the number of afl-fuzz processes. The first is AFL++'s main instance. The engine
-    is a context manager. Raises EngineError, FileError and TargetError.
+    It is a context manager. `instances` is the number of afl-fuzz processes. The first is AFL++'s
+    main instance. Raises EngineError, FileError and TargetError.
     """
 
     slice_seconds = 2.0
@@ -151,7 +148,6 @@ class AflEngine:
         return counts([instance.statistics() for instance in self._instances])
 
     def _watch(self) -> None:
-        """Restart instances that have ended, until one of them keeps failing."""
         while not self._stopping.wait(0.5) and not self.problem:
             for instance in self._instances:
                 try:
@@ -161,10 +157,10 @@ class AflEngine:
 
 
 def counts(statistics: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Return the executions, executions per second and covered edges of several instances.
+    """Return the executions, executions per second and covered edges of all instances together.
 
-    `statistics` contains the fields of each instance's `fuzzer_stats`. The rate is None in the
-    first ten seconds, when `fuzzer_stats` covers only the calibration of the seeds.
+    `statistics` contains each instance's `fuzzer_stats`. The rate is None until an instance has run
+    for ten seconds, because AFL++ first calibrates its seeds.
     """
     measured = [fields for fields in statistics if int(fields.get("run_time", 0)) >= _MEASURED]
     rates = [int(fields["execs_done"]) / int(fields["run_time"]) for fields in measured]
@@ -192,7 +188,6 @@ class _Instance:
         self._failures = 0
 
     def start(self) -> None:
-        """Start the process. If the instance has run before, AFL++ resumes that run."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         # AFL++ embeds its own Python, which finds modules only through this variable.
         modules = map(importlib.import_module, ("scriptschema", "attr"))
@@ -215,10 +210,7 @@ class _Instance:
         self._began = time.monotonic()
 
     def check(self) -> str:
-        """Restart the process if it has ended.
-
-        Return why it keeps failing, or an empty string.
-        """
+        """Restart the process if it has ended. Return an error if it keeps ending, or ""."""
         if self._process is None or self._process.poll() is None:
             return ""
         kill_group(self._process)
@@ -235,7 +227,7 @@ class _Instance:
             self._process.send_signal(signal.SIGINT)
 
     def end(self, seconds: float) -> None:
-        """Wait for the process to end. After `seconds`, kill the process and its target."""
+        """Wait for the process to end. Kill it and its target after `seconds`."""
         if self._process is None:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -244,7 +236,6 @@ class _Instance:
         self._process.wait()
 
     def statistics(self) -> dict[str, str]:
-        """Return the fields in the file `fuzzer_stats`, or {} until AFL++ has written it."""
         fields = {}
         with contextlib.suppress(OSError):
             for line in (self._folder / "out" / self.name / "fuzzer_stats").read_text().split("\n"):
@@ -277,10 +268,7 @@ class AflWorker(Worker):
 
 
 def _command_of(config: Config) -> list[str]:
-    """Return arguments for afl-fuzz: its time and memory limits, and the first target's command.
-
-    Raises EngineError if AFL++ cannot run the target.
-    """
+    """Return afl-fuzz's options and the first target's command. Raises EngineError."""
     target = config.targets[0]
     if target.kind != "command" or "{variant}" in target.command:
         raise EngineError(
@@ -292,7 +280,6 @@ def _command_of(config: Config) -> list[str]:
 
 
 def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, source) pairs for the corpus trees and for generated programs."""
     for path in (campaign.path / CORPUS).glob("*.pb"):
         tree = encoding.decode(ModuleSet, path.read_bytes())
         yield f"{path.stem}.luau", sources.encode(render(tree.program))
@@ -371,7 +358,6 @@ class Inputs(ProgramSource):
         return names
 
     def _read_judged(self) -> None:
-        """Read the names of the inputs that any worker has judged since the last call."""
         with contextlib.suppress(FileNotFoundError), (self._folder / JUDGED).open("rb") as file:
             file.seek(self._read)
             lines = file.read().rpartition(b"\n")[0]
@@ -379,8 +365,7 @@ class Inputs(ProgramSource):
             self._done.update(lines.decode("utf-8", "backslashreplace").split("\n"))
 
     def _unjudged(self) -> Iterator[tuple[str, Path]]:
-        """Yield the unjudged inputs, crashes last, because `next` takes inputs from the end."""
-        for kind in ("queue", "hangs", "crashes"):
+        for kind in ("queue", "hangs", "crashes"):  # `next` takes inputs from the end
             for path in sorted((self._folder / "out").glob(f"*/{kind}/id:*"), reverse=True):
                 name = str(path.relative_to(self._folder / "out"))
                 if name not in self._done and ",sync:" not in name:
@@ -388,23 +373,21 @@ class Inputs(ProgramSource):
 
 
 def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
-    """Return an input's tree and style.
+    """Return an input's tree and its style, the number after `@` in its name.
 
-    The style is the number in the input's name. It is None if there is no number, or if writing the
-    tree in that style does not give exactly the source. Where the source omits a call's parentheses
-    only because of the style, the returned tree has them.
+    The style is None if the tree, written in that style, differs from `source`. If a style omits a
+    call's parentheses, `tree` may lack them. The returned tree then has them.
     """
     match = re.search(r"@([0-9]{1,9})", name)
     if match is not None:
         style = int(match[1])
-        for each in (tree, _in_parentheses(tree)):
+        for each in (tree, _with_parentheses(tree)):
             if encode(render(each.program, style=style)) == source:
                 return each, style
     return tree, None
 
 
-def _in_parentheses(tree: ModuleSet) -> ModuleSet:
-    """Return a copy of a tree in which all calls have parentheses."""
+def _with_parentheses(tree: ModuleSet) -> ModuleSet:
     copied = copy(tree)
     for node, _ in walk(copied):
         if isinstance(node, ExprCall):

@@ -3,12 +3,11 @@
     with Cluster("tcp://scheduler:8786") as cluster:  # or "local:4"
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-A Dask task fuzzes for ten seconds (an `Order`) or reduces a suspect (a `Task`). Ten seconds keep
-the overhead negligible, and if a machine fails, at most ten seconds of fuzzing are lost. A Dask
-task that fuzzes gets the latest trees of the corpus, and returns the trees that it kept. Suspects
-are reported immediately.
+A Dask task fuzzes for ten seconds (an `Order`) or reduces a suspect (a `Task`). If a machine fails,
+at most ten seconds of fuzzing are lost. Each `Order` contains the latest trees of the corpus, and
+its answer contains the trees to keep. Suspects are reported immediately.
 
-Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
+The cluster's processes keep their fuzzers between tasks, so that targets are not restarted. Dask
 repeats tasks whose process has died.
 """
 
@@ -59,11 +58,11 @@ class ClusterError(Exception):
 
 
 class Cluster:
-    """A Dask cluster that runs the workers of a session. It is a context manager.
+    """A Dask cluster that runs a session's workers. It is a context manager.
 
     `address` is `tcp://HOST:PORT`, or `local:N` for N processes on this machine. `slice_seconds` is
-    how long a task fuzzes. Raises ClusterError and, if a command does not work on the cluster,
-    TargetError.
+    how long a task fuzzes. Raises ClusterError, or TargetError if a command does not work on the
+    cluster.
     """
 
     def __init__(self, address: str, *, slice_seconds: float = SLICE) -> None:
@@ -162,8 +161,8 @@ class RemoteWorker:
     def ask(self, order: Order | Task) -> None:
         """Submit an `Order` or a `Task` to the cluster as a Dask task.
 
-        If the Dask task fails, `answer` raises an error. Raises ClusterError if the connection to
-        the scheduler is lost and not restored within `PATIENCE` seconds.
+        If the Dask task fails, `answer` raises an error. Raises ClusterError if a lost connection
+        to the scheduler is not restored within `PATIENCE` seconds.
         """
         end = time.monotonic() + PATIENCE
         while self.client.status != "running":
@@ -193,7 +192,7 @@ class RemoteWorker:
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """Return the next answer to the `Order` or `Task`. All answers before the last are `News`.
+        """Return the next answer. All answers before the last are `News`.
 
         Raises EOFError if the Dask task could not be submitted, failed or was lost.
         """
@@ -233,10 +232,7 @@ class RemoteWorker:
 
 @attrs.define
 class _Idle:
-    """An idle fuzzer, which the next task can use.
-
-    `names` are the names of its trees. `timer` closes the fuzzer if no task uses it.
-    """
+    """An idle fuzzer, the names of its trees, and the timer that closes it."""
 
     fuzzer: Fuzzer
     names: set[str]
@@ -248,10 +244,7 @@ _lock = threading.Lock()
 
 
 def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
-    """Execute an `Order` or a `Task` in a process of the cluster, and return the answer.
-
-    If this needs a new fuzzer, `number` is the fuzzer's seed.
-    """
+    """Execute an `Order` or a `Task` and return the answer. `number` is a new fuzzer's seed."""
     try:
         with _fuzzer(key, config, number) as idle:
             if isinstance(order, Task):
@@ -272,7 +265,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
     """Fuzz within the limits of `order`, and return the results that have not been sent yet.
 
-    Suspects are sent to the session immediately, together with all results so far.
+    When there is a suspect, all results so far are sent to the session.
     """
     end = time.monotonic() + order.seconds
     left = order.programs
@@ -289,12 +282,11 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
 
 
 def _send(key: str, seed: int, batch: Batch) -> bool:
-    """Send results to the session. Return false if this process is not in a cluster."""
     from distributed import get_worker
 
     try:
         worker = get_worker()
-    except ValueError:
+    except ValueError:  # this process is not a Dask worker
         return False
     worker.log_event(key, pickle.dumps((seed, batch)))
     return True
@@ -302,7 +294,7 @@ def _send(key: str, seed: int, batch: Batch) -> bool:
 
 @contextlib.contextmanager
 def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
-    """Yield a fuzzer of the campaign that no other task uses. Raises TargetError."""
+    """Yield a fuzzer that no other task uses. Raises TargetError."""
     with _lock:
         idle = _idle.setdefault(key, []).pop() if _idle.get(key) else None
     if idle is None:
@@ -331,7 +323,7 @@ def _close_idle(key: str) -> None:
 
 
 def _try(config: Config) -> str:
-    """Try all commands on this machine. Return an error message, or an empty string."""
+    """Return an error message, or an empty string if all commands work on this machine."""
     try:
         try_commands(config)
     except TargetError as error:

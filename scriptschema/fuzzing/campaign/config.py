@@ -43,26 +43,25 @@ def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
 
 @attrs.frozen
 class Config:
-    """A campaign's configuration, which stays the same in all runs of the campaign.
+    """A campaign's configuration. All fields except `probed` stay the same in all runs.
 
     `engine` is the source of mutants: `own` is the campaign's workers, `afl` is AFL++ (see `afl`).
     `source` is the source of new programs: `program` is the program generator, `repaired` repairs
-    random trees. `size` is the intended number of nodes. `style` is `random` if some programs
-    are written in random styles (see `luau.render.render`), otherwise `plain`.
+    random trees. `size` is the intended number of nodes. `style` is `random` if some programs are
+    written in random styles (see `luau.render.render`), otherwise `plain`.
 
-    Three fields are fractions of all programs: `mutants` is the fraction that are mutants of other
-    programs, `broken` the fraction whose source is not valid Luau (`luau.breaking`), and `compiled`
-    the fraction that are compiled but not run (`fuzzing.uncalled`).
+    Three fields are fractions of all programs. `mutants` is the fraction of mutants. `broken` is
+    the fraction whose source is not valid Luau (`luau.breaking`). `compiled` is the fraction of
+    programs that are compiled but not run (`fuzzing.uncalled`).
 
-    `checker` and `printer` are commands (see `oracles`), `judge` names the user's judge function
+    `checker` and `printer` are commands (see `oracles`), `judge` is the user's judge function
     (`module:function`), and `known` is the path of a file that lists known bugs. `compare` and
     `ulps` define what counts as a difference (see `oracles.differential`).
 
-    Programs avoid the names in `without` (libraries, members, globals) and, unless `only` is empty,
-    all libraries that are not in `only`. `luau` is the version of Luau that programs are written
-    for. If it is empty, they are for the newest version that all targets fully support. `probed`
-    are the properties that the targets had when the campaign was last started. Unlike the other
-    fields, they may change.
+    Programs avoid the names in `without` (libraries, members, globals). If `only` is not empty,
+    they use no libraries except those in `only`. `luau` is the version of Luau to write programs
+    for, or empty for the newest version that all targets fully support. `probed` contains the
+    properties that the targets had when the campaign was last started.
     """
 
     targets: tuple[Description, ...]
@@ -95,10 +94,9 @@ class Config:
 
     @property
     def version(self) -> Version | None:
-        """The version of Luau that programs are written for.
+        """The version of Luau to write programs for. None means the schema without extensions.
 
-        This is `luau` if set, otherwise the newest version that all targets fully support. None
-        means the schema without extensions.
+        This is `luau` if set, otherwise the newest version that all targets fully support.
         """
         if self.luau:
             return Version.parse(self.luau)
@@ -164,11 +162,10 @@ class Config:
 
 
 def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
-    """Return the names of all excluded libraries, members and globals.
+    """Return all names that `without` and `only` exclude, including members of excluded libraries.
 
-    These are the names in `without` and, unless `only` is empty, all libraries that are not in
-    `only`, together with the members of each excluded library. Raises ValueError for an unknown
-    name, or for a name in `only` that is not a library.
+    If `only` is not empty, it excludes all libraries that it does not contain. Raises ValueError
+    for an unknown name, or for a name in `only` that is not a library.
     """
     known = [*names()]
     for name in (*without, *only):

@@ -6,7 +6,7 @@
     store.count(find)                        counts another program that shows the bug
     store.drop(find)                         removes a duplicate, a known bug, or a non-bug
 
-`triage.py` decides which suspects become finds.
+`triage` decides which suspects become finds.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ class ShownProgram:
 class Find:
     """The content of `find.json`.
 
-    `is_smallest` is true if the reduction was completed. Otherwise a later run continues it.
     `count` is the number of programs that showed the bug. `first_seen` and `last_seen` are times
-    (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found. `bisection`
-    is the result of the last bisection, or empty. `operations` are those that the reduced program's
-    bug needs, or None if that is not known.
+    (ISO 8601, UTC). `seconds` is how long the campaign had run when the bug was found.
+    `is_smallest` is false if a later run will continue the reduction. `bisection` is the result of
+    the last bisection, or empty. `operations` are those that the reduced program's bug needs, or
+    None if not known.
 
-    `origin` describes how the program was generated: the worker's seed, the number of the program,
-    and the mutation operators and corpus file of a mutant. `only_compiled` is true if the program
-    is only compiled: it executes no code. `config` is the campaign's configuration. `versions` maps
-    this package, Python and the targets to their versions.
+    `origin` describes how the program was generated, for example by the worker's seed, and a
+    mutant's operators and parent. `only_compiled` is true if the program executes no code. `config`
+    is the campaign's configuration. `versions` maps this package, Python and the targets to their
+    versions.
     """
 
     name: str
@@ -148,8 +148,8 @@ class Find:
 class Suspect:
     """A program with a verdict.
 
-    `data` is its encoded tree. For targets whose processes run many programs, `requests` are the
-    latest requests to the process that crashed or failed.
+    `data` is the program's encoded tree. `requests` are the latest requests to the service that
+    crashed or failed, or empty.
     """
 
     data: bytes
@@ -169,10 +169,9 @@ class Suspect:
 class Reduced:
     """The smallest program found by a reduction.
 
-    `data` is its encoded tree. `nodes` is its size: the number of nodes of the tree or, if the
-    program's source is not valid Luau, the number of parts into which `words` splits the source.
-    `tests` is the number of programs that the reduction tried. `is_smallest` is false if the
-    reduction ended early or is not reliable.
+    `data` is its encoded tree. `nodes` is its number of nodes, or its number of `words` if its
+    source is not valid Luau. `tests` is the number of programs that the reduction tried.
+    `is_smallest` is false if the reduction ended early or is not reliable.
     """
 
     data: bytes
@@ -229,10 +228,8 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
 
 
 def command_of(folder: Path, find: Find) -> str:
-    """Return the command that reproduces the find in `folder` on the targets of its campaign.
-
-    It is not stored in the find, because a campaign can be moved or copied.
-    """
+    """Return the command that reproduces the find in `folder` on its campaign's targets."""
+    # A find does not store this command, because its campaign can be moved or copied.
     replay = ["--replay"] if find.signature.kind == outcome.ONCE else []
     return shlex.join(["scriptschema", "reproduce", str(folder), *replay])
 
@@ -248,8 +245,8 @@ def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
     r"""Return the source of a find's original program as text. Raises FileError.
 
-    If `stem` is `REDUCED`, return the source of the reduced program. The text is for display only:
-    bytes that are not UTF-8 become escapes such as `\xff`.
+    If `stem` is `REDUCED`, return the source of the reduced program. Bytes that are not UTF-8
+    become escapes such as `\xff`, so the text is for display only.
     """
     return source_bytes_of(folder, stem).decode("utf-8", "backslashreplace")
 
@@ -309,7 +306,7 @@ def add(
 ) -> Path:
     """Create a find's folder atomically, with its programs and requests, and return its path.
 
-    `among` is the name of the folder that will contain it. Raises FileError.
+    `among` is the name of the parent folder. Raises FileError.
     """
     target = campaign / among / find.name
     hidden = target.with_name(f".{find.name}.{os.getpid()}")
@@ -381,10 +378,9 @@ is a hang or memory exhaustion that cannot be reproduced."""
 class FindStore:
     """The finds of a campaign.
 
-    `by_name` maps the name of each find to the find. `new` contains the finds of this run.
-    `versions` maps the targets to their versions. `seconds` is a function that returns how long the
-    campaign has run. `on_find` is called for each new, reduced or retracted find. Methods may raise
-    FileError.
+    `by_name` maps names to finds. `new` contains the finds of this run. `versions` maps the targets
+    to their versions. `seconds` returns how long the campaign has run. `on_find` is called for each
+    new, reduced or retracted find. Methods may raise FileError.
     """
 
     def __init__(
@@ -413,10 +409,9 @@ class FindStore:
         return self.path / FOLDER / find.name
 
     def find_of(self, suspect: Suspect, verdict: Verdict, *, apart: bool) -> Find:
-        """Create a find for a suspect's program, without adding it to the store.
+        """Return a find for a suspect's program, without adding the find to the store.
 
-        If `apart` is true, the find's name depends not only on the signature but also on the
-        program.
+        If `apart` is true, the find's name depends on the program as well as the signature.
         """
         time = now()
         tree = encoding.decode(ModuleSet, suspect.data)
@@ -477,7 +472,7 @@ class FindStore:
     def drop(self, find: Find, into: Path | None = None) -> None:
         """Remove a find that is a duplicate, a known bug, or not a bug.
 
-        If the path `into` is given, the find's folder is moved there. Otherwise, it is deleted.
+        The find's folder is moved to the path `into`, or deleted if `into` is None.
         """
         del self.by_name[find.name]
         self._changed.discard(find.name)

@@ -36,15 +36,15 @@ _PATIENCE: Final = 5.0
 
 
 class Campaign:
-    """The folder of a campaign, owned by one process: a context manager that holds the lock.
+    """A context manager that locks a campaign's folder for this process.
 
     `expected` is the configuration for a new campaign. An existing campaign must have the same
-    configuration. If `expected` is None, an existing campaign is continued. Raises FileError, for
-    example if another process holds the lock.
+    configuration. If `expected` is None, the campaign must exist. Raises FileError, for example if
+    another process holds the lock.
 
     `is_unused` is true for a new campaign until its first programs have run. If an error ends an
-    unused campaign, all its files are removed, so that the user can run the command again with
-    corrected options. (An existing campaign refuses options that differ from its own.)
+    unused campaign, its files are removed, so that the user can run the command again with other
+    options.
     """
 
     def __init__(self, path: Path, expected: Config | None) -> None:
@@ -99,10 +99,7 @@ class Campaign:
             statistics.append_line(self.path / AFL / JUDGED, name)
 
     def _remove(self) -> None:
-        """Remove the campaign's files, and also the folder if this run created it.
-
-        Other files in the folder are kept.
-        """
+        """Remove the campaign's files, and the folder if this run created it."""
         for name in (CORPUS, finds.FOLDER, finds.SUSPECTS, AFL):
             shutil.rmtree(self.path / name, ignore_errors=True)
         with contextlib.suppress(OSError):
@@ -117,11 +114,10 @@ class Campaign:
             raise FileError(f"{self.path} is not empty, and not a campaign: choose another folder")
 
     def _hold(self) -> None:
-        """Lock the campaign. Raises FileError if another run has locked it.
+        """Lock the campaign, or raise FileError if another run has locked it.
 
-        If a run is killed while it starts a child process, the child holds the lock until it calls
-        `exec`. So if the owner of the lock is no longer running, locking is retried for up to
-        `_PATIENCE` seconds.
+        Locking is retried if the lock's owner was killed, because a child process that the owner
+        was just starting holds the lock until it calls `exec`.
         """
         end = time.monotonic() + _PATIENCE
         while True:
@@ -160,7 +156,7 @@ class Campaign:
         return existing
 
     def _prepare(self) -> None:
-        """Create the folders, and remove incomplete finds left behind by a killed process."""
+        """Create the folders, and remove incomplete finds of a killed process."""
         try:
             files.make_folder(self.path / CORPUS, below=self.path)
             for name in (finds.FOLDER, finds.SUSPECTS):
@@ -190,8 +186,7 @@ def _is_running(process: str) -> bool:
 def _refuse_links(folder: Path) -> None:
     """Raise FileError if a folder contains a symbolic link.
 
-    A campaign does not create links. But AFL++ links entries of its queue to each other, so links
-    within AFL++'s folder are allowed.
+    Links within AFL++'s folder are allowed, because AFL++ links entries of its queue to each other.
     """
     afl = os.path.join(os.path.realpath(folder), AFL, "")  # noqa: PTH118  # as below
     for inside, folders, names in os.walk(folder):

@@ -5,8 +5,8 @@
     fuzzer.add(data)                         a tree that another fuzzer kept
     fuzzer.close()
 
-A fuzzer works alone, in one process. A campaign has a fuzzer in each worker, and passes the trees
-that one fuzzer keeps to the others. `triage` handles the fuzzers' suspects.
+Each of a campaign's workers has one fuzzer. The campaign passes the trees that one fuzzer keeps to
+the others, and all suspects to `triage`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ Enough = Mapping[Signature, Sequence[frozenset[str]]]
 class Batch:
     """The results of a fuzzer's work since the last batch.
 
-    `interval` contains counts. `kept` are encoded trees to keep. `suspects` are programs that may
-    show bugs. `again` maps each signature to the number of its verdicts that were counted but not
-    reported as suspects, because there were enough suspects with this signature. `messages` are the
-    outcomes and kinds of error messages (see `kinds_of`). `covered` are the coverage counters that
-    were new to the fuzzer, as (target number, counter number) pairs. `inputs` are the names of
-    another engine's inputs that were judged. `unreadable` are the names of its crash and hang
-    inputs that were not judged, because they are not Luau.
+    `interval` contains counts. `kept` are encoded trees to add to the corpus. `messages` are
+    outcomes with kinds of error messages (see `kinds_of`). `covered` are coverage counters that
+    were new to the fuzzer, as (target index, counter index) pairs. `suspects` are programs that may
+    show bugs. `again` counts verdicts, by signature, that were not reported because there were
+    enough suspects.
+
+    `inputs` are the names of another engine's inputs that were judged. `unreadable` are the names
+    of its crash and hang inputs that could not be judged, because they are not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
@@ -89,12 +90,12 @@ class Batch:
 
 
 class Fuzzer:
-    """A fuzzer, as described in the module's docstring.
+    """Creates, runs and judges programs, and keeps programs with new behaviour.
 
     `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees. They are repaired
-    first, because they may be invalid if the campaign was received from somebody else. `programs`
-    supplies the programs, by default `ProgramSource(config, seed)`. The constructor and `work`
-    raise TargetError and JudgeError.
+    first, because somebody else's campaign may contain invalid trees. `programs` supplies the
+    programs, by default `ProgramSource(config, seed)`. The constructor and `work` raise TargetError
+    and JudgeError.
     """
 
     def __init__(
@@ -155,11 +156,9 @@ class Fuzzer:
     ) -> Batch:
         """Fuzz until the time limit or the program limit is reached, and return the results.
 
-        If `at_once` is true, stop at the first suspect.
-
-        Verdicts whose signature is in `enough` are counted, but not reported. If `enough` lists
-        constructs (sets of language features) for the signature, this applies only to verdicts
-        whose program uses all features of at least one of these constructs.
+        If `at_once` is true, stop at the first suspect. Verdicts whose signature is in `enough` are
+        counted but not reported. If `enough` lists constructs (sets of language features) for a
+        signature, this applies only to programs that use all features of one of these constructs.
         """
         batch = Batch()
         self._handed.clear()
@@ -196,7 +195,6 @@ class Fuzzer:
         return batch
 
     def _make(self) -> MadeProgram | None:
-        """Return the next program to run. Waiting programs are returned before new programs."""
         if self._rewritten is not None:
             program, self._rewritten = self._rewritten, None
             return program
@@ -212,7 +210,6 @@ class Fuzzer:
         return self._programs.next()
 
     def _put_back(self, program: MadeProgram) -> None:
-        """Queue a program that was not judged, so that it runs again."""
         if program.rewriting is not None:
             self._rewritten = program
         elif "corpus" in program.origin:
@@ -223,10 +220,7 @@ class Fuzzer:
     def _look(
         self, program: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
-        """Count and judge a program, and keep it if it shows new behaviour.
-
-        The program `following` runs at the same time.
-        """
+        """Count and judge a program, and keep it if it is new. `following` is running."""
         self._looked += 1
         if program.rewriting is not None:
             self._count(program, batch.interval, runs, [])
@@ -271,7 +265,6 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Judge a rewritten program, and compare its runs with the runs of the original program."""
         data = encoding.encode(program.tree)
         verdict = self.runner.judge.judge(program.sources, runs, program.plain)
         if verdict is None:
@@ -298,7 +291,7 @@ class Fuzzer:
     def _is_new(
         self, program: MadeProgram, runs: list[Run], numbers: list[int], batch: Batch
     ) -> bool:
-        """Return whether a program shows new behaviour, and record its behaviour."""
+        """Record a program's behaviour, and return whether it is new."""
         messages = kinds_of(runs, program.plain.program)
         batch.messages |= messages
         covered = self._novelty.new_counters(runs, styled=program.style is not None)
@@ -320,14 +313,6 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        """Report a suspect if a second run confirms it.
-
-        If there are already enough suspects with its signature, the verdict is only counted.
-        Outcomes in `BROKEN`, such as crashes, are reported even if the second run does not confirm
-        them. If the second run shows another kind of bug whose outcome is in `BROKEN`, that bug is
-        reported, too. If it shows the same kind with another detail, the second verdict is not
-        reported, because this is probably one bug whose message varies.
-        """
         if self._counted_only(verdict.signature, program.tree, batch):
             return
         if following is not None:
@@ -337,7 +322,7 @@ class Fuzzer:
             self.runner.submit(following.sources)
 
     def _counted_only(self, signature: Signature, tree: ModuleSet, batch: Batch) -> bool:
-        """Return whether there are enough suspects with `signature`. If so, count the verdict."""
+        """Return whether there are enough suspects like this. If so, count the verdict."""
         if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, tree):
             return False
         batch.again[signature] += 1
@@ -351,7 +336,12 @@ class Fuzzer:
         verdict: Verdict,
         batch: Batch,
     ) -> None:
-        """Run a program again. If this confirms the verdict, report a suspect; see `_suspect`."""
+        """Run a program again, and report a suspect if the verdict is the same.
+
+        Otherwise, verdicts of a kind in `BROKEN`, such as crashes, are reported as seen once. A
+        second verdict of the same kind is not reported, because this is probably one bug whose
+        message varies.
+        """
         style = program.style
         if isinstance(style, int) and verdict.signature.kind == differential.KIND:
             # A directive such as `--!optimize 2` changes which variants differ.
@@ -392,15 +382,14 @@ class Fuzzer:
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the last requests to the first process that crashed or failed, or () if none did."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())
 
 
 class Novelty:
     """Records the features, kinds of messages and coverage counters that programs have shown.
 
-    `targets` is the target number of each run. A counter is a (target number, counter number) pair.
-    `counts` is true if a target reports coverage, and None before the first run.
+    `targets` contains the target index of each run. A counter is a (target index, counter index)
+    pair. `counts` is whether a target reports coverage, or None before the first run.
     """
 
     def __init__(self, targets: Sequence[int]) -> None:
@@ -422,8 +411,8 @@ class Novelty:
     def new_counters(self, runs: Sequence[Run], *, styled: bool) -> set[tuple[int, int]]:
         """Return the counters that these runs are the first to reach, and record them.
 
-        If only programs written in a style (`styled`) have reached a counter, it still counts as
-        new for programs without a style.
+        A counter that only programs in a style (`styled`) have reached is still new for plain
+        programs.
         """
         self.counts = self.counts or any(run.outcome.coverage is not None for run in runs)
         covered = {
@@ -443,7 +432,7 @@ class Novelty:
 def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
     """Return the outcome of each run and the kind of its error message, as strings.
 
-    All messages that the program itself raises count as one kind.
+    All messages that the program itself raises are of one kind.
     """
     kinds = set()
     for run in runs:

@@ -43,9 +43,9 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
 def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tuple[Path, Find]]:
     """Turn a find that has just been reduced into a member of the find `into`.
 
-    The count of `find` is added to that of `into`. If `into` already has a program with the same
-    signature, `find` is removed instead of becoming a member. In the same way, the members of
-    `find` become members of `into`. Return (folder, member) for each of these. Raises FileError.
+    `into` also gets the members and the count of `find`. Programs whose signature is already in
+    `into` do not become members. Return a (folder, member) pair for each former member of `find`
+    that became a member of `into`. Raises FileError.
     """
     store.put_reduced(find, reduced)
     store.count(into, find.count)
@@ -63,10 +63,7 @@ def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tu
 
 
 def _place(store: FindStore, member: Find, find: Find) -> Path | None:
-    """Return the folder for `member`, a new member of `find`.
-
-    The result is None if `find` already has a program with the member's signature.
-    """
+    """Return a member's folder in `find`, or None if `find` already has its signature."""
     place = store.folder(find) / FOLDER / member.signature.name
     return None if member.signature.name == find.signature.name or place.exists() else place
 

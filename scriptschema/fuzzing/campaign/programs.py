@@ -1,12 +1,10 @@
 """The programs of a fuzzer: new programs, and mutants of programs that were kept.
 
-Some of the programs are only compiled: their code is in a function that is never called
-(`uncalled`), so it may even contain infinite loops. These programs are mutated separately from
-programs that run.
+Some programs are only compiled: their code is in a function that is never called (`uncalled`), so
+it may even contain infinite loops. Their mutants are only compiled as well.
 
 If a program fails early, most of its mutants fail at the same place, and later code is not tested.
-Parents whose mutants mostly fail are therefore drawn less often. The share of failing mutants is
-measured, because it is unknown for trees from another fuzzer or an earlier run.
+Parents whose mutants mostly fail are therefore drawn less often.
 """
 
 from __future__ import annotations
@@ -150,9 +148,9 @@ class Restriction:
         )
 
     def strip(self, tree: ModuleSet) -> ModuleSet:
-        """Return the tree without the top-level statements that use missing features.
+        """Return a repaired tree without the top-level statements that use missing features.
 
-        If the program requires a module, the module is removed as well. The result is repaired.
+        If the program requires a module, the module is removed as well.
         """
         body = [
             stat
@@ -164,7 +162,7 @@ class Restriction:
 
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return the names in `SYNTAX` that each part of the schema uses, in the order of `parts`."""
+    """Return the names in `SYNTAX` that each of the schema's `parts` uses."""
     table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
@@ -176,12 +174,11 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
 
 @attrs.frozen
 class MadeProgram:
-    """A program that was generated, with its origin.
+    """A generated program with its origin.
 
-    `mutants` and `parent` are set for a mutant. `mutants` contains the result of each mutation, in
-    order. `rewriting` is set for a rewritten program. `style` is the style of its `sources`, or
-    None if they have no style. `claim` is the verdict that another engine reported for the program,
-    if any.
+    A mutant has a `parent`, and `mutants` contains the result of each mutation in order. A
+    rewritten program has a `rewriting`. `style` is the style of `sources`, or None for the plain
+    style. `claim` is the verdict that another engine reported, or None.
     """
 
     tree: ModuleSet
@@ -223,7 +220,7 @@ class Rewriting:
 
 
 class _Generator:
-    """Generates programs and mutants. If `compiled` is true, they are for compiling only."""
+    """Generates programs and mutants, only for compiling if `compiled` is true."""
 
     def __init__(
         self,
@@ -248,7 +245,6 @@ class _Generator:
         self._made = 0
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Add a tree to the parents of mutants. `ended` is as in `Parents.add`."""
         index = Index(tree)
         self._parents.add(name, index, ended=ended)
         donors = self.mutator.donors
@@ -257,7 +253,7 @@ class _Generator:
             del donors[self._random.randrange(_DONORS)]
 
     def next(self) -> tuple[ModuleSet, list[Mutant[ModuleSet]], Parent | None]:
-        """Return a program. If it is a mutant, also return its mutations and its parent."""
+        """Return a program. For a mutant, also return its mutations and its parent."""
         mutants: list[Mutant[ModuleSet]] = []
         parent = None
         if self._parents and self._random.random() < self._config.mutants:
@@ -349,7 +345,10 @@ class ProgramSource:
         self._back: list[MadeProgram] = []
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        """Add a tree to the parents of mutants. `ended` is as in `Parents.add`."""
+        """Add a tree to the parents of mutants.
+
+        `ended` says whether its program ended normally. None means unknown.
+        """
         generator = self._compiled if runs_nothing(tree) else self._running
         generator.adopt(name, tree, ended=ended)
 
@@ -364,10 +363,9 @@ class ProgramSource:
             generator.mutator.useful(mutant)
 
     def next(self) -> MadeProgram | None:
-        """Return a program that all targets support.
+        """Return a program that all targets support, or None while another engine has no input.
 
-        With probability `Config.broken`, the program's source is not valid Luau. If programs come
-        from another engine, the result is None while no input of that engine is waiting.
+        With probability `Config.broken`, the program's source is not valid Luau.
         """
         if self._back:
             return self._back.pop()
@@ -421,7 +419,7 @@ class ProgramSource:
     def operators(self) -> dict[str, list[int]]:
         """Return the counts of each mutation operator since the last call, by operator name.
 
-        Each value is a list of the counts in `Statistics`: `[applied, changed, useful]`.
+        The counts are `[applied, changed, useful]` (see `Statistics`).
         """
         running, compiled = (
             {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}
@@ -449,7 +447,6 @@ class ProgramSource:
         return MadeProgram(tree, origin, self._style(), mutants, parent)
 
     def _style(self) -> int | None:
-        """Return a random style, or None for most programs."""
         if not self.config.styles or self._styles.randrange(_STYLED):
             return None
         return self._styles.randrange(2**32)

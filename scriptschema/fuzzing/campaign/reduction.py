@@ -1,11 +1,7 @@
 """Reduces a suspect to the smallest program with the same verdict.
 
-The result includes the construct of this program: the set of language features that it uses
-(`oracles.construct`).
-
-A program that shows the bug without a style is reduced without a style. Otherwise its style is
-kept. At the end, the smallest program is tried without a style and in other styles, and the style
-with the shortest source is kept.
+If the program shows the bug without its style, it is reduced without it. Otherwise, the reduced
+program is finally tried without a style and in other styles, to find the shortest source.
 """
 
 from __future__ import annotations
@@ -50,11 +46,10 @@ class _OutOfTimeError(Exception):
 
 
 class _Test:
-    """A test of whether a program, written in the style `style`, shows the bug of a suspect.
+    """Tests whether a program, written in `style`, shows a suspect's bug.
 
-    `runs` is false if the suspect executes no code. In that case, a program that executes code does
-    not pass the test. `quick` is a runner for only the target and variant that show the bug. If it
-    is None, all targets and variants are run.
+    If `runs` is false, programs that execute code do not pass. `quick` is a runner for only the
+    target and variant that show the bug, or None to run all of them.
     """
 
     def __init__(self, runner: Runner, signature: Signature, end: float, *, runs: bool) -> None:
@@ -68,10 +63,9 @@ class _Test:
     def verdict(
         self, tree: ModuleSet, style: Spelling, *, whole: bool = False
     ) -> tuple[Verdict, list[Run]] | None:
-        """Run a program, written according to `style`. Return its verdict and runs.
+        """Return the verdict and runs of a program, or None if it does not show the bug.
 
-        The result is None if the program does not show the bug. `whole` is as in
-        `Runner.submit`. If it is true, `quick` is not used.
+        If `whole` is true, all targets and variants run with their full time limits.
         """
         runner = self.runner if whole else self.quick or self.runner
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
@@ -86,10 +80,7 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Drop the style if the program shows the bug without it.
-
-        Otherwise, use the style with the shortest source that shows the bug.
-        """
+        """Drop the style if the bug does not need it, or use a style with a shorter source."""
         if self.style is None or self._shows(tree, None):
             return
         for style in range(STYLES):
@@ -97,7 +88,7 @@ class _Test:
                 self._shows(tree, style)
 
     def _shows(self, tree: ModuleSet, style: int | None) -> bool:
-        """Return whether a program written in `style` shows the bug. If so, set `self.style`."""
+        """Return whether a program in `style` shows the bug. If so, set `self.style`."""
         shows = time.monotonic() <= self.end and self.verdict(tree, style) is not None
         if shows:
             self.style = style
@@ -113,8 +104,8 @@ def reduce_suspect(
 ) -> Reduced | None:
     """Return the smallest program with the suspect's signature, or None if it cannot be reproduced.
 
-    The suspect is run up to `TRIES` times, because some bugs occur only occasionally. `seconds` is
-    the time limit of the reduction. Raises TargetError and JudgeError.
+    The suspect is run up to `TRIES` times, because some bugs occur only occasionally. `seconds`
+    limits the reduction. Raises TargetError and JudgeError.
     """
     tree = encoding.decode(ModuleSet, suspect.data)
     end = time.monotonic() + seconds
@@ -172,10 +163,7 @@ def reduce_suspect(
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
-    """Reduce `text`, which is not valid Luau, to the shortest text found that shows the bug.
-
-    The result is None if the bug cannot be reproduced.
-    """
+    """Reduce `text`, which is not valid Luau. Return None if it does not show the bug."""
     tree = encoding.decode(ModuleSet, suspect.data)
     shown = next(filter(None, (test.verdict(tree, text, whole=True) for _ in range(TRIES))), None)
     if shown is None:
@@ -211,9 +199,9 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
-    """Reduce a find completely and update it. Return the reduced tree.
+    """Reduce a find without a time limit, update it, and return the reduced tree.
 
-    The result is None if the bug was not reproduced. Raises FileError, TargetError and JudgeError.
+    Returns None if the bug was not reproduced. Raises FileError, TargetError and JudgeError.
     """
     bare = attrs.evolve(find.signature, construct="")
     data = encoding.encode(finds.tree_of(folder, find.stem))
@@ -229,21 +217,17 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
-    """Return `text` without the parts that can be removed while `shows` remains true.
+    """Return `text` without lines and words that can be removed while `shows` returns true.
 
-    Lines are removed first, then words, until no single word can be removed. `shows` is called with
-    each candidate, and may stop the search by raising an exception.
+    No single remaining word can be removed. `shows` is called with each candidate text, and may
+    stop the search by raising an exception.
     """
     text = "".join(_fewer(text.splitlines(keepends=True), shows))
     return "".join(_fewer(words(text), shows))
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Return `parts` without those that can be removed while `shows` remains true.
-
-    Halves are tried first, then quarters, and so on. Single parts are tried until none can be
-    removed.
-    """
+    """Remove halves, then quarters and so on, and finally single parts while `shows` is true."""
     length = max(1, len(parts) // 2)
     while True:
         start, before = 0, len(parts)

@@ -62,8 +62,8 @@ def replay(
 ) -> Iterator[Replayed]:
     """Run a find's program until the bug is reproduced, and yield the result of each run.
 
-    If requests are stored, they are replayed instead. The number of runs is limited. Raises
-    FileError, TargetError and JudgeError.
+    If the find has stored requests, they are replayed instead. The number of attempts is limited to
+    `PROGRAMS` or `SEQUENCES`. Raises FileError, TargetError and JudgeError.
     """
     requests = finds.requests_of(folder)
     for _ in range(SEQUENCES if requests else PROGRAMS):
@@ -83,7 +83,7 @@ def _replay(
     tree: ModuleSet,
     style: Spelling,
 ) -> Replayed:
-    """Replay the requests on the target that crashed or failed. Return the run and the verdict."""
+    """Replay the requests on the target that crashed or failed."""
     broken = next(
         (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
     )
@@ -103,8 +103,8 @@ class Bisection:
     """The result of a bisection: the builds, oldest first, and whether each build shows the bug.
 
     `shows` contains only the builds that were run. `first` is the first build that shows the bug,
-    or None if the newest build does not show it. `before` is the last build that does not show the
-    bug, or None if the oldest build shows it, in which case the bug may be even older.
+    or None if the newest build does not show it. `before` is the build before `first`, or None if
+    `first` is the oldest build or None.
     """
 
     builds: list[str]
@@ -130,17 +130,15 @@ def bisect(
     builds: Sequence[tuple[str, str]],
     on_run: Callable[[str, bool], None],
 ) -> Bisection:
-    """Bisect the builds to find the first build that shows a find's bug, and return the result.
+    """Find the first build that shows a find's bug.
 
-    `tree` is the tree of the find's smallest program. `builds` are (name, command) pairs, the
-    oldest build first. Each command replaces the command of the campaign's first target, whose
-    variants and limits are kept. A build shows the bug if running the program with it gives a
-    verdict of the same kind as the find's verdict. Stacks are not compared, because they may differ
+    `tree` is the find's smallest program. `builds` are (name, command) pairs, oldest first. Each
+    command replaces the command of the campaign's first target. A build shows the bug if its
+    verdict is of the same kind as the find's. Stacks are not compared, because they may differ
     between builds. `on_run` is called with the name of each build that was run, and whether it
-    shows the bug. Each build runs a one-line program first, because a build that cannot run
-    anything would wrongly seem to be free of the bug.
+    shows the bug.
 
-    Raises JudgeError, and TargetError (for example, if a build does not work).
+    Raises JudgeError, and TargetError, for example if a build cannot run a one-line program.
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})

@@ -56,10 +56,10 @@ overflow."""
 
 
 def try_commands(config: Config, runs: Sequence[Run] = ()) -> None:
-    """Run a one-line program on a campaign's targets, and on its checker and its printer.
+    """Try a campaign's targets, its checker and its printer on a one-line program.
 
-    A target is left out if a run in `runs` ended normally for each of its variants. Raises
-    TargetError if a target, the checker or the printer does not work.
+    A target is skipped if `runs` contains a run that ended normally for each variant. Raises
+    TargetError if a command does not work.
     """
     worked = {run.target for run in runs if run.outcome.kind == outcome.OK}
     for description in config.targets:
@@ -71,8 +71,8 @@ def try_commands(config: Config, runs: Sequence[Run] = ()) -> None:
 class Runner:
     """Runs programs on a campaign's targets, and judges them.
 
-    If `full_limits` is true, all runs have the full time limits of the targets. Call `close` at the
-    end. Raises TargetError and JudgeError.
+    If `full_limits` is true, all runs have the targets' full time limits. Callers must call
+    `close`. Raises TargetError and JudgeError.
     """
 
     def __init__(self, config: Config, *, full_limits: bool = False) -> None:
@@ -101,9 +101,8 @@ class Runner:
     def submit(self, sources: Sources, *, whole: bool = False) -> None:
         """Start a program on all targets.
 
-        If `whole` is true, the program runs with all variants, and with the targets' full time
-        limits. Otherwise, once a run ends with an outcome in `BROKEN`, such as a crash, the
-        target's remaining variants are not run.
+        If `whole` is true, all variants run, with the targets' full time limits. Otherwise, a
+        target's remaining variants are skipped after an outcome in `BROKEN`, such as a crash.
         """
         for target, description, usual in zip(
             self._targets, self.config.targets, self._usual, strict=True
@@ -137,9 +136,7 @@ class Runner:
         whole: bool = False,
         wanted: Signature | None = None,
     ) -> tuple[Verdict | None, list[Run]]:
-        """Run a program, written according to `style`.
-
-        Return the combined verdict of all oracles, and the runs.
+        """Run a program, written according to `style`. Return all oracles' verdict, and the runs.
 
         If `wanted` is the signature of a difference between a program and its rewritten version,
         the rewritten version is run as well.
@@ -164,8 +161,7 @@ class Runner:
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:
         """Return whether a program catches a stack overflow.
 
-        The output of such a program may differ between variants, because the depth at which the
-        stack overflows depends on the optimization level.
+        The depth of an overflow, and thus the program's output, depends on the optimization level.
         """
         if not _CATCHES.search(sources.program):
             return False
@@ -177,9 +173,8 @@ class Runner:
     ) -> tuple[Verdict | None, list[Run]]:
         """Return the verdict on a program and its rewritten version, and the runs of both.
 
-        `name` is the key in `REWRITINGS` of the function that rewrote the program. `runs` are the
-        runs of the program, and `others` are the runs of the rewritten version. In the result,
-        `name` is appended to the target of each of the `others`.
+        `runs` are the runs of the program, `others` those of the rewritten version. `name` is the
+        key in `REWRITINGS`. In the result, it is appended to the target names of `others`.
         """
         named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
         verdict = self.judge.judge_rewritten(name, render_module_set(tree), runs, named)
@@ -198,16 +193,11 @@ class Runner:
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.
 
-        A broken run is one with an outcome in `BROKEN`, such as a crash. Such a run is enough to
-        decide the verdict. The other targets and variants are left out because waiting for the
-        sanitizer's reports of their runs would take a long time.
-
-        If several runs are broken, the last of them is used, because variants that optimize more
-        usually come last, and show the bug even without attributes such as `@native`.
-
-        The result is None if no run is broken, or if there is only one variant.
+        A broken run has an outcome in `BROKEN`, such as a crash, and decides the verdict. Returns
+        None if no run is broken, or if there is only one variant.
         """
         variants = [(each, variant) for each in self.config.targets for variant in each.variants]
+        # Variants that optimize more usually come last, and show the bug even without `@native`.
         for (description, variant), run in reversed([*zip(variants, runs, strict=False)]):
             if run.outcome.kind in outcome.BROKEN and len(variants) > 1:
                 target = from_table({**description.as_json(), "variants": [variant]})

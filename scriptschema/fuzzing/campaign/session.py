@@ -1,4 +1,4 @@
-"""A session: one run of a campaign on this machine, with worker processes.
+"""A session: one run of a campaign, with workers.
 
     with Campaign(folder, config) as campaign:
         session = Session(campaign, jobs=2, seconds=600)
@@ -7,13 +7,13 @@
 
 An `Order` asks a worker to fuzz for one second, and includes the trees that other workers have
 kept. Workers are processes on this machine, unless `workers` creates other workers, which may fuzz
-for longer. One additional worker reduces suspects, and others help it if many suspects are waiting.
+for longer. One additional worker reduces suspects, and others help if many suspects are waiting.
 When the time is up, all workers reduce suspects for a limited time. The next run continues with the
 remaining suspects.
 
-A session with one job whose only limit is a number of programs is reproducible: it does not depend
-on the clock. Each `Order` is limited by a number of programs instead of a duration, the only worker
-reduces each suspect before it continues, and runs have the targets' full time limits.
+A session with one job is reproducible if its only limit is a number of programs. The clock then has
+no influence: each `Order` is limited by a number of programs, the only worker reduces each suspect
+before it continues, and runs have the targets' full time limits.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ kind of event."""
 class State:
     """The state of a running campaign. It writes all results to the campaign's folder.
 
-    `on_event` is called with each event. `take` stores the results of fuzzers. `tick` must be
-    called regularly to write statistics and counts. `total` contains the totals of all runs of the
-    campaign, and `last_new` is the monotonic time when new behaviour was last seen. Raises
-    FileError and TargetError.
+    `take` stores the results of fuzzers. Call `tick` regularly to write statistics and counts.
+    `on_event` is called with each event. `total` contains the totals of all runs of the campaign.
+    `last_new` is the monotonic time when new behaviour was last seen. Raises FileError and
+    TargetError.
     """
 
     def __init__(self, campaign: Campaign, on_event: EventHandler) -> None:
@@ -162,10 +162,7 @@ class State:
         self._write()
 
     def _is_new(self, corpus: CorpusFolder, data: bytes, batch: Batch) -> bool:
-        """Return whether a tree or its batch is new to a corpus, and record both.
-
-        A tree is new if it has a new feature, and a batch if it has a new kind of message.
-        """
+        """Record a tree's features and its batch's messages. Return whether any are new."""
         mask = features.features_of(encoding.scan(ModuleSet, data))
         new = bool(mask & ~self._masks[corpus]) or not batch.messages <= self._messages[corpus]
         self._masks[corpus] |= mask
@@ -205,12 +202,12 @@ class State:
 
 
 class Session:
-    """A session, as described in the module's docstring.
+    """One run of a campaign.
 
-    `seconds` and `programs` are limits. `on_event` is called with each event. `finishing` is the
-    time limit in seconds for reductions at the end. `seeds` are encoded trees to add to the corpus;
-    those that are new to the corpus are run first. Raises FileError, and TargetError if a target,
-    the checker or the printer does not work.
+    `seconds` and `programs` are limits. `finishing` is the time limit in seconds for reductions at
+    the end. `seeds` are encoded trees. Those that are new to the corpus are added, and run first.
+    `on_event` is called with each event. Raises FileError, and TargetError if a target, the checker
+    or the printer does not work.
     """
 
     def __init__(
@@ -307,19 +304,15 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """Return the time limit for a reduction: at most `MOST_SECONDS`.
-
-        It is short enough that the reduction ends before the session does.
-        """
         if self.seconds is None and (self.programs is None or self.reproducible):
             return MOST_SECONDS
-        return min(MOST_SECONDS, 0.8 * self.finishing)
+        return min(MOST_SECONDS, 0.8 * self.finishing)  # ends before the session does
 
     def _is_over(self) -> bool:
         return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
 
     def _await_all(self) -> None:
-        """Assign work to idle workers, and process answers, until the session is complete."""
+        """Assign work to workers, and process answers, until the session is complete."""
         shown = time.monotonic()
         over: float | None = None
         while True:
@@ -345,7 +338,6 @@ class Session:
                     return
 
     def _count(self, kind: type[Order] | type[Task]) -> int:
-        """Return the number of workers whose current `order` is of the type `kind`."""
         return sum(isinstance(worker.order, kind) for worker in self._workers.values())
 
     def _start_worker(self) -> None:
@@ -355,7 +347,7 @@ class Session:
         self._news[worker.pipe] = []
 
     def _order(self, worker: AnyWorker) -> None:
-        """Have an idle worker reduce a suspect or fuzz for a while, if there is anything to do.
+        """Have an idle worker reduce a suspect or fuzz, if there is anything to do.
 
         Until the session is over, between `jobs // 2` and `jobs` workers fuzz.
         """

@@ -1,4 +1,4 @@
-"""Statistics of a campaign over time: `statistics.jsonl`, an append-only file.
+"""A campaign's statistics over time: `statistics.jsonl`, an append-only file.
 
 Each line counts the work since the previous line, so the sum of all lines is the total:
 
@@ -28,19 +28,17 @@ FILE: Final = "statistics.jsonl"
 class Interval:
     """The work done in an interval of a campaign.
 
-    Some fields describe the end of the interval. `seconds` is how long the campaign had run,
-    excluding the time between its runs. `at` is the time (ISO 8601, UTC). `corpus` and `finds` are
-    the numbers of trees and finds. `covered` is the number of coverage counters that this run of
-    the campaign had reached (0 if no target reports coverage).
+    Some fields describe the end of the interval. `seconds` is the total duration of the campaign's
+    runs so far. `at` is the time (ISO 8601, UTC). `corpus` and `finds` are the numbers of trees and
+    finds. `covered` is the number of coverage counters that this run of the campaign has reached.
 
-    The other fields count the work in the interval. `programs` is the number of programs. `runs` is
-    the number of runs, one for each target and variant. `run_seconds` is the total duration of the
-    runs in all workers. `outcomes` counts programs by the kind of their first outcome, and
-    `compiled` does the same for programs that are only compiled. `errors` counts runs by normalised
-    error message, and `features` counts programs by feature (`corpora.features`, including library
-    members). `known` counts known bugs. `unconfirmed` is the number of verdicts that a second run
-    did not confirm. It excludes crashes and similar outcomes, which become finds anyway.
-    `operators` maps each mutation operator to its counts, `[applied, changed, useful]`.
+    The other fields count the work in the interval. `runs` counts one run for each program, target
+    and variant. `run_seconds` is the total duration of these runs. `outcomes` counts programs by
+    the kind of their first outcome, except programs that are only compiled, which `compiled`
+    counts. `errors` counts runs by normalised error message. `features` counts programs by feature
+    (`corpora.features`). `known` counts occurrences of known bugs. `unconfirmed` counts verdicts
+    that a second run did not confirm, except for crashes and similar outcomes, which become finds
+    anyway. `operators` maps each mutation operator to its counts, `[applied, changed, useful]`.
     """
 
     seconds: float = 0.0
@@ -100,8 +98,8 @@ def total(intervals: Iterable[Interval]) -> Interval:
 def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | None]:
     """Return the share of programs that ended normally in each of `parts` equal periods.
 
-    Together, the periods cover the time that the campaign has run. The share is None for a period
-    without programs. Programs that are only compiled do not count.
+    The periods divide the time that the campaign has run. The share is None for a period without
+    programs. Programs that are only compiled do not count.
     """
     programs, ended = [0] * parts, [0] * parts
     whole = max((each.seconds for each in intervals), default=0.0) or 1.0

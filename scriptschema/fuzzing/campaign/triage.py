@@ -1,23 +1,22 @@
 """Triage: decides which suspects are new bugs, and the order of reductions.
 
 A suspect is a program whose verdict a second run confirmed (for a crash, one run is enough). It is
-stored on disk immediately, so that it is not lost if the campaign's process ends. This run or a
-later run reduces it.
+stored on disk immediately, so that this run or a later run can reduce it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
-and later suspects are only counted. Any other signature (a difference, a hang) may be shared by
-several bugs. Its first suspect becomes a find as well, but later suspects wait on disk
-(`suspects/`) until they are reduced. Each reduced program is then compared with the finds of the
-same signature. The construct of a program is the set of language features that it uses
-(`oracles.construct`). The program and a find show the same bug if one construct is a subset of the
-other. Programs with the same cause (`oracles.causes`) show the same bug even if their signatures
-differ. A program whose construct or signature differs from that of its find becomes a member of the
-find, so that it can be examined.
+and later suspects are only counted. Several bugs may share any other signature (a difference, a
+hang). Its first suspect becomes a find as well, but later suspects wait in `suspects/` until they
+are reduced.
 
-Reductions that an earlier run did not finish come first, then suspects that no find explains. If
-consecutive reductions for a signature lead only to existing finds, suspects with this signature are
-requested from workers less and less often: in every second `Order`, then in every fourth, and so on
-up to every 64th.
+A reduced program is then compared with the finds of the same signature. The program and a find show
+the same bug if the construct of one (see `oracles.construct`) is a subset of the other's. Programs
+with the same cause (`oracles.causes`) show the same bug even if their signatures differ. A program
+whose construct or signature differs from its find's becomes a member of the find, for users to
+examine.
+
+Reductions that an earlier run did not finish come first, then suspects that no find explains. While
+reductions for a signature lead only to existing finds, workers are asked for its suspects less and
+less often: in every second `Order`, then in every fourth, and so on up to every 64th.
 """
 
 from __future__ import annotations
@@ -60,13 +59,12 @@ dies each time."""
 
 @attrs.define(eq=False)
 class _Job:
-    """A suspect whose program is to be reduced.
+    """A suspect to reduce.
 
     `find` is the suspect's find, or None if that is not decided yet. `explained` is a find that
-    probably shows the same bug, or None. The suspect is included in that find's count. If the
-    reduction shows that the bugs are different, the suspect is subtracted again. `folder` is where
-    the suspect is stored while it waits. `is_old` is true if the suspect was left by an earlier
-    run.
+    probably shows the same bug, and whose count includes the suspect until the reduction refutes
+    this. `folder` contains the suspect while it waits. `is_old` is true if an earlier run left the
+    suspect.
     """
 
     suspect: Suspect
@@ -81,9 +79,8 @@ class _Job:
 class _Group:
     """The finds and suspects that share a signature, regardless of their constructs.
 
-    `first` is a find that has not been reduced yet, paired with the construct of its program.
-    `is_pending` is true while its reduction is pending. During that time, the results of other
-    reductions are kept in `held`.
+    `finds` maps constructs to finds. `first` is an unreduced find and its program's construct.
+    While its reduction is pending (`is_pending`), the results of other reductions wait in `held`.
     """
 
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
@@ -103,11 +100,7 @@ class _Group:
 
 @attrs.frozen(order=True)
 class _Rank:
-    """The priority of a reduction. Low ranks come first.
-
-    Suspects that are unexplained or cheap to reduce have low ranks. `is_new` is false for suspects
-    that were left by an earlier run.
-    """
+    """A reduction's priority. The lowest rank, compared field by field, comes first."""
 
     is_new: bool = True
     explained: bool = False
@@ -117,18 +110,14 @@ class _Rank:
 
 
 def _is_costly(suspect: Suspect) -> bool:
-    """Return whether reducing a suspect is slow.
-
-    It is slow if each test that shows the bug reaches a limit (time or memory), or restarts the
-    target.
-    """
+    # Each test that shows the bug reaches a limit or restarts the target.
     return suspect.verdict.signature.kind in (outcome.HANG, outcome.MEMORY, outcome.CRASH)
 
 
 class Triage:
-    """Manages the suspects of a campaign, and decides which of them become finds in its `store`.
+    """Decides which suspects of a campaign become finds in its `store`.
 
-    `known` are the known bugs, which are only counted. All methods may raise FileError.
+    `known` contains the known bugs, which are only counted. All methods may raise FileError.
     """
 
     def __init__(self, store: FindStore, known: KnownBugs) -> None:
@@ -169,11 +158,10 @@ class Triage:
                 self.store.count(first, count)
 
     def enough(self) -> Enough:
-        """Return the signatures for which no further suspects are needed for now.
+        """Return the signatures for which no more suspects are needed for now.
 
-        The result maps each signature to constructs. Verdicts with such a signature should be
-        counted, but not reported as suspects. If the signature has constructs, this applies only to
-        verdicts whose program uses all features of at least one of them.
+        Each signature is mapped to constructs. If it has any constructs, only programs that use all
+        features of one of them are not needed.
         """
         self._orders += 1
         signatures: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -194,7 +182,7 @@ class Triage:
     def next(self) -> Suspect | None:
         """Return the next suspect to reduce, or None if no suspect is waiting.
 
-        The caller must then call `reduced` with the result of the reduction, or `lost`.
+        After the reduction, the caller must call `reduced`, or `lost` if the worker died.
         """
         options: list[tuple[_Rank, _Job]] = []
         for job in self._unreduced:
@@ -251,10 +239,9 @@ class Triage:
             self._unreduced.append(job)
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Store a suspect as a new find, add it to the count of an existing find, or queue it.
+        """Store a suspect as a new find, count it for an existing find, or queue it.
 
-        `folder` contains the suspect if it is stored already. This folder is removed unless the
-        suspect is queued. A suspect without a folder gets a new folder when it is queued.
+        `folder` is the suspect's folder, if it has one. It is removed unless the suspect is queued.
         """
         signature = self._believed(suspect.verdict.signature)
         group = self._groups.setdefault(signature, _Group())
@@ -281,10 +268,10 @@ class Triage:
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
     def _believed(self, signature: Signature) -> Signature:
-        """Return the signature under which a verdict is counted.
+        """Return the signature for which a verdict is counted.
 
-        For a bug that could not be reproduced ("seen once"), this is the signature that was seen,
-        if it is clear and already has a find, because the bug then occurs only now and then.
+        A verdict "seen once" is counted for the signature that was seen, if that is clear and
+        already has a find: the bug then occurs only now and then.
         """
         if signature.kind == outcome.ONCE:
             kind, _, detail = signature.detail.partition(": ")
@@ -294,9 +281,9 @@ class Triage:
         return signature
 
     def _add_first(self, group: _Group, suspect: Suspect) -> None:
-        """Turn the first suspect with a signature into a find, to be reduced later.
+        """Turn the first suspect with a signature into a find, and queue its reduction.
 
-        If the same bug is already a find that was only seen once, the new find replaces it.
+        The new find replaces a find for the same bug that was only seen once.
         """
         find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):
@@ -312,7 +299,7 @@ class Triage:
             self._unreduced.append(_Job(suspect, find))
 
     def _decide(self, group: _Group, job: _Job, reduced: Reduced | None) -> None:
-        """Assign a suspect to an existing or a new find after its reduction."""
+        """Assign a reduced suspect to an existing or a new find."""
         suspect = job.suspect
         if reduced is None:
             if job.explained is None and suspect.verdict.signature.kind in outcome.BROKEN:
@@ -346,10 +333,7 @@ class Triage:
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Record the result of reducing a find.
-
-        `reduced` is None if the find's bug was not reproduced.
-        """
+        """Record a find's reduction. `reduced` is None if the bug was not reproduced."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:
@@ -359,7 +343,7 @@ class Triage:
         self._release(find)
 
     def _release(self, find: Find) -> None:
-        """Process the reductions that were held back while a find's own reduction was pending."""
+        """Process the reductions that waited for the reduction of `find`."""
         group = self._groups[attrs.evolve(find.signature, construct="")]
         group.is_pending = False
         held, group.held = group.held, []
@@ -371,7 +355,7 @@ class Triage:
             finds.remove(job.folder)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
-        """Return a find that, judging by construct or cause, has the same bug as the suspect."""
+        """Return a find that probably has the suspect's bug, by construct or cause."""
         tree = encoding.decode(ModuleSet, suspect.data)
         construct = construct_of(tree)
         operations = operations_of(tree) | construct & {VARARGS}
@@ -383,8 +367,7 @@ class Triage:
     ) -> Find | None:
         """Return the find whose bug has the same cause as a program's bug, or None.
 
-        The find's signature may differ from the program's. `bare` is the program's signature
-        without the construct. `is_smallest` is true if the program is completely reduced.
+        `bare` is the program's signature without a construct. The find's signature may differ.
         """
         name = self._causes.find_of(bare, operations, is_smallest=is_smallest)
         return self.store.by_name.get(name) if name is not None else None
@@ -392,10 +375,7 @@ class Triage:
     def _known(
         self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
-        """Return the find whose bug a reduced program shows, or None.
-
-        The find `other_than` is never returned.
-        """
+        """Return a find, except `other_than`, whose bug a reduced program shows, or None."""
         for construct, find in group.finds.items():
             if find is other_than:
                 continue
@@ -409,13 +389,12 @@ class Triage:
         return other if other is not other_than else None
 
     def _learn(self, group: _Group, find: Find, bare: Signature, reduced: Reduced) -> None:
-        """Remember a reduced program of a find, to compare it with later programs."""
         group.finds.setdefault(reduced.construct, find)
         if reduced.is_smallest:
             self._causes.add(find.name, bare, reduced.operations)
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
-        """Add the reduction of a find, or drop the find if it is a duplicate or a known bug."""
+        """Store a find's reduction, or drop the find as a duplicate or a known bug."""
         if not is_clear(find.signature):
             bare = attrs.evolve(find.signature, construct="")
             signature = attrs.evolve(bare, construct=text_of(reduced.construct))
@@ -447,11 +426,10 @@ class Triage:
         self.store.put_reduced(find, reduced)
 
     def _compare_members(self, find: Find, reduced: Reduced) -> None:
-        """Compare the members of a find with the find's new, smaller program.
+        """Turn members that do not fit their find's new, smaller program into suspects again.
 
-        A member becomes a suspect again if it shares no operation with the new program, and neither
-        the member's construct nor the program's contains the other. Such a member was assigned to
-        the find because of code that the bug does not need.
+        Such a member shares no operation with the program, and neither construct contains the
+        other. It was assigned to the find because of code that the bug does not need.
         """
         released: list[tuple[Path, Suspect]] = []
         for path, member in [*members.load_all(self.store.folder(find))]:
@@ -475,12 +453,11 @@ class Triage:
             finds.remove(path)
 
     def _drop(self, group: _Group, find: Find) -> None:
-        """Remove a find that is a known bug, or not a bug, or that another find replaces."""
         self._forget(group, find)
         self.store.drop(find)
 
     def _forget(self, group: _Group, find: Find) -> None:
-        """Stop comparing programs with a find, which the caller then removes or merges."""
+        """Stop comparing programs with a find, which the caller then removes."""
         if group.first is not None and group.first[0] is find:
             group.first = None
         self._causes.drop(find.name)
@@ -488,7 +465,7 @@ class Triage:
             other.finds = {known: each for known, each in other.finds.items() if each is not find}
 
     def _remember(self, find: Find, folder: Path) -> None:
-        """Add an earlier run's find to its group, and queue its reduction if that is incomplete."""
+        """Add an earlier run's find to its group, and queue an incomplete reduction."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups.setdefault(bare, _Group())
         if is_clear(bare):
@@ -504,10 +481,7 @@ class Triage:
             self._unreduced.append(_Job(finds.suspect_of(find, folder), find, is_old=True))
 
     def _recall(self, stored: Find, folder: Path, find: Find) -> None:
-        """Remember a stored program of a find, to compare it with later programs.
-
-        `stored` is the find itself or one of its members.
-        """
+        """Compare later programs with `stored`, which is `find` or one of its members."""
         bare = attrs.evolve(stored.signature, construct="")
         tree = finds.tree_of(folder, finds.REDUCED)
         self._groups.setdefault(bare, _Group()).finds.setdefault(construct_of(tree), find)
@@ -520,7 +494,7 @@ def _operations_of(find: Find, tree: ModuleSet) -> frozenset[str]:
 
 
 def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:
-    """Return whether `construct` contains the construct of `find`'s own program, or vice versa."""
+    """Return whether `construct` contains that of `find`'s own program, or vice versa."""
     return any(
         each is find
         and find.signature.construct == text_of(known)

@@ -42,9 +42,9 @@ campaign's folder."""
 class Order:
     """Asks a worker to fuzz within two limits: `seconds` and, unless it is None, `programs`.
 
-    `trees` are the trees that other workers have kept since the previous `Order`. `enough` contains
-    the signatures for which no further suspects are needed (see `Fuzzer.work`). `seeds` are trees
-    of the corpus to run first.
+    `trees` are those that other workers have kept since the previous `Order`. `enough` contains the
+    signatures for which no more suspects are needed (see `Fuzzer.work`). `seeds` are corpus trees
+    to run first.
     """
 
     seconds: float
@@ -77,10 +77,10 @@ class News:
 
 
 class AnyWorker(Protocol):
-    """A worker of a session: a `Worker`, or a worker on another machine.
+    """A worker of a session, on this machine or on another.
 
-    `order` is the `Order` or `Task` that the worker is executing, or None if it is idle. `pipe`
-    becomes readable when there is an answer.
+    `order` is the `Order` or `Task` that the worker is executing, or None for an idle worker.
+    `pipe` becomes readable when there is an answer.
     """
 
     seed: int
@@ -93,9 +93,9 @@ class AnyWorker(Protocol):
     def answer(self) -> Any:
         """Return the next answer to the `Order` or `Task`.
 
-        All answers before the last are `News`. The last answer is a `Batch` for an `Order`, the
-        result of `reduce_suspect` for a `Task`, or a `Failure`. Raises EOFError or OSError if the
-        worker has died.
+        All answers before the last are `News`. The last is a `Batch` for an `Order`, the result of
+        `reduce_suspect` for a `Task`, or a `Failure`. Raises EOFError or OSError if the worker has
+        died.
         """
 
     def stop(self) -> None:
@@ -139,8 +139,8 @@ class Processes:
 class Worker:
     """A worker process and the pipe to it.
 
-    `programs` is a function that creates the `ProgramSource` of the worker. By default, programs
-    are generated as configured.
+    `programs` creates the worker's `ProgramSource`. By default, programs are generated as
+    configured.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ def _main(
     programs: Programs | None,
     pipe: Connection,
 ) -> None:
-    """Execute each `Order` or `Task` from the pipe, until the pipe is closed."""
+    """Execute each `Order` or `Task` from the pipe until the pipe is closed."""
     adopt()  # all children are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: _end())
