@@ -62,9 +62,9 @@ class _Job:
     """A suspect to reduce.
 
     `find` is the suspect's find, or None if that is not decided yet. `explained` is a find that
-    probably shows the same bug, and whose count includes the suspect until the reduction refutes
-    this. `folder` contains the suspect while it waits. `is_old` is true if an earlier run left the
-    suspect.
+    probably shows the same bug, or None. Its count includes the suspect, unless the reduction shows
+    that the bugs differ. `folder` contains the suspect while it waits. `is_old` is true if an
+    earlier run left the suspect.
     """
 
     suspect: Suspect

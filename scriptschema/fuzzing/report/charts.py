@@ -1,7 +1,7 @@
-"""Charts as SVG: lines over time, histograms and bars, for a page or for a file.
+"""SVG charts for a page or for a file: lines over time, histograms and bars.
 
-Shapes have classes (`line`, `bar`, `second` ...) instead of colours. A page colours them in its own
-style, which follows its light or dark theme. `document` adds fixed colours for a file.
+Shapes have classes (`line`, `bar`, `second` ...) instead of colours. A page's style sheet colours
+them for its light or dark theme. `document` adds fixed colours for a file.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Axis:
     def ticks(self) -> list[float]:
         """Return at most seven round numbers from `least` to `most` as labels for the axis.
 
-        On a logarithmic axis, they are powers of 10. Otherwise, they are integers.
+        They are powers of 10 on a logarithmic axis, otherwise integers.
         """
         if self.logarithmic:
             powers = range(ceil(log10(self.least)), floor(log10(self.most)) + 1)
@@ -110,7 +110,7 @@ def placed(x: float, y: float, shapes: str) -> str:
 
 
 def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
-    """Return a plot's ticks and labels. If `below` is not empty, it labels the horizontal axis."""
+    """Return a plot's ticks and labels. `below`, if not empty, labels the horizontal axis."""
     shapes = [text(across.start, up.end - 6, label)]
     for value in up.ticks():
         y = up.at(value)
@@ -130,10 +130,10 @@ def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
 def histogram(
     width: float, height: float, what: str, counts: Sequence[tuple[str, Counter[int]]]
 ) -> str:
-    """Return a histogram of one or two distributions, side by side.
+    """Return a histogram of one or two distributions, side by side, with their medians.
 
-    `what` is the name of the measured property. `counts` contains, for each distribution, its name
-    and the number of trees with each value. The chart shows the names and the medians.
+    `what` names the measured property. For each distribution, `counts` contains its name and the
+    number of trees with each value.
     """
     edges, logarithmic = _bins([values for _, values in counts])
     across = Axis(edges[0], edges[-1], _LEFT, width - 10, logarithmic)
@@ -161,7 +161,7 @@ def histogram(
 
 
 def _bins(counts: Sequence[Counter[int]]) -> tuple[list[float], bool]:
-    """Return the edges of bins that suit the values, and whether the axis is logarithmic."""
+    """Return the edges of bins for the values, and whether the axis is logarithmic."""
     values = {value for each in counts for value in each}
     least, most = min(values, default=0), max(values, default=0)
     if least > 0 and most / least > 100:
@@ -172,7 +172,6 @@ def _bins(counts: Sequence[Counter[int]]) -> tuple[list[float], bool]:
 
 
 def _shares(counts: Counter[int], edges: Sequence[float]) -> list[float]:
-    """Return the percentage of the values in each bin."""
     whole = counts.total() or 1
     return [
         100 * sum(count for value, count in counts.items() if left <= value < right) / whole
@@ -199,11 +198,10 @@ def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> s
 
 
 def over_time(intervals: Sequence[Interval]) -> str:
-    """Return charts of a campaign over time.
+    """Return charts of a campaign over time, or an empty string for fewer than two intervals.
 
-    They show the speed, the share of programs that ended normally, the number of trees in the
-    corpus, and the number of finds. If a target reports code coverage, there is also a chart of the
-    coverage. The result is empty for fewer than two intervals.
+    They show the runs per second, the percentage of programs that ended normally, the size of the
+    corpus, the coverage if a target reports it, and the number of finds.
     """
     if len(intervals) < 2:
         return ""
@@ -247,7 +245,7 @@ def over_time(intervals: Sequence[Interval]) -> str:
 
 
 def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, steps: bool) -> str:
-    """Return a line through the points or, if `steps`, a red line with a step at each point."""
+    """Return a line through the points or, if `steps` is true, a red staircase."""
     path = ""
     for x, y in points:
         at = across.at(x)
@@ -259,10 +257,7 @@ def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, step
 
 
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
-    """Return the running totals after the first, the last and every nth interval.
-
-    The number n is chosen so that there are at most `POINTS` + 1 totals.
-    """
+    """Return the running totals after about `POINTS` intervals, including the last."""
     step = -(-len(intervals) // POINTS)
     runs = programs = ended = covered = 0
     points: list[Interval] = []

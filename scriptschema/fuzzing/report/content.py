@@ -43,11 +43,12 @@ class Members:
 
 @attrs.frozen
 class ReportedFind:
-    """A find with its reduced source and its original source (`found_source`).
+    """A find with its sources.
 
-    If the find is not reduced, `source` is the original and `found_source` is None. `like` is the
-    name of a more severe or earlier find that is probably the same bug. `members` are other
-    programs that probably show the bug of the find.
+    `source` is the reduced source, or the original if the find is not reduced. `found_source` is
+    the original source of a reduced find, otherwise None. `like` is the name of a more severe or
+    earlier find that is probably the same bug. `members` are other programs that probably show the
+    find's bug.
     """
 
     find: Find
@@ -83,8 +84,8 @@ class Content:
     def ended(self) -> list[float | None]:
         """The share of programs that ended normally in each fifth of the campaign's time.
 
-        The share is None for a fifth without programs. The list is empty if `intervals` contains
-        fewer than five intervals.
+        The share is None for a fifth without programs. With fewer than five intervals, the list is
+        empty.
         """
         return statistics.shares_ended(self.intervals) if len(self.intervals) >= 5 else []
 
@@ -144,8 +145,8 @@ def rows(counts: Mapping[str, int]) -> list[Row]:
 def gather_all(folders: Sequence[Path]) -> Content:
     """Return the combined content of the campaigns in `folders`.
 
-    If there are several campaigns, each signature is listed once, and the charts of progress over
-    time are omitted. Raises FileError if a folder is not a campaign.
+    For several campaigns, each signature is listed once, and the charts over time are omitted.
+    Raises FileError if a folder is not a campaign.
     """
     contents = [gather(folder) for folder in folders]
     if len(contents) == 1:
@@ -165,15 +166,14 @@ def gather_all(folders: Sequence[Path]) -> Content:
 
 
 def _sum(contents: Sequence[Content]) -> Interval:
-    """Return the summed statistics of all campaigns, including times, corpus sizes and finds."""
     whole = statistics.total(content.total for content in contents)
-    for name in ("seconds", "corpus", "finds"):
+    for name in ("seconds", "corpus", "finds"):  # `total` does not add these
         setattr(whole, name, sum(getattr(content.total, name) for content in contents))
     return whole
 
 
 def _ordered(finds: Iterable[ReportedFind]) -> list[ReportedFind]:
-    """Return the finds, the most severe first, with `like` set for probable duplicates."""
+    """Return the finds, most severe first, with `like` set for probable duplicates."""
     ordered = sorted(
         finds, key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name)
     )
@@ -189,18 +189,14 @@ def _ordered(finds: Iterable[ReportedFind]) -> list[ReportedFind]:
 
 
 def _likenesses(shown: ReportedFind) -> Iterator[tuple[str, str]]:
-    """Yield keys that are equal for probable duplicates.
-
-    The keys are the bug's location in the target's code, and the reduced program without its
-    values.
-    """
+    """Yield keys of a find. Probable duplicates have at least one key in common."""
     find = shown.find
     if find.signature.kind in outcome.BROKEN:
         runs = find.smallest.runs
         frames = next((run.outcome.frames for run in runs if run.outcome.frames), ())
         if frames:  # the column does not matter
             yield "place", re.sub(r"(:\d+):\d+$", r"\1", frames[0])
-    if find.reduced is not None:
+    if find.reduced is not None:  # values do not matter
         yield find.signature.kind, " ".join(_VALUE.sub("value", shown.source).split())
 
 
@@ -210,10 +206,10 @@ _VALUE: Final = re.compile(
 
 
 def gather(folder: Path) -> Content:
-    """Return the content of the campaign in `folder`. The campaign may still be running.
+    """Return the content of the campaign in `folder`, which may still be running.
 
-    Unreadable finds are left out and reported in `problems`. Raises FileError if the folder does
-    not contain a campaign.
+    Unreadable finds are omitted and reported in `problems`. Raises FileError if `folder` does not
+    contain a campaign.
     """
     campaign = config.load(folder)
     intervals = statistics.read(folder)

@@ -1,4 +1,4 @@
-"""Exports finds as issues in Markdown, regression tests in Luau, or results for CI systems.
+"""Exports finds as Markdown issues, as regression tests in Luau, or as results for CI systems.
 
     export([(folder, find)], "markdown")
 
@@ -71,11 +71,7 @@ def _issue(folder: Path, find: Find) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a string as a single line, in which each run of white space is one space.
-
-    Strings from a user's judge function may contain several lines.
-    """
-    return " ".join(visible(text).split())
+    return " ".join(visible(text).split())  # a user's judge function may return several lines
 
 
 def _fenced(text: str, language: str) -> list[str]:
@@ -91,11 +87,9 @@ def _luau(found: Found) -> str:
 def _regression_test(folder: Path, find: Find) -> str:
     """Return a Luau test that fails if the bug is present.
 
-    The test expects the program to end in the same way and print the same output as in the first
-    run that ended normally or with a Luau error. Without such a run, the correct output is unknown,
-    and the test checks only that the program terminates. The program is not indented, and its
-    control characters are not escaped, because the bug may depend on the exact strings and white
-    space.
+    The expected output and ending are those of the first run that ended normally or with a Luau
+    error. Without such a run, the test checks only that the program terminates. The program is
+    inserted unchanged, because the bug may depend on its exact strings and white space.
     """
     runs = find.smallest.runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
@@ -133,10 +127,8 @@ def _regression_test(folder: Path, find: Find) -> str:
 def _quoted(text: str) -> str:
     """Return a line of output as a Luau string literal.
 
-    Targets write some bytes as escape sequences (see `_BYTE`). These are kept, so that the literal
-    contains the bytes. All other backslashes were printed by the program, and are escaped. If the
-    program itself printed the four characters of such a sequence, the literal is wrong, but this is
-    rare.
+    Escape sequences that targets write for bytes (`_BYTE`) are kept. If the program itself printed
+    such a sequence, the literal is wrong, but this is rare.
     """
     parts = _BYTE.split(text)  # every second part is such a byte
     parts[::2] = (quoting.quote(part)[1:-1] for part in parts[::2])

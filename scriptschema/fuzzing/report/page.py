@@ -1,8 +1,8 @@
-"""The page: `page.html.j2` with inlined style and script, filled with a campaign's content.
+"""The HTML page of a report: `page.html.j2`, filled with a campaign's content.
 
-The page loads nothing external, and its Content-Security-Policy allows only its own script,
-identified by a hash. Even if the template failed to escape a program's source, a script in the
-source could not run.
+The page loads nothing external. Its Content-Security-Policy allows only its own script, which a
+hash identifies. Even if the template failed to escape a program's source, a script in it could not
+run.
 """
 
 from __future__ import annotations

@@ -76,23 +76,22 @@ def _highlighter() -> tuple[Any, Any]:
 
 
 def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | None]]:
-    """Return, for each of two runs, its name and the differing line in three parts.
+    """Return, for each of two runs, its name and its version of the differing line in three parts.
 
-    The middle part is the one that differs. The line is None if the run did not print it.
+    Only the middle part differs. The line is None if the run did not print it.
     """
     left, right = difference.left, difference.right
     before = after = 0
     if left is not None and right is not None:
-        before = _common(left, right)
-        after = _common(left[before:][::-1], right[before:][::-1])
+        before = _common_length(left, right)
+        after = _common_length(left[before:][::-1], right[before:][::-1])
     sides = ((difference.left_target, left), (difference.right_target, right))
     return [
         (target, None if text is None else _parts(text, before, after)) for target, text in sides
     ]
 
 
-def _common(left: str, right: str) -> int:
-    """Return the length of the common prefix of two strings."""
+def _common_length(left: str, right: str) -> int:
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))
 

@@ -1,4 +1,4 @@
-"""The interface of all targets, which run programs and return outcomes, even if a process crashes.
+"""The interface of all targets, which run programs and return outcomes.
 
 A program is a tree, which is rendered in the plain style or in another style. A source that is not
 Luau has no tree, so it is passed as an empty tree with the source as its `Spelling`.
@@ -27,19 +27,19 @@ def written(tree: ModuleSet, spelling: Spelling) -> Sources:
 
 
 class Target(Protocol):
-    """Runs one program at a time, with each of its variants.
+    """A target, which runs one program at a time with each of the target's variants.
 
     `submit` starts a program and `collect` waits for it, so that the caller can create the next
-    program in the meantime. Submitting another program before `collect` abandons the first.
-    `submit` and `collect` raise TargetError if the target cannot be started. A crash caused by a
-    program is an outcome, not an error.
+    program in the meantime. A second `submit` before `collect` abandons the first program. Both
+    raise TargetError if the target cannot be started. A crash caused by a program is an outcome,
+    not an error.
     """
 
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
         """Start a program, with a time limit in seconds for each variant.
 
-        If `until_broken` is true, and the outcome of a variant is in `outcome.BROKEN`, the outcomes
-        of later variants may be `outcome.NOT_RUN`.
+        If `until_broken` is true, variants after an outcome in `outcome.BROKEN` may be
+        `outcome.NOT_RUN`.
         """
 
     def collect(self) -> list[Outcome]:

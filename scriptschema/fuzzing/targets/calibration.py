@@ -1,7 +1,7 @@
 """Programs known to be valid or erroneous, which show how a target normally reports errors.
 
-A command may report a program's errors by an exit status or by an uncaught exception. The statuses
-and exceptions that it uses for these erroneous programs count as normal. Any others are bugs in the
+A command may report errors in programs by an exit status or by an uncaught exception. The statuses
+and exceptions that it uses for these erroneous programs are normal. All others are bugs in the
 target.
 """
 
@@ -75,8 +75,8 @@ class Normal:
 class Failed:
     """The failure of an erroneous program: an exit status, an uncaught exception, or both.
 
-    `status` is None if it was 0 or if a signal ended the process. `exception` is the class of the
-    exception, or None.
+    `status` is None if it was 0, or if a signal ended the process. `exception` is the exception's
+    class, or None.
     """
 
     status: int | None
@@ -84,11 +84,11 @@ class Failed:
 
 
 def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
-    """Return how errors are normally reported, as learned from runs of `WRONG` and `SEVERAL`.
+    """Return how a target normally reports errors, as learned from `WRONG` and `SEVERAL`.
 
-    `wrong` describes the failures of programs in `WRONG`. `several` describes the failure of
-    `SEVERAL`, or is None if there was none. If the status of `several` is not among the statuses in
-    `wrong`, the status may be the number of errors, so any status is normal.
+    `wrong` are the failures of programs in `WRONG`. `several` is the failure of `SEVERAL`, or None
+    if that did not fail. A status that only `several` has may be the number of errors. In that
+    case, any status is normal.
     """
     ends = [*wrong]
     exceptions = frozenset(end.exception for end in ends if end.exception is not None)

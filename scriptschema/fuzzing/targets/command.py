@@ -32,11 +32,11 @@ _VARIANT: Final = "{variant}"
 class CommandTarget:
     """Runs a command for each program and variant.
 
-    `{file}` in the command is replaced by the path of a file with the source. The program's module,
-    if it has one, is in the same folder. Without `{file}`, the command reads the source from
-    standard input.
+    `{file}` in the command is replaced by the path of the source file. The folder of this file also
+    contains the program's module. Without `{file}`, the command reads the source from standard
+    input.
 
-    `{variant}` is replaced by the words of the variant. Without `{variant}`, the words follow the
+    `{variant}` is replaced by the words of the variant. Without `{variant}`, these words follow the
     command's first word.
     """
 
@@ -109,7 +109,7 @@ class CommandTarget:
             return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
 
     def _write_files(self, code: bytes) -> None:
-        """Write the files for a run, because the previous run may have changed or deleted them."""
+        # The previous run may have changed or deleted the files.
         module = self._path.with_name("module0.luau")
         try:
             self._path.write_bytes(code)
@@ -135,7 +135,7 @@ class CommandTarget:
         return self._judged(watched, output, errors)
 
     def _judged(self, watched: Watched, output: str, errors: str) -> Outcome:
-        """Return the outcome of a process that did not have to be killed."""
+        """Return the outcome of a process that ended within its limits."""
         crash, error = self.description.crash, self.description.error
         matched = re.search(f"(?m)^.*(?:{crash}).*$", errors + output) if crash else None
         if matched is not None:
@@ -157,20 +157,13 @@ class CommandTarget:
 
     @cached_property
     def _normal(self) -> Normal:
-        """The exit statuses and exceptions with which the target normally reports errors.
-
-        The first access runs erroneous programs to determine them.
-        """
+        """The target's normal error reports, learned by running erroneous programs."""
         with contextlib.closing(CommandTarget(self.description)) as target:
             ends = map(target._failure, WRONG)
             return learned([end for end in ends if end is not None], target._failure(SEVERAL))
 
     def _failure(self, program: str) -> Failed | None:
-        """Run an erroneous program and return how it failed.
-
-        The result is None if no failure was reported, or if the process was killed for exceeding
-        the time or output limit.
-        """
+        """Return how an erroneous program fails, or None if it reports no failure in time."""
         self.submit(Sources(None, program), self.description.seconds)
         process, began = self._running or self._start(0)
         self._running = None
@@ -181,7 +174,7 @@ class CommandTarget:
 
 
 def _texts_of(sources: Sources) -> str:
-    """Return the values of all strings in a program and its module, each on a separate line."""
+    """Return the values of all string literals in a program and its module."""
     texts = []
     for source in filter(None, (sources.program, sources.module)):
         tokens = tokenize(source)

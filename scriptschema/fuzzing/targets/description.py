@@ -44,12 +44,12 @@ class TargetError(Exception):
 class Description:
     """The description of a target, as explained in the module's docstring.
 
-    Each program runs with all `variants`, which replace `{variant}` in the command or are sent with
-    each program. `folder` is the folder where the npm package luau-web is installed.
+    Each program runs with all `variants`. A variant is inserted into the command or sent with the
+    program. `folder` is the folder where the npm package luau-web is installed.
 
-    `crash` and `error` are regular expressions for a command's output: a match of `crash` makes the
-    run a crash, and a match of `error` makes it an error of the program. If neither matches, the
-    outcome depends on the exit status and the output.
+    `crash` and `error` are regular expressions for a command's output. A match of `crash` makes the
+    outcome an internal error of the target, and a match of `error` an error of the program. Without
+    a match, the outcome depends on the exit status and the output.
     """
 
     kind: str
@@ -131,9 +131,9 @@ def from_table(table: Mapping[str, Any]) -> Description:
 
 
 def from_word(word: str, **others: Any) -> Description:
-    """Return the description of a target, given a value of `--target` such as `pluau`.
+    """Return the description for a value of `--target` such as `pluau`.
 
-    `others` are values of additional fields. Raises TargetError for an invalid description.
+    `others` are the values of other fields. Raises TargetError for an invalid description.
     """
     kind, colon, rest = word.partition(":")
     if kind in WITH_COMMAND:

@@ -16,16 +16,15 @@ import attrs
 class _Language:
     """The format in which a language reports an uncaught exception.
 
-    The pattern `report` has the groups `name` (the exception's class, or the position of a panic),
-    `said` (the message) and `stack`. `frame` matches a line of the stack, with the function as the
-    group `name`. `library` matches frames of the language's own library, which are left out because
-    an exception there may be the caller's fault. `is_last` is true if reports list the innermost
-    function last, and the cause of an exception before the exception.
+    `report` has the groups `name` (the exception's class, or the position of a panic), `said` (the
+    message) and `stack`. `frame` matches a line of the stack, with the function as the group
+    `name`. Frames that `library` matches are left out, because an exception in the language's
+    library may be the caller's fault. `is_last` is true if reports list the innermost function and
+    the exception itself last.
 
-    An exception may have been raised because of another one, its cause. `cause` matches the line
-    that introduces a cause within `stack`, with the cause's class and message as its group. If
-    causes are reported separately, `joint` matches the text between two reports. If it has a group,
-    the group matches only if the program says that one exception is the cause of the other.
+    `cause` matches the line before a cause in `stack`, and has the cause's class and message as its
+    group. `joint` matches the text between the separate reports of an exception and of its cause.
+    Its group, if any, matches only if the program declares the cause.
     """
 
     report: re.Pattern[str]
@@ -44,9 +43,9 @@ class Uncaught:
     library are left out unless there are no others. A Rust panic has no class. Its `name` is its
     position in the source.
 
-    If the exception wraps another one, `line` and `frames` are those of the original cause. `name`
-    is still the class of the uncaught exception, because targets turn exceptions of their language
-    into their own exceptions to report errors in programs.
+    If the exception wraps another exception, `line` and `frames` are those of the original cause.
+    `name` is still the outer class, because targets report errors in programs by their own
+    exceptions.
     """
 
     name: str
@@ -157,8 +156,7 @@ def uncaught(errors: str) -> Uncaught | None:
 def _are_joined(language: _Language, one: re.Match[str], other: re.Match[str]) -> bool:
     """Return whether two reports are about an exception and its cause.
 
-    If the second exception was raised while the first was handled, and the program does not say
-    that the first is the cause, it counts as the cause only if its handler raised the second.
+    Unless the program declares the first as the cause, its handler must have raised the second.
     """
     if language.joint is None or language.frame is None:
         return False
@@ -194,7 +192,7 @@ def _uncaught(language: _Language, match: re.Match[str]) -> Uncaught:
 
 
 def _frames(language: _Language, stack: str, *, own: bool = True) -> tuple[str, ...]:
-    """Return the functions in a stack trace, without those of the library if `own` is true."""
+    """Return the functions in a stack trace, without the library's if `own` is true."""
     library = language.library if own else None
     frames = language.frame.finditer(stack) if language.frame else ()
     names = tuple(f["name"] for f in frames if library is None or not library.search(f[0]))

@@ -1,12 +1,11 @@
 """Cleans up what runs leave behind: processes that left their session, and temporary folders.
 
-Every process started for a target has an environment variable that identifies its owner. Its
-descendants inherit the variable, in any session. `sweep` kills processes whose owner is gone, and
-removes folders that their owner no longer locks. So anything that a killed run leaves behind
-is removed by the next run at the latest.
+An environment variable identifies the owner of each target process, and of its descendants in any
+session. `sweep` kills processes whose owner is gone, and removes folders that no process locks. So
+the next run, at the latest, removes what a killed run left behind.
 
-On Linux, a worker also adopts orphans (see `adopt`): processes left behind by its targets become
-its own children. The worker kills them when the program that started them has finished.
+On Linux, a worker also adopts its targets' orphans (see `adopt`), and kills them when the target
+process has ended.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ def engine_mark() -> str:
 def adopt() -> None:
     """Make orphaned descendants children of this process, if the system supports it.
 
-    Call it only in a process whose children are all targets, because `end_orphans` kills all other
-    children.
+    All children of this process must be targets, because `end_orphans` kills all others.
     """
     global _adopting
     with contextlib.suppress(OSError, AttributeError):
@@ -75,8 +73,8 @@ def end_orphans(known: Collection[int]) -> None:
 def sweep() -> None:
     """Kill leftover processes, and remove leftover folders.
 
-    A process is left over if its owner no longer exists, or if its owner is this process and it is
-    not an engine. A folder is left over if no process has locked it.
+    A process is left over if its owner has ended, or if this process owns it and it is not an
+    engine. A folder is left over if no process has locked it.
     """
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
         if not end_marked(owner_mark()):
@@ -146,12 +144,10 @@ def remove_folders() -> None:
 
 
 def _started(number: int) -> str:
-    """Return a process's start time in clock ticks, or an empty string if it has ended.
-
-    A zombie counts as ended: in a container without an init process, it may never be reaped.
-    """
+    """Return a process's start time in clock ticks, or an empty string if it has ended."""
     try:
         state, *fields = (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
+        # A zombie counts as ended: a container without an init process may never reap it.
         return "" if state == "Z" else fields[18]
     except (OSError, IndexError, ValueError):
         return ""

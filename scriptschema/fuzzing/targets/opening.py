@@ -117,7 +117,7 @@ def _node() -> str:
 
 
 def _luau_web(description: Description) -> str:
-    """Return the version of luau-web. Raises TargetError if Node cannot find it."""
+    """Return luau-web's version. Raises TargetError if Node cannot find luau-web."""
     folder = Path(description.folder or ".").resolve()
     result = subprocess.run(  # noqa: S603  # Node itself
         [_node(), "-e", _FIND_LUAU_WEB, str(folder)], capture_output=True, text=True, check=False

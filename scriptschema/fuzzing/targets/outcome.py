@@ -57,16 +57,15 @@ class Outcome:
     `kind` is one of `KINDS`, or `NOT_RUN`. `output` is the program's output. Bytes in it that are
     not UTF-8 are written as `\xNN`. `error` is the error message, or the problem that was detected.
     `status` is the exit status, negative for a signal. `report` is the part of standard error that
-    was kept, or empty if it is not relevant. `frames` are the functions in the stack trace that
-    the target reported, innermost first. For undefined behaviour, the position in the source comes
-    before them.
+    was kept, or empty if it is not relevant. `frames` are the functions in the target's stack
+    trace, innermost first. For undefined behaviour, the position in the source comes before them.
 
-    `seconds` is the duration of the run. `starting` is the part of this time in which the target's
-    process was starting. For targets whose processes run many programs, `requests` are the latest
-    requests to a process that crashed or failed, including the request for this run.
+    `seconds` is the duration of the run, including `starting`, the time in which the process
+    started. `requests` are the latest requests to a service that crashed or failed, up to that for
+    this run.
 
     `coverage` contains the indexes of the coverage counters that the run reached in the target's
-    code. It is None if the target does not report coverage. Counters that an earlier run of the
+    code, or is None if the target does not report coverage. Counters that an earlier run of the
     same process reached may be missing.
     """
 

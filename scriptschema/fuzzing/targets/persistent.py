@@ -1,4 +1,4 @@
-r"""The target `persistent`: a process that runs many programs one after another.
+r"""The target `persistent`: a service, which runs many programs one after another.
 
 The protocol: a request is a line of JSON on standard input,
 
@@ -14,21 +14,20 @@ In a request, `module` is the source that the program requires as `./module0`, o
 one of the target's variants.
 
 In an answer, `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was not
-compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also contain
-`frames` (a list of functions), `report` (a string) and `coverage`: the coverage counters that the
-program reached in the target's code, as a list of their indexes or as a bitmap in base64 (counter 0
-is the lowest bit of the first byte). Counters that an earlier program reached may be left out.
-Programs that reach new counters are mutated further. Lines on standard output other than JSON
-objects with an `id` are ignored.
+compiled) or another of `outcome.KINDS`. An answer may also contain `frames` (a list of functions),
+`report` (a string) and `coverage`: the coverage counters that the program reached in the target's
+code, as a list of their indexes or as a bitmap in base64 (counter 0 is the lowest bit of the first
+byte). Counters that an earlier program reached may be left out. Programs that reach new counters
+are mutated further. Lines on standard output other than JSON objects with an `id` are ignored.
 
 The service should end a program that exceeds `milliseconds` or `megabytes` with the kind `hang` or
-`memory`. Otherwise the service is killed a little later. A service that crashes is restarted. Its
-exit status and the end of its standard error become the outcome of the current program. If a
-process crashed or failed, the outcome includes the last 100 requests that were sent to it. A
-service may also exit with status 0 between two programs.
+`memory`. A service that exceeds the time limit is killed a little later. A service that crashes is
+restarted. Its exit status and the end of its standard error become the outcome of the current
+program, together with the last 100 requests that it received. A service may also exit with status 0
+between two programs.
 
-`luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
-Luau's C++ interface, with coverage.
+Examples are `luau_web.mjs`, `pluau_service.py` and, with coverage, `examples/targets/luau/` for
+Luau's C++ interface.
 """
 
 from __future__ import annotations
@@ -232,7 +231,7 @@ class PersistentTarget:
         return result
 
     def _read(self, descriptor: int, seconds: float) -> bool:
-        """Read data that arrives within the time limit. Return False if the stream has ended."""
+        """Read data that arrives within the time limit. Return False at the end of the stream."""
         if not self._poll.poll(seconds * 1000):
             return True
         piece = os.read(descriptor, _PIECE)
@@ -306,10 +305,9 @@ class PersistentTarget:
 
 
 class _Errors:
-    """Reads a process's standard error in a thread, and keeps the last `_ERRORS` bytes.
+    """Keeps the last `_ERRORS` bytes of a service's standard error, read in a thread.
 
-    A service may write endlessly: a file would fill the disk, and an unread pipe would block the
-    service.
+    A service may write endlessly: a file would fill the disk, and an unread pipe would block it.
     """
 
     def __init__(self, stream: IO[bytes] | None = None) -> None:
@@ -324,26 +322,19 @@ class _Errors:
                 self._kept = (self._kept + piece)[-_ERRORS:]
 
     def text(self, seconds: float = 0) -> str:
-        """Return the end of standard error, after waiting up to `seconds` for it to close."""
+        """Return the text, after waiting up to `seconds` for the stream to end."""
         if seconds and self._thread.is_alive():
             self._thread.join(seconds)
         return text_of(self._kept)
 
 
 def _text(value: object) -> str:
-    r"""Return a text in an answer, or "" for null. Lone surrogates become escapes (`\ud800`).
-
-    JSON may contain them, but UTF-8 cannot: they could not be printed.
-    """
+    """Return text from an answer. Lone surrogates, which UTF-8 cannot encode, are escaped."""
     return str(value or "").encode("utf-8", "backslashreplace").decode()
 
 
 def _coverage_of(value: object) -> frozenset[int] | None:
-    """Return the coverage counters in `value`, or None if `value` is None.
-
-    `value` is the `coverage` of an answer: a list of the counters' indexes or a bitmap in base64.
-    Raises ValueError for anything else.
-    """
+    """Return the counter indexes in an answer's `coverage`. Raises ValueError."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -360,5 +351,4 @@ def _coverage_of(value: object) -> frozenset[int] | None:
 
 
 def _unicode(source: str) -> str:
-    """Return a source as valid Unicode for JSON. Bytes that are not UTF-8 are replaced."""
     return source.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -2,9 +2,8 @@
 
     python pluau_service.py
 
-The protocol is described in `persistent.py`. To keep start-up fast, this module imports nothing
-from this package. It loads only the extension module of pluau, because the Python code of pluau
-0.1.2 needs Python 3.12.
+`persistent.py` describes the protocol. To start quickly, this module imports nothing from this
+package, and only the extension module of pluau. (The Python code of pluau 0.1.2 needs Python 3.12.)
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MOST = 1_000_000
 
 
 class _Over(Exception):  # noqa: N818  # ends a program, not an error
-    """Raised when a program exceeds its time or output limit."""
+    """The program exceeded its time or output limit."""
 
 
 def load() -> Any:

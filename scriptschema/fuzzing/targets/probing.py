@@ -68,10 +68,10 @@ class Probed:
     """The properties of a target.
 
     `missing` are the globals, the library members (`library.member`) and the syntax that the target
-    lacks, except features of versions after `luau`. `runs` is true if the target runs programs
-    instead of only parsing or compiling them. `luau` is the newest version of Luau that it fully
-    supports (see `versions.Version`), or None if only the schema is known to be supported. `fails`
-    has an error for each feature in `RIGHT` whose programs all fail.
+    lacks, except features newer than the schema. `runs` is true if the target runs programs instead
+    of only parsing or compiling them. `luau` is the newest version of Luau that the target fully
+    supports, or None if not known. `fails` maps each feature in `RIGHT` whose programs all fail to
+    an error.
     """
 
     target: str
@@ -139,11 +139,10 @@ def probe(description: Description) -> Probed:
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
-    """Return the newest version of Luau that a target supports completely.
+    """Return the newest version of Luau that a target fully supports.
 
-    `missing` are the names that the target lacks. `syntax` are the versions that introduced the
-    syntax that it lacks. The result is None if the target supports only versions older than the
-    schema.
+    `missing` are the names that the target lacks. `syntax` are the versions that introduced syntax
+    that the target lacks. Returns None if the target supports only versions older than the schema.
     """
     left_out = {name for name in DEFAULT.libraries if name in missing}  # missing as a whole
     lacks = [
@@ -184,7 +183,7 @@ def program() -> str:
 
 
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
-    """Return the lines that each variant prints, or None if the variant cannot run the probe."""
+    """Return each variant's lines, or None for a variant that cannot run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
     printed = [{line.strip() for line in run.output.splitlines()} for run in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
@@ -198,10 +197,7 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
 
 
 def _worst(target: Target, description: Description, source: str) -> Outcome:
-    """Run a program, and return its first outcome that is not normal.
-
-    If all outcomes are normal, the first outcome is returned.
-    """
+    """Run a program, and return its first outcome that is not normal, or its first outcome."""
     target.submit(Sources(None, source), max(description.seconds, 10))
     outcomes = target.collect()
     return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])
@@ -222,7 +218,6 @@ def _missing_syntax(target: Target, description: Description) -> list[str]:
 
 
 def _failing(target: Target, description: Description) -> dict[str, str]:
-    """Return an error for each feature in `RIGHT` whose programs all fail."""
     whole = "\n".join(f"do {source} end" for sources in RIGHT.values() for source in sources)
     if _worst(target, description, whole).kind in _FINE:
         return {}
@@ -242,7 +237,7 @@ _IF: Final = "an if statement"
 
 
 def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
-    """Yield the first Luau version with new syntax that the target does not support, if any."""
+    """Yield the first Luau version whose new syntax the target lacks, if any."""
     for version, source in NEWER:
         if not _reads(target, description, source):
             yield version

@@ -56,10 +56,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session with a memory limit. Raises TargetError.
 
-    The limit is RLIMIT_DATA, because it does not count memory that is only reserved, and Node and
-    WebAssembly reserve a lot of memory. It is set just after the start, so a fast process may
-    exceed the limit before then. For a program with AddressSanitizer, the sanitizer's own limit is
-    used, because RLIMIT_DATA would count its shadow memory.
+    The limit is set just after the start, so a fast process may exceed it. Reserved memory that is
+    not used does not count.
 
     If `halts` is true, a sanitizer ends the process after its first report, unless the user's own
     sanitizer options (see `SANITIZERS`) say otherwise.
@@ -84,6 +82,7 @@ def start(
             _RUNNING.add(process)
     except OSError as error:
         raise TargetError(f"{words[0]}: {reason_of(error)}") from None
+    # RLIMIT_DATA would count AddressSanitizer's shadow memory, but not what Node only reserves.
     if not sanitized and hasattr(resource, "prlimit"):
         with contextlib.suppress(OSError, ValueError):  # it may have exited already
             limits = (megabytes << 20, resource.getrlimit(resource.RLIMIT_DATA)[1])
@@ -105,7 +104,7 @@ _WORD: Final = re.compile(r"[^\s'\"();|&<>=`]+")
 
 
 def _is_sanitized(program: str) -> bool:
-    """Return whether a command is a program built with a sanitizer, or a script that starts one."""
+    """Return whether a program, or one that its script names, has AddressSanitizer."""
     if program not in _SANITIZED:
         path = shutil.which(program)
         data = _start_of(path) if path else b""
@@ -136,7 +135,7 @@ _STARTING: Final = threading.RLock()
 def kill_all_for_good() -> None:
     """Call `kill_all`, and prevent other threads from starting more processes.
 
-    A signal handler may call this at any time, even while an earlier call is in progress.
+    A signal handler may call this at any time, even during an earlier call.
     """
     _STARTING.acquire()
     kill_all()
@@ -184,12 +183,11 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
     """Read a process's output until it exits or exceeds a limit, and return the result.
 
     `began` is the monotonic time of the start, `seconds` is the time limit, and `most` is the limit
-    of standard output in bytes. If a sanitizer has started a report before the time limit is
-    reached, it gets more time to finish the report. A process that exceeds a limit is killed. The
-    processes that it started are killed in any case.
+    of standard output in bytes. If a sanitizer has started a report, it gets more time to finish.
+    At the end, the process and those that it started are killed.
 
-    Standard error has no limit, because a target may write a lot before it crashes. If it is long,
-    only its start and its end are kept.
+    Long standard error is shortened to its start and its end, because a target may write a lot
+    before it crashes.
     """
     watched = Watched()
     output, errors = bytearray(), bytearray()

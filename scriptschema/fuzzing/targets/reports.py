@@ -127,9 +127,9 @@ def outcome_of(
     """Return the outcome of a process from its output and exit status.
 
     The status is negative for a signal. `seconds` is the time that the process took. `normal`
-    describes how the target normally reports errors in programs, if that is known. `texts` are the
-    strings in the program: if they contain a phrase such as `internal error`, a message with this
-    phrase counts as the program's own.
+    describes how the target normally reports errors in programs, if known. `texts` are the strings
+    in the program. A message counts as the program's own if its phrase, such as `internal error`,
+    is in `texts`.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
@@ -182,10 +182,7 @@ def outcome_of(
 
 
 def _first(pattern: re.Pattern[str], errors: str, texts: str) -> re.Match[str] | None:
-    """Return the first match whose phrase is not in `texts`, or None.
-
-    The phrase is the group `said`, or what precedes the first colon.
-    """
+    """Return the first match whose phrase is not in `texts`, or None."""
     for match in pattern.finditer(errors):
         if (match.groupdict().get("said") or match[0].partition(":")[0]) not in texts:
             return match
@@ -201,7 +198,7 @@ def bounded(errors: str) -> str:
 
 
 def _assertion_of(match: re.Match[str]) -> str:
-    """Return the failed assertion, preceded by its file and line if known: `lvm.cpp:31: n > 0`."""
+    """Return a failed assertion after its file and line, if known: `lvm.cpp:31: n > 0`."""
     condition = match["one"] or match["two"] or match["three"] or match[0]
     text = match.string
     before = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - 1000) : match.start()]
@@ -213,7 +210,7 @@ def _assertion_of(match: re.Match[str]) -> str:
 
 
 def _without_addresses(text: str) -> str:
-    """Return the kind of a sanitizer's error, such as `heap-use-after-free`, or UBSan's message."""
+    """Return a sanitizer's error without addresses, such as `heap-use-after-free`."""
     return re.split(r" on (?:unknown )?address| \(pc | 0x", text, maxsplit=1)[0]
 
 
