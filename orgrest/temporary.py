@@ -42,7 +42,7 @@ def create(target: Path) -> tuple[Path, int]:
 
 @lru_cache(64)
 def _leftovers(folder: Path) -> dict[str, list[Path]]:
-    """Return the temporary files of killed runs in a folder, by their target's file name."""
+    """Return the temporary files that killed runs left in a folder, by their final names."""
     leftovers: dict[str, list[Path]] = {}
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):

@@ -151,7 +151,7 @@ def canonical(
 ) -> tuple[bytes, Scan]:
     """Return the canonical encoding of the message that `data` encodes, and its scan.
 
-    This accepts the same input as `scan`, and takes no longer if `data` is canonical.
+    This accepts the same input as `scan`. If `data` is canonical, it is just as fast.
     """
     refuses(unknown)
     allowed = SEED if luau is None else schema(luau)

@@ -251,9 +251,9 @@ def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
 
 @contextmanager
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
-    """Let a first Ctrl-C, SIGTERM or SIGHUP end the run, and a second abandon sent requests.
+    """End the run at the first Ctrl-C, SIGTERM or SIGHUP, and abandon open requests at the second.
 
-    Sent requests are also abandoned `_GRACE` seconds after `--max-time`. Call the yielded function
+    Open requests are also abandoned `_GRACE` seconds after `--max-time`. Call the yielded function
     before writing reports: the `with` block then ignores signals. If the run was interrupted,
     signals are ignored until the process ends.
     """

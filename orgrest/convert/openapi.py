@@ -1,4 +1,6 @@
-"""OpenAPI descriptions 2.0 and 3.0 to 3.2. Each operation becomes a request with example values.
+"""Converts OpenAPI descriptions of versions 2.0 and 3.0 to 3.2.
+
+Each operation becomes a request with example values.
 
 Only references inside the document are followed. Responses are only used to choose an `Accept`
 header. Source: the OpenAPI specification, 3.0.4 and 3.1.1.

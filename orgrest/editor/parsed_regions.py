@@ -160,7 +160,7 @@ class RegionContent:
     ) -> None:
         """Index the parse result of a request file, a part of one, or an Org block (`in_org`).
 
-        For a part of a request file, `restclients` is whether the file is in restclient's language.
+        For a part of a request file, `restclients` says whether the file uses restclient's syntax.
         """
         self.text = text
         self.parsed = parsed

@@ -1,6 +1,6 @@
 """Finds text from other tools that was pasted into a document, and converts it to requests.
 
-`find` examines the selected lines. Without a selection, it examines the paragraph at the cursor,
+`find` examines the selected lines. Without a selection, it tries the paragraph at the cursor,
 and all lines between the nearest boundaries. A boundary is a `###` line in a request file, and a
 heading or a `#+...` line in an Org document.
 """

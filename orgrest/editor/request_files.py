@@ -29,7 +29,7 @@ API: Final[Mapping[str, str]] = {
         "client.assert(condition, message): fails the handler unless the condition is true."
     ),
     "client.exit": "client.exit(): ends the script.",
-    "client.global.clear": "client.global.clear(name): removes a variable of the run.",
+    "client.global.clear": "client.global.clear(name): removes a global variable.",
     "client.global.clearAll": "client.global.clearAll(): removes all variables of the run.",
     "client.global.get": "client.global.get(name): a variable of the run, or null.",
     "client.global.isEmpty": "client.global.isEmpty(): whether the run has no variables.",

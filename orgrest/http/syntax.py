@@ -165,7 +165,7 @@ class Body:
 class Directive:
     """A directive `# @name value` or `// @name value`: how to send, show or name a request.
 
-    `name` is spelled like in the table in `directives`.
+    `name` is spelled as in the table of `directives`.
     """
 
     name: str
@@ -286,7 +286,7 @@ class ParsedRequest:
 
     @property
     def title(self) -> str:
-        """The method and URL as written. Reports show them if an unnamed request was not sent."""
+        """The method and URL as written, by which reports identify an unnamed request."""
         return " ".join(f"{self.method} {self.target.text}".split())
 
     @property

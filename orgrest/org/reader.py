@@ -310,7 +310,7 @@ def _keywords(
 
 
 def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
-    """Return the properties in the drawer at the line `at`, or {} without a valid drawer."""
+    """Return the properties in the drawer at line `at`, or {} if it is not a valid drawer."""
     count = len(lines)
     if top:
         while at < count and (not lines[at].strip() or re.match(r"[ \t]*#(?: |$)", lines[at])):

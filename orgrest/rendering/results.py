@@ -259,7 +259,7 @@ def test_line(verdict: Verdict) -> str:
 class _Text:
     """The pretty-printed text of a body.
 
-    `whole` is the text that was read, and `text` is the beginning to show. `is_cut` is true if
+    `whole` is the text that was read, and `text` is the beginning that is shown. `is_cut` is true if
     `text` is not the complete body.
     """
 

@@ -195,7 +195,7 @@ def _write_value_lines(field: FieldInfo, schema: Schema) -> list[str]:
 
 
 def _only_number(cls: type[Message], schema: Schema) -> FieldInfo | None:
-    """Return the field of a message that is just a required int32 with a one-byte tag."""
+    """Return the only field of a message if it is a required int32 with a one-byte tag."""
     fields = [*schema.fields[cls].values()]
     if len(fields) != 1 or cls._newer_slots:
         return None

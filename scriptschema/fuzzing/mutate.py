@@ -62,7 +62,7 @@ class Statistics:
 
 @attrs.frozen
 class Mutant(Generic[MessageT]):
-    """A mutated tree, and the name of its operator, which is empty if all attempts failed."""
+    """A mutated tree, and the name of the operator that produced it (or "" if none did)."""
 
     tree: MessageT
     operator: str

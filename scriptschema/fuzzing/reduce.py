@@ -75,7 +75,7 @@ def reduce(
 
 @attrs.frozen
 class _Candidate(Generic[MessageT]):
-    """A tree to be tested, with its size, the length of its source, and the source."""
+    """A tree to be tested. `order` is its size, the length of its source, and the source."""
 
     tree: MessageT
     order: tuple[int, int, str]

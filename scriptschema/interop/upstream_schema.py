@@ -177,9 +177,9 @@ def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> 
 
 @cache
 def classes(*, strings: bool) -> dict[str, Any]:
-    """Return upstream's messages as classes of protobuf's runtime.
+    """Return upstream's messages as protobuf runtime classes.
 
-    `strings` is as in `file`.
+    `strings` has the same meaning as in `file()`.
     """
     from google.protobuf import descriptor_pool, message_factory
 

@@ -38,7 +38,7 @@ class Names:
         self._alias_of: dict[str, str] = {}
 
     def name(self, original: str) -> str:
-        """Return the name in request files for the variable that the source calls `original`."""
+        """Return the new name of a variable, which the source calls `original`."""
         original = original.strip()
         if original not in self._names:
             self._names[original] = self.free(texts.name_of(original))

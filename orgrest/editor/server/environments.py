@@ -26,9 +26,9 @@ _MOST = 1000
 class Choices:
     """The environments that the user has chosen, and the client's `settings` by name.
 
-    Each option in `orgrest.options` that has a `setting` corresponds to the setting of that name.
-    The setting `variables` corresponds to `--var`: it overrides all other variables, and can supply
-    values to a client without prompts. If the setting `openapi` is True, a document that names no
+    Each option in `orgrest.options` that has a `setting` can be set in the client by that name.
+    `variables` corresponds to `--var`: it overrides all other variables, and supplies values in
+    clients that cannot prompt for them. If the setting `openapi` is True, a document that names no
     OpenAPI description uses those in its folder and in the parent folders within the project.
     """
 

@@ -229,7 +229,7 @@ _SUBJECT_TABLE: Final = (
         parts={
             "days": "The number of days until it expires.",
             "expires": "The time when it expires (ISO 8601).",
-            "subject": "Whom the certificate was issued to.",
+            "subject": "The subject that the certificate was issued to.",
             "issuer": "Who signed the certificate.",
         },
     ),

@@ -1,7 +1,7 @@
 """The data from which a request's variables get their values: options, captures, files, responses.
 
 The context never sends anything. If a value requires a request or a token, it raises a
-`NeededError`, and the run gets the value first.
+`NeededError`. The run then gets the value and tries again.
 """
 
 from __future__ import annotations
@@ -400,10 +400,9 @@ class Context:
     ) -> str | None:
         """Return the access token (or the ID token if `kind` is `idToken`), or None in a dry run.
 
-        `secrets` are the secrets in the grant. The token does not contain them. `url` is the URL of
-        the request, or None if it is not known yet. Raises `TokenNeededError` if the run has to get
-        the token first. Raises `OrgrestError` if the run could not get it, or if there is no ID
-        token.
+        `secrets` are the secrets in the grant. `url` is the URL of the request, or None if it is
+        not known yet. Raises `TokenNeededError` if the run does not have the token yet, and
+        `OrgrestError` if the run could not get it or if there is no ID token.
         """
         for secret in grant.secrets:
             self.secrets.add(secret)

@@ -120,13 +120,13 @@ class Broken:
 class Environments:
     """The environments that the files near a document define.
 
-    - `by_name` also has the key `SHARED`, for the variables of every environment.
+    - `by_name` maps names to environments. The key `SHARED` has the variables common to all.
     - `project` is the folder where the search ended.
-    - `certificates` are the settings for client certificates by host, nearest folder first, each
-      with the folder to which its paths are relative.
-    - `broken` are files that might define variables, and `unread` are files that might have other
-      settings.
-    - `certain` are the files that take precedence over every broken file.
+    - `certificates` contains the client certificates for each host, nearest folder first. Each has
+      the folder to which its paths are relative.
+    - `broken` lists unreadable files that might define variables, and `unread` lists unreadable
+      files that might have other settings.
+    - `certain` lists the files that take precedence over every broken file.
     - `headers` are the default headers for requests that lack them.
     - `notices` are other warnings about the files.
     - `sending` contains httpyac's settings for sending requests: whether to use `cookies`, whether

@@ -412,7 +412,7 @@ def check(
 def value_of(name: str, parsed: ParsedRequest, context: Context) -> str | None:
     """Return the value of a variable in a request, or None if it is undefined.
 
-    The value is `UNKNOWN` if only a run knows it, or if it cannot be computed.
+    The value is `UNKNOWN` if it is known only during a run, or cannot be computed.
     """
     return _Check(parsed, context).value_of(name)
 

@@ -1,6 +1,6 @@
 """The sources of variable values: one function for each, in order of precedence.
 
-Each function gets a name that a request uses (a `Use`). It returns a description of the name's
+Each function takes a name used in a request (a `Use`). It returns a description of the name's
 value, such as a `Literal` or a `Definition`, or None if the source does not define the name.
 `RESTCLIENT` lists the sources for restclient's dialect, and `COMMON` those for all other requests.
 """

@@ -78,7 +78,9 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL extended with a subheading's URL, which has the same origin or none."""
+        """Return this URL extended with a subheading's URL.
+
+        `other`, that URL, must have the same origin, or no origin."""
         path = self.path + other.path
         return _Url(
             self.origin,

@@ -22,9 +22,9 @@ def bind_secrets(job: Job) -> None:
 
 
 def bound(request: Request, secrets: Secrets) -> Request:
-    """Return a request in which all bound secrets are recorded, in any encoding.
+    """Return the request with a record of each bound secret in it, in whatever encoding.
 
-    Earlier records are kept, since the request may contain a secret that a server returned. Raises
+    Existing records are kept: the request may contain a secret that a server returned. Raises
     ExpansionError if a secret may not be sent to the request's URL.
     """
     from orgrest.http.transport.wire import check_destination

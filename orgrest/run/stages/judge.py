@@ -168,7 +168,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 
 
 def _wrong_by_schema(context: Context, hide: Callable[[str], str], value: Any, path: str) -> str:
-    """Return the errors according to the JSON Schema in the file `path`, or ""."""
+    """Return the errors in `value` according to the JSON Schema in the file `path`, or ""."""
     schemas: dict[str, Any] = {}
     _read_schema(context, path, schemas)
     errors = context.engine.validate(value, schemas, path)

@@ -30,10 +30,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 
 
 def send(job: Job) -> Needing[None]:
-    """Get a response, and send the request again until all `eventually` assertions hold.
+    """Send the request, again and again until all `eventually` assertions hold.
 
-    If they do not hold in time, the last response is used. Raises OrgrestError if no response
-    arrives.
+    If some still fail at their time limits, the last response is used. Raises OrgrestError if no
+    response arrives.
     """
     waited = tuple(assertion for assertion in job.parsed.assertions if assertion.within is not None)
     job.response = (yield from _settled(job, waited)) if waited else _retried(job)

@@ -227,7 +227,7 @@ def shortened(text: str, shows: Callable[[str], bool]) -> str:
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Remove halves, then quarters and so on, and finally single parts while `shows` is true."""
+    """Remove halves, then quarters and so on, and finally single parts, if `shows` accepts that."""
     length = max(1, len(parts) // 2)
     while True:
         start, before = 0, len(parts)

@@ -103,8 +103,8 @@ class Bisection:
     """The result of a bisection: the builds, oldest first, and whether each build shows the bug.
 
     `shows` contains only the builds that were run. `first` is the first build that shows the bug,
-    or None if the newest build does not show it. `before` is the build before `first`, or None if
-    `first` is the oldest build or None.
+    or None if the newest build does not show it. `before` is the build before `first`, if there is
+    one.
     """
 
     builds: list[str]

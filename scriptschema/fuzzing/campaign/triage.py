@@ -281,9 +281,9 @@ class Triage:
         return signature
 
     def _add_first(self, group: _Group, suspect: Suspect) -> None:
-        """Turn the first suspect with a signature into a find, and queue its reduction.
+        """Turn the first suspect with a given signature into a find, and queue its reduction.
 
-        The new find replaces a find for the same bug that was only seen once.
+        If the same bug has a find marked as seen once, the new find replaces it.
         """
         find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):

@@ -6,9 +6,9 @@ In outputs:
 - `-nan` and `nan(ind)` become `nan`, because C libraries print the sign differently;
 - carriage returns before line feeds are removed.
 
-A message such as `program.luau:3: no` is reduced to `:` unless messages are compared. Its position
-is removed unless positions are compared. Positions are never compared between two targets, because
-each target names chunks differently.
+If messages are not compared, a message such as `program.luau:3: no` is reduced to `:`. If only
+positions are not compared, it becomes `: no`. Positions are never compared between two targets,
+because each target names chunks differently.
 
 Messages that are counted or become part of a signature are reduced further. Numbers and quoted
 strings depend on the program, so they are replaced with placeholders. So are names of temporary

@@ -33,10 +33,7 @@ _BY_KIND: Final[Mapping[str, str]] = {
 
 
 def severity_of(signature: Signature) -> str:
-    """Return the severity of a bug.
-
-    For a bug that was seen only once, this is the severity of the outcome, such as a crash.
-    """
+    """Return the severity of a bug, including one that was seen only once."""
     return _BY_KIND.get(kind_of(signature), "result")
 
 

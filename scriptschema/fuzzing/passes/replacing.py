@@ -160,10 +160,10 @@ _PRINT: Final = 6
 
 
 def _blocks_around(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
-    """Return the blocks around a statement, the innermost first, as triples of numbers.
+    """Return (block, position, rest) for each block around a statement, the innermost first.
 
-    These are the block, the position of the statement in it, and the number of messages that
-    follow.
+    `block` is the index of the block's message, `position` is the position of the statement in it,
+    and `rest` is the number of messages that follow the statement.
     """
     blocks = []
     while number > 0:

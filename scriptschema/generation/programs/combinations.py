@@ -173,7 +173,7 @@ class _Frame:
     def statement(self, operation: Operation) -> m.Stat:
         """Return a statement that performs `operation` after other operations that cannot fail.
 
-        Operations that may fail can follow it where errors are caught.
+        Operations that may fail are only added after it, and only if errors are caught there.
         """
         maker = self.maker
         maker.made += 13

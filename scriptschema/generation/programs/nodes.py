@@ -119,7 +119,7 @@ index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index
 
 
 def variable(index: int) -> m.ExprLocal:
-    """Return a reference to the local with this name index, for an Expr, ExprPrefix or LValue."""
+    """Return a reference to the local with this name index."""
     node: m.ExprLocal = _expr_local(_local(index))
     return node
 

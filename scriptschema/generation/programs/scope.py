@@ -126,7 +126,7 @@ class Scope:
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type name that is not in scope, or of any if all are in scope."""
+        """Return the index of an unused type name, or of an arbitrary one if all are in scope."""
         names = len(DEFAULT.types)
         used = {alias.name for alias in self.types}.union(self.packs)
         for _ in range(names):

@@ -369,7 +369,7 @@ def _read_other_statement(r: Reader) -> Reading:
 
 
 def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
-    """Return the function for the export statement or class that begins here, or None."""
+    """Return the function that reads the export statement or class that begins here, if any."""
     span = slice(r.index, r.index + 4)
     tokens = zip(r.texts[span], r.kinds[span], strict=True)
     words = [text if text in _NEWER else kind for text, kind in tokens]

@@ -49,7 +49,7 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
 
 
 def _take(node: Any, prefix: m.ExprPrefix) -> None:
-    """Copy the alternative of `prefix` to `node`, without explicit type arguments."""
+    """Copy the content of `prefix` to `node`, without explicit type arguments."""
     while isinstance(prefix.alternative, m.ExprInstantiate):
         prefix = prefix.alternative.expr
     setattr(node, prefix.which or node.which, prefix.alternative)
