@@ -259,8 +259,8 @@ def test_line(verdict: Verdict) -> str:
 class _Text:
     """The pretty-printed text of a body.
 
-    `whole` is the text that was read, and `text` is the beginning that is shown. `is_cut` is true if
-    `text` is not the complete body.
+    `whole` is the text that was read, and `text` is the beginning that is shown. `is_cut` is true
+    if `text` is not the complete body.
     """
 
     text: str

@@ -80,7 +80,8 @@ class _Url:
     def with_below(self, other: _Url) -> _Url:
         """Return this URL extended with a subheading's URL.
 
-        `other`, that URL, must have the same origin, or no origin."""
+        `other`, that URL, must have the same origin, or no origin.
+        """
         path = self.path + other.path
         return _Url(
             self.origin,

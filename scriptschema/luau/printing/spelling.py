@@ -36,7 +36,7 @@ class Near:
         self._state = crc32(near.encode("utf-8", "surrogatepass"), self._key) + 1
 
     def below(self, n: int) -> int:
-        """Return an integer from 0 to n - 1, for n up to 256. 0 selects the plain style."""
+        """Return an integer from 0 to n - 1, for n up to 256. 0 is the ordinary spelling."""
         self._state = self._state * 6364136223846793005 + 1442695040888963407 & _MASK
         return (self._state >> 40) % n
 
