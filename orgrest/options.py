@@ -23,9 +23,9 @@ REPORTS = "Reports"
 
 
 class Option(NamedTuple):
-    """An option, with its `flags` separated by spaces and the `commands` that accept it.
+    """A command-line option. `flags` and `commands`, which accept it, are separated by spaces.
 
-    `kind` is `flag` or a key of `commands.options.KINDS`. `field` names what the option sets,
+    `kind` is `flag` or a key of `commands.options.KINDS`. `field` lists what the option sets,
     separated by spaces: fields of Settings (`insecure`, `inputs.seed`) or arguments of `Client` and
     `Budget` (`client.ca`, `budget.requests`). An option without a field is used only by its
     command. `setting` is the option's name in editor settings.

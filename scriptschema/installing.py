@@ -1,4 +1,4 @@
-"""Finds the command that installs a missing package where this process can import it."""
+"""Finds the command that installs a missing package in this process's environment."""
 
 from __future__ import annotations
 

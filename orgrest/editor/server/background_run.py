@@ -34,7 +34,7 @@ class CancelledRunError(Exception):
 
 @classes.frozen
 class LoginDialog:
-    """Callbacks for letting an editor's user sign in (see `Person`). The event loop calls them."""
+    """Callbacks that let an editor's user sign in (see `Person`). The event loop calls them."""
 
     confirm: Callable[[str], Coroutine[Any, Any, bool]]
     tell: Callable[[str], None]

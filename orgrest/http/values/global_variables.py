@@ -69,7 +69,7 @@ class GlobalVariables:
     def replace(
         self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
     ) -> None:
-        """Replace all variables with `values`, their values after a script has run.
+        """Replace all variables with `values`, which a script has returned.
 
         A new or changed variable is secret if its value contains one of `secrets`. If `keep` is
         False, the variable is kept only for this run.

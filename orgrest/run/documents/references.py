@@ -1,4 +1,4 @@
-"""Looks up the values of ``:var``: named data in the document, or the response to another block."""
+"""Looks up values of ``:var`` that refer to named data in the document or to another block."""
 
 from __future__ import annotations
 

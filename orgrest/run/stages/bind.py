@@ -43,7 +43,7 @@ def bound(request: Request, secrets: Secrets) -> Request:
 
 
 def without_secrets(request: Request) -> Request:
-    """Return a request with the user's secrets masked, for scripts that cannot change it."""
+    """Return a request with the user's secrets masked, for scripts that only read it."""
     from orgrest.rendering.masking import masked
 
     return masked(request) if request.bound else request

@@ -123,7 +123,7 @@ class Spool:
         self._end += len(line)
 
     def records(self) -> Iterator[Record]:
-        """Yield the records of requests in the order of the documents."""
+        """Yield the records of requests, document by document."""
         for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
             yield json.loads(self._stream.read(length))

@@ -1,4 +1,4 @@
-"""Reproduces finds: runs their programs, or replays the last requests to the process that failed.
+"""Runs a find's program again, or replays the last requests to the process that failed.
 
 `bisect` determines which of several builds is the first to show a bug.
 """

@@ -99,7 +99,7 @@ def _read_constant(r: Reader) -> m.Expr | None:
 def read_expression(r: Reader) -> Reading:
     """Read an expression: operands and operators, grouped by precedence.
 
-    Parentheses become an ExprGroup only if `render` would not print them anyway.
+    Parentheses become an ExprGroup, except those that `render` adds by itself.
     """
     pending: list[tuple[int, Any, m.Expr | None]] = []
     while True:
@@ -419,7 +419,7 @@ def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     """Read a number. Return (expression, has_minus).
 
     `negative` is true if the number follows a minus. `has_minus` is true if the constant includes
-    this minus. This is impossible for a 64-bit integer, and for 0, since -0 is a different number.
+    this minus. It is false for 64-bit integers, and for 0, because -0 is a different number.
     """
     index = r.index
     text = r.take()

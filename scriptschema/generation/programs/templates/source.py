@@ -69,7 +69,7 @@ class Writer:
         return name
 
     def literal(self, value: Any) -> str:
-        """Return code for a value that is not a message: a literal or a new name."""
+        """Return Python source for a value that is not a message: a literal, or a new name."""
         return repr(value) if type(value) in (int, bool, str, type(None)) else self.name(value)
 
     def taken(self, builds: Iterable[Build | str], lines: list[str]) -> list[str]:
