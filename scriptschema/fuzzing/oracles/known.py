@@ -1,7 +1,8 @@
 """Known bugs: a file of signature patterns. Matching bugs are counted but not reported.
 
 Each line is a glob pattern (`*`, `?`, `[...]`) for a printed signature, such as `crash: lua_concat
-< *`. A line that starts with `#` is a comment.
+< *`. The same pattern matches bugs that were seen only once, such as `seen once: crash: lua_concat
+< f`. A line that starts with `#` is a comment.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from scriptschema import files
 from scriptschema.files import FileError
 from scriptschema.fuzzing.oracles.verdict import Signature
+from scriptschema.fuzzing.targets import outcome
 
 
 class KnownBugs:
@@ -32,8 +34,10 @@ class KnownBugs:
 
     def match(self, signature: Signature) -> str | None:
         """Return the first pattern that matches a signature, or None if the bug is not known."""
-        text = str(signature)
+        texts = [str(signature)]
+        if signature.kind == outcome.ONCE:
+            texts.append(signature.detail)  # the signature that was seen
         for pattern in self._patterns:
-            if pattern == text or fnmatchcase(text, pattern):
+            if any(pattern == text or fnmatchcase(text, pattern) for text in texts):
                 return pattern
         return None

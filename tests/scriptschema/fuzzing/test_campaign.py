@@ -892,6 +892,7 @@ def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
         it = Reported(campaign)
         it.suspect("print(1)", Signature("assertion", "x"))
         it.triage.again(Signature("assertion", "x"), 2)
+        it.suspect("print(2)", Signature("seen once", "assertion: x"))
         it.suspect("math.floor(1)", HANG)
         suspect = it.triage.next()
         assert suspect is not None
@@ -899,7 +900,7 @@ def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
         assert not it.finds
         it.state.close()
         total = statistics.total(statistics.read(campaign.path))
-        assert total.known == {"assertion: *": 3, "hang: -O2 (math.floor)": 1}
+        assert total.known == {"assertion: *": 4, "hang: -O2 (math.floor)": 1}
 
 
 def test_what_was_not_reduced_in_time_is_kept_as_it_is(tmp_path: Path) -> None:

@@ -481,9 +481,14 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
     assert known.match(Signature("crash", "lua_concat < f")) == "crash: lua_concat < *"
     assert known.match(Signature("difference", "-O0 / -O2", "math.floor")) is not None
     assert known.match(Signature("crash", "f")) is None
+    seen = Signature("seen once", "crash: lua_concat < f")
+    assert known.match(seen) == "crash: lua_concat < *"
+    assert known.match(Signature("seen once", "crash: f")) is None
     assert KnownBugs("").match(Signature("crash")) is None
     with pytest.raises(FileError, match=r"none\.txt"):
         KnownBugs(str(tmp_path / "none.txt"))
+    path.write_text("seen once: *\n")
+    assert KnownBugs(str(path)).match(seen) == "seen once: *"
 
 
 @pytest.mark.parametrize(
