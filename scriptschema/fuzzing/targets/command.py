@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 import time
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import attrs
@@ -21,9 +21,7 @@ from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.processes import Watched, kill, split, start, text_of, watch
-from scriptschema.fuzzing.targets.reports import bounded, failure_of, outcome_of
-from scriptschema.luau.lexer import tokenize
-from scriptschema.luau.literals import string_value, unescape
+from scriptschema.fuzzing.targets.reports import bounded, failure_of, outcome_of, texts_of
 
 _FILE: Final = "{file}"
 _VARIANT: Final = "{variant}"
@@ -146,11 +144,8 @@ class CommandTarget:
                 outcome.ERROR, output, errors[:2000], watched.status, (), watched.seconds
             )
         given = (watched.status, output, errors, watched.seconds)
-        judged = outcome_of(*given)
-        texts = ""
-        if judged.kind in (outcome.MEMORY, outcome.ASSERTION, outcome.INTERNAL):
-            texts = _texts_of(self._sources)
-            judged = outcome_of(*given, texts=texts)
+        texts = partial(texts_of, self._sources)
+        judged = outcome_of(*given, texts=texts)
         if watched.status == 0 or judged.kind not in (outcome.INTERNAL, *outcome.FAILED):
             return judged
         return outcome_of(*given, normal=self._normal, texts=texts)
@@ -171,20 +166,6 @@ class CommandTarget:
         if watched.hung or watched.flooded:
             return None
         return failure_of(watched.status, text_of(watched.errors))
-
-
-def _texts_of(sources: Sources) -> str:
-    """Return the values of all string literals in a program and its module."""
-    texts = []
-    for source in filter(None, (sources.program, sources.module)):
-        tokens = tokenize(source)
-        for kind, token in zip(tokens.kinds, tokens.texts, strict=True):
-            with contextlib.suppress(ValueError):
-                if kind == "string":
-                    texts.append(string_value(token))
-                elif kind in ("whole", "first", "middle", "last"):  # an interpolated string
-                    texts.append(unescape(token[1:-1]))
-    return "\n".join(texts)
 
 
 def version_of(words: list[str]) -> str:

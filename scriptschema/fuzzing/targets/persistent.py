@@ -14,11 +14,13 @@ In a request, `module` is the source that the program requires as `./module0`, o
 one of the target's variants.
 
 In an answer, `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was not
-compiled) or another of `outcome.KINDS`. An answer may also contain `frames` (a list of functions),
-`report` (a string) and `coverage`: the coverage counters that the program reached in the target's
-code, as a list of their indexes or as a bitmap in base64 (counter 0 is the lowest bit of the first
-byte). Counters that an earlier program reached may be left out. Programs that reach new counters
-are mutated further. Lines on standard output other than JSON objects with an `id` are ignored.
+compiled) or another of `outcome.KINDS` that the service detected itself. If the message of an
+`error` says that memory was exhausted, it counts as `memory`, unless a string in the program
+contains the same words. An answer may also contain `frames` (a list of functions), `report` (a
+string) and `coverage`: the coverage counters that the program reached in the target's code, as a
+list of their indexes or as a bitmap in base64 (counter 0 is the lowest bit of the first byte).
+Counters that an earlier program reached may be left out. Programs that reach new counters are
+mutated further. Lines on standard output other than JSON objects with an `id` are ignored.
 
 The service should end a program that exceeds `milliseconds` or `megabytes` with the kind `hang` or
 `memory`. A service that exceeds the time limit is killed a little later. A service that crashes is
@@ -57,6 +59,7 @@ from scriptschema.fuzzing.targets.reports import (
     has_begun,
     is_about_memory,
     outcome_of,
+    texts_of,
 )
 
 GRACE: Final = 1.0
@@ -99,6 +102,8 @@ class PersistentTarget:
         self._fastest = math.inf
         self._last = 0
         self._requests: list[tuple[int, bytes]] = []
+        self._current = b""
+        """The request whose answer is being received."""
         self._until_broken = False
         self._sent = 0
 
@@ -201,7 +206,7 @@ class PersistentTarget:
     def _receive(self, number: int) -> Outcome | None:
         """Return a request's outcome, or None if the service exited normally before answering."""
         process = self._running()
-        identity = self._requests[number][0]
+        identity, self._current = self._requests[number]
         began = time.monotonic()
         limit = began + self._seconds + GRACE + (self._starting if self._fresh else 0)
         waited = False
@@ -260,12 +265,18 @@ class PersistentTarget:
         if status == 0 and not fresh:
             return None
         # Whatever its status, a service that ends during a request has failed.
-        result = outcome_of(status or 1, printed, errors, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        result = outcome_of(status or 1, printed, errors, seconds, texts=self._texts)
         if result.kind in outcome.ORDINARY:
             ended = "closed its output" if status is None else f"ended with status {status}"
             message = f"the service {ended}: {errors.strip()[-2000:]}"
             return Outcome(outcome.CRASH, printed, message, status, report=bounded(errors))
         return attrs.evolve(result, status=status)
+
+    def _texts(self) -> str:
+        """Return the strings in the current program (see `reports.outcome_of`)."""
+        request = json.loads(self._current)
+        return texts_of(Sources(request["module"], request["source"]))
 
     def _outcome_of(self, answer: dict[str, Any], seconds: float) -> Outcome:
         kind, output, error = (answer.get(name) for name in ("kind", "output", "error"))
@@ -277,7 +288,7 @@ class PersistentTarget:
         output, error = _text(output), _text(error)
         if len(output) > self.description.output:
             return Outcome(outcome.FLOOD, output[: self.description.output], seconds=seconds)
-        if kind == outcome.ERROR and is_about_memory(error):
+        if kind == outcome.ERROR and is_about_memory(error, self._texts):
             kind = outcome.MEMORY
         try:
             coverage = _coverage_of(answer.get("coverage"))

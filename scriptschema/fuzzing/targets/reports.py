@@ -7,14 +7,19 @@ in `exceptions.py`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
+from collections.abc import Callable
 from typing import Final
 
 from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Failed, Normal
 from scriptschema.fuzzing.targets.exceptions import uncaught
 from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.luau.lexer import tokenize
+from scriptschema.luau.literals import string_value, unescape
 
 MOST: Final = 1 << 16
 """The number of characters of standard error that are kept: a quarter from the start, and the rest
@@ -96,9 +101,9 @@ def frames_of(text: str) -> tuple[str, ...]:
     return tuple(frames)
 
 
-def is_about_memory(text: str) -> bool:
-    """Return whether a message says that memory was exhausted."""
-    return _MEMORY.search(text) is not None
+def is_about_memory(text: str, texts: Callable[[], str] = str) -> bool:
+    """Return whether a message says that memory was exhausted. `texts` is as in `outcome_of`."""
+    return _first(_MEMORY, text, texts) is not None
 
 
 def has_begun(errors: str) -> bool:
@@ -122,14 +127,14 @@ def outcome_of(
     seconds: float,
     *,
     normal: Normal | None = None,
-    texts: str = "",
+    texts: Callable[[], str] = str,
 ) -> Outcome:
     """Return the outcome of a process from its output and exit status.
 
     The status is negative for a signal. `seconds` is the time that the process took. `normal`
-    describes how the target normally reports errors in programs, if known. `texts` are the strings
-    in the program. A message counts as the program's own if its phrase, such as `internal error`,
-    is in `texts`.
+    describes how the target normally reports errors in programs, if that is known. `texts` returns
+    the strings in the program (see `texts_of`): if they contain a phrase such as `internal error`,
+    a message with this phrase counts as the program's own.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
@@ -143,11 +148,11 @@ def outcome_of(
     if noticed and not by_signal:
         return made(outcome.SANITIZER, _without_addresses(noticed["what"]), frames_of(errors))
     is_signalled = by_signal is not None or status < 0 or status in _SIGNALLED
-    own = "" if is_signalled else texts  # errors of programs do not abort
+    own = str if is_signalled else texts  # errors of programs do not abort
     if match := _first(_ASSERTION, errors, own):  # before signals: a failed assertion may abort
         return made(outcome.ASSERTION, _assertion_of(match), frames_of(errors))
     # At status 0, such a line is a warning, or part of a log.
-    if status and _first(_MEMORY, errors, texts):
+    if status and is_about_memory(errors, texts):
         return made(outcome.MEMORY, errors[-1000:])
     exception = uncaught(bounded(errors)) if status else None
     failed = outcome.REJECTED if _REJECTED.search(errors) else outcome.ERROR
@@ -181,10 +186,27 @@ def outcome_of(
     return made(failed, errors[:2000])
 
 
-def _first(pattern: re.Pattern[str], errors: str, texts: str) -> re.Match[str] | None:
-    """Return the first match whose phrase is not in `texts`, or None."""
+def texts_of(sources: Sources) -> str:
+    """Return the values of all strings in a program and its module, each on a separate line."""
+    texts = []
+    for source in filter(None, (sources.program, sources.module)):
+        tokens = tokenize(source)
+        for kind, token in zip(tokens.kinds, tokens.texts, strict=True):
+            with contextlib.suppress(ValueError):
+                if kind == "string":
+                    texts.append(string_value(token))
+                elif kind in ("whole", "first", "middle", "last"):  # an interpolated string
+                    texts.append(unescape(token[1:-1]))
+    return "\n".join(texts)
+
+
+def _first(pattern: re.Pattern[str], errors: str, texts: Callable[[], str]) -> re.Match[str] | None:
+    """Return the first match whose phrase is not in the result of `texts`, or None.
+
+    The phrase is the group `said`, or what precedes the first colon.
+    """
     for match in pattern.finditer(errors):
-        if (match.groupdict().get("said") or match[0].partition(":")[0]) not in texts:
+        if (match.groupdict().get("said") or match[0].partition(":")[0]) not in texts():
             return match
     return None
 

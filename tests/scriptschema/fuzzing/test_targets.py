@@ -374,6 +374,28 @@ def test_text_of_a_service_that_is_not_unicode_can_be_shown(service: Target) -> 
         assert texts == (r"a\ud800",) * 4
 
 
+def test_what_a_program_says_itself_is_no_bug_of_a_service(tmp_path: Path) -> None:
+    script = tmp_path / "service.py"
+    script.write_text("""import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if "end" in request["source"]:
+        sys.exit("not enough memory")
+    answer = {"id": request["id"], "kind": "error", "error": "source:1: not enough memory"}
+    print(json.dumps(answer), flush=True)
+""")
+    target = open_target(Description("persistent", f"{sys.executable} {script}"))
+    for source, kind in (
+        ('error("not enough memory")', "error"),
+        ("error(x)", "memory"),
+        ('end "not enough memory"', "crash"),  # a service must not end
+        ("end", "memory"),
+    ):
+        assert kinds(run(target, source)) == [kind], source
+    assert kinds(run(target, "error(x)", module='error("not enough memory")')) == ["error"]
+    target.close()
+
+
 def test_a_service_that_does_not_answer_is_ended(service: Target) -> None:
     run(service, "print(1)")
     began = time.monotonic()
