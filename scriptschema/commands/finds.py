@@ -55,32 +55,34 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.report.text import visible
     from scriptschema.fuzzing.rewriting import REWRITINGS
-    from scriptschema.fuzzing.targets import leftovers, outcome
+    from scriptschema.fuzzing.targets import outcome
     from scriptschema.fuzzing.targets.base import written
     from scriptschema.fuzzing.targets.description import TargetError
+    from scriptschema.fuzzing.targets.processes import leaving_nothing
 
     shown = None
     try:
-        find = trusted_find(folder, trust=trust)
-        stem, style = find.stem, find.smallest.style
-        if original:
-            stem, style = finds.PROGRAM, find.program.style
-        click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
-        rewrite = REWRITINGS.get(find.signature.detail)
-        rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
-        if rewritten is not None:
-            click.echo(f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}")
-        for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
-            if replay and shown.verdict is not None:
-                click.echo(f"run {number}")
-        is_shown = shown is not None and _print_outcomes(shown, find)
-        if not is_shown:  # the bug is not fixed if nothing can be run
-            try_commands(Config.from_json(find.config), shown.runs if shown else ())
+        with leaving_nothing():
+            find = trusted_find(folder, trust=trust)
+            stem, style = find.stem, find.smallest.style
+            if original:
+                stem, style = finds.PROGRAM, find.program.style
+            click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
+            rewrite = REWRITINGS.get(find.signature.detail)
+            rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
+            if rewritten is not None:
+                click.echo(
+                    f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}"
+                )
+            for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
+                if replay and shown.verdict is not None:
+                    click.echo(f"run {number}")
+            is_shown = shown is not None and _print_outcomes(shown, find)
+            if not is_shown:  # the bug is not fixed if nothing can be run
+                try_commands(Config.from_json(find.config), shown.runs if shown else ())
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
-    finally:
-        leftovers.sweep()
     click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
         click.echo("it may depend on earlier requests: try --replay")
@@ -135,7 +137,7 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     If `trust` is true, runs the find's commands without asking the user. Exits with status 1 after
     an error, or if the bug does not occur again.
     """
-    from contextlib import nullcontext
+    from contextlib import closing, nullcontext
 
     from scriptschema import files
     from scriptschema.fuzzing.campaign import config, finds
@@ -144,22 +146,19 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     from scriptschema.fuzzing.campaign.reduction import reduce_find
     from scriptschema.fuzzing.campaign.runner import Runner, try_commands
     from scriptschema.fuzzing.oracles.judging import JudgeError
-    from scriptschema.fuzzing.targets import leftovers
     from scriptschema.fuzzing.targets.description import TargetError
+    from scriptschema.fuzzing.targets.processes import leaving_nothing
 
     campaign = folder.absolute().parent.parent
     in_campaign = (campaign / config.FILE).is_file()
     try:
-        with Campaign(campaign, None) if in_campaign else nullcontext():  # raises if it is running
+        opened = Campaign(campaign, None) if in_campaign else nullcontext()
+        with opened, leaving_nothing():  # raises if the campaign is running
             find = trusted_find(folder, trust=trust)
-            runner = Runner(Config.from_json(find.config))
-            try:
+            with closing(Runner(Config.from_json(find.config))) as runner:
                 tree = reduce_find(runner, find, folder)
                 if tree is None:
                     try_commands(runner.config)
-            finally:
-                runner.close()
-                leftovers.sweep()
             if tree is not None:
                 finds.add_reduced(folder, find, tree)
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
@@ -215,23 +214,22 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign.replay import bisect
     from scriptschema.fuzzing.oracles.judging import JudgeError
-    from scriptschema.fuzzing.targets import leftovers
     from scriptschema.fuzzing.targets.description import TargetError
+    from scriptschema.fuzzing.targets.processes import leaving_nothing
 
     def print_result(name: str, shows: bool) -> None:
         click.echo(f"{name}: {'shows the bug' if shows else 'does not show the bug'}")
 
     try:
-        find = trusted_find(folder, trust=trust)
-        bisection = bisect(find, finds.tree_of(folder, find.stem), builds, print_result)
-        click.echo(str(bisection))
-        if bisection.first is not None:
-            finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
+        with leaving_nothing():
+            find = trusted_find(folder, trust=trust)
+            bisection = bisect(find, finds.tree_of(folder, find.stem), builds, print_result)
+            click.echo(str(bisection))
+            if bisection.first is not None:
+                finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
         sys.exit(1)
-    finally:
-        leftovers.sweep()
     sys.exit(0 if bisection.first is not None else 1)
 
 

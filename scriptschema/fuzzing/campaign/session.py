@@ -51,6 +51,7 @@ from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.leftovers import sweep
 from scriptschema.fuzzing.targets.opening import versions_of
+from scriptschema.fuzzing.targets.processes import leaving_nothing
 from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.messages import ModuleSet
 
@@ -231,12 +232,10 @@ class Session:
         self.workers = workers or Processes(full_limits=self.reproducible)
         self.on_event = on_event
         sweep()
-        try:
+        with leaving_nothing():
             try_commands(campaign.config)
             campaign.probe()
-        finally:
-            sweep()  # ends processes that the trials left
-        self.state = State(campaign, on_event)
+            self.state = State(campaign, on_event)  # asks targets for their versions
         self._seeds = [data for data in seeds if self.state.corpus.add(data)]
         self.programs_done = 0
         self.runs_done = 0

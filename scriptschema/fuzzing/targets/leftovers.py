@@ -4,8 +4,9 @@ An environment variable identifies the owner of each target process, and of its 
 session. `sweep` kills processes whose owner is gone, and removes folders that no process locks. So
 the next run, at the latest, removes what a killed run left behind.
 
-On Linux, a worker also adopts its targets' orphans (see `adopt`), and kills them when the target
-process has ended.
+On Linux, a worker also adopts orphans (see `adopt`): processes left behind by its targets become
+its own children, even if they have no environment. The worker kills them when the program that
+started them has finished. Other processes do so while they run targets (see `adopting`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _SUBREAPER: Final = 36  # PR_SET_CHILD_SUBREAPER, see prctl(2)
 _ROUNDS: Final = 20
 
 _adopting = False
+_spared: frozenset[int] = frozenset()
 
 
 def owner_mark() -> str:
@@ -53,15 +55,37 @@ def adopt() -> None:
         _adopting = ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
 
 
-def end_orphans(known: Collection[int]) -> None:
-    """Kill all children of this process except those whose process IDs are in `known`.
+@contextlib.contextmanager
+def adopting() -> Iterator[None]:
+    """Call `adopt` for a block, in a process that has other children, too.
 
-    Does nothing in a process that has not called `adopt`.
+    `end_orphans` then spares the children that exist at the start of the block, and those in the
+    session of this process: targets and what they start are in other sessions.
+    """
+    global _adopting, _spared
+    if _adopting:
+        yield
+        return
+    _spared = frozenset(_children())
+    adopt()
+    try:
+        yield
+    finally:
+        if _adopting:
+            ctypes.CDLL(None).prctl(_SUBREAPER, 0, 0, 0, 0)
+        _adopting, _spared = False, frozenset()
+
+
+def end_orphans(known: Collection[int]) -> None:
+    """Kill the orphans that this process has adopted.
+
+    `known` are the process IDs of the children that it started. Does nothing in a process that does
+    not adopt orphans (see `adopt`).
     """
     if not _adopting:
         return
     for _ in range(_ROUNDS):  # ended processes may leave orphans, too
-        orphans = [number for number in _children() if number not in known]
+        orphans = [number for number in _children() if number not in known and _is_left(number)]
         if not orphans:
             return
         for number in orphans:
@@ -164,6 +188,12 @@ def _mark_of(path: Path) -> str:
 def _is_over(mark: str, mine: str) -> bool:
     number, started = mark.split()[:2]
     return mark == mine or _started(int(number)) != started
+
+
+def _is_left(child: int) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        return child not in _spared and os.getsid(child) != os.getsid(0)
+    return False
 
 
 def _children() -> Iterator[int]:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Final
 
@@ -147,6 +147,20 @@ def kill_all() -> None:
         kill_group(process)
     leftovers.end_orphans({process.pid for process in _RUNNING})
     leftovers.remove_folders()
+
+
+@contextlib.contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """Kill the processes that targets leave behind in a block, at the latest at its end.
+
+    It is for processes that are not workers.
+    """
+    with leftovers.adopting():
+        try:
+            yield
+        finally:
+            leftovers.end_orphans({process.pid for process in _RUNNING})
+            leftovers.sweep()
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -110,6 +110,28 @@ def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_gro
     wait_until(lambda: not [*tmp_path.glob("scriptschema-run-*")])
 
 
+def a_daemon_without_environment(folder: Path) -> tuple[Description, Path]:
+    script, note = folder / "daemon.sh", folder / "note"
+    # Without its environment, it cannot be told from a stranger's process afterwards.
+    script.write_text(f"setsid env -i sleep 600 >&- 2>&- &\necho $! >> {note}\n")
+    return Description("command", f"sh {script} {{file}}"), note
+
+
+@needs_proc
+def test_nothing_is_left_of_the_trials_of_a_campaign(tmp_path: Path) -> None:
+    target, note = a_daemon_without_environment(tmp_path)
+    with (
+        Campaign(tmp_path / "campaign", Config(targets=(target,))) as campaign,
+        subprocess.Popen(["sleep", "600"], start_new_session=True) as other,
+    ):
+        Session(campaign)
+        ended = other.poll()
+        other.kill()
+    assert ended is None
+    assert daemons(note)
+    assert all_end(daemons(note))
+
+
 def a_target_that_stops_its_campaign(
     folder: Path, words: str, stop: str = "INT"
 ) -> tuple[Description, Path]:
@@ -144,6 +166,16 @@ def arguments_for_a_find(command: str, folder: Path, target: Description) -> lis
     path = finds.add(folder, find, parse("print(7)").tree)
     builds = [f"--build={name}={target.command}" for name in "ab"] if command == "bisect" else []
     return [command, "--trust", str(path), *builds]
+
+
+@needs_proc
+@pytest.mark.parametrize("command", ["reproduce", "bisect", "reduce"])
+def test_nothing_is_left_of_the_runs_of_a_find(tmp_path: Path, command: str) -> None:
+    target, note = a_daemon_without_environment(tmp_path)
+    done = run(*arguments_for_a_find(command, tmp_path, target))
+    assert done.returncode == 1, done.stderr
+    assert daemons(note)
+    assert all_end(daemons(note))
 
 
 @needs_proc
