@@ -123,6 +123,8 @@ def config_of(
         )
     except TargetError as error:
         raise click.BadParameter(str(error), param_hint="--target") from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _with_absolute_folder(target: Description) -> Description:

@@ -31,6 +31,8 @@ not Luau. `types` finds type errors at run time in programs that the checker acc
 
 SOURCES: Final = ("program", "repaired")
 
+TYPES: Final = ("none", "random", "sound")
+
 STYLES: Final = ("random", "plain")
 
 ENGINES: Final = ("own", "afl")
@@ -39,6 +41,11 @@ ENGINES: Final = ("own", "afl")
 def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"{field.name} must be a number from 0 to 1, found {value!r}")
+
+
+def _is_whole(_: object, field: attrs.Attribute[int], value: int) -> None:
+    if type(value) is not int:
+        raise ValueError(f"{field.name} must be a whole number, found {value!r}")
 
 
 @attrs.frozen
@@ -65,14 +72,14 @@ class Config:
     """
 
     targets: tuple[Description, ...]
-    seed: int = 0
+    seed: int = attrs.field(default=0, validator=_is_whole)
     engine: str = attrs.field(default="own", validator=attrs.validators.in_(ENGINES))
     source: str = attrs.field(default="program", validator=attrs.validators.in_(SOURCES))
-    size: int = 100
-    mutants: float = 0.2
+    size: int = attrs.field(default=100, validator=_is_whole)
+    mutants: float = attrs.field(default=0.2, validator=_is_share)
     broken: float = attrs.field(default=0.0, validator=_is_share)
     compiled: float = attrs.field(default=0.25, validator=_is_share)
-    types: str = "random"
+    types: str = attrs.field(default="random", validator=attrs.validators.in_(TYPES))
     style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
     oracles: tuple[str, ...] = attrs.field(default=ORACLES, converter=tuple)
     checker: str = ""
@@ -80,7 +87,7 @@ class Config:
     judge: str = ""
     known: str = ""
     compare: str = attrs.field(default=OUTPUT, validator=attrs.validators.in_(COMPARED))
-    ulps: int = 0
+    ulps: int = attrs.field(default=0, validator=_is_whole)
     luau: str = ""
     without: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     only: tuple[str, ...] = attrs.field(default=(), converter=tuple)

@@ -62,6 +62,10 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
             ["-o", "none", "-t", "command:cat", "--luau", "9.9"],
             "Invalid value for '--luau': unknown version of Luau '9.9': expected",
         ),
+        (
+            ["-o", "none", "-t", "command:cat", "--broken", "nan"],
+            "broken must be a number from 0 to 1, found nan",
+        ),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (
             ["-o", "none", "--config", "no.toml", "-t", "command:cat"],

@@ -1,6 +1,7 @@
 """A campaign's folder can be read again even if files are truncated or paths are occupied."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,31 @@ def test_a_source_of_programs_that_there_is_not_is_an_error_and_not_the_default(
     found = CONFIG.as_json()
     with pytest.raises(ValueError, match="'source' must be in"):
         Config.from_json({**found, "source": "repair"})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"mutants": math.nan}, "mutants must be a number from 0 to 1, found nan"),
+        ({"mutants": "0.5"}, "mutants must be a number from 0 to 1, found '0.5'"),
+        ({"size": 30.5}, r"size must be a whole number, found 30\.5"),
+        ({"ulps": math.nan}, "ulps must be a whole number, found nan"),
+        ({"seed": "x"}, "seed must be a whole number, found 'x'"),
+        ({"types": "strict"}, "'types' must be in"),
+    ],
+)
+def test_a_setting_that_would_end_the_workers_or_differ_from_itself_is_an_error(
+    wrong: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Config.from_json({**CONFIG.as_json(), **wrong})
+
+
+def test_the_same_settings_continue_a_campaign(tmp_path: Path) -> None:
+    settings = {**CONFIG.as_json(), "mutants": 0.5, "compiled": 1, "targets": [{"kind": "pluau"}]}
+    for _ in range(2):
+        with Campaign(tmp_path / "campaign", Config.from_json(settings)) as campaign:
+            assert campaign.config.mutants == 0.5
 
 
 def test_a_folder_without_the_files_is_reported(tmp_path: Path) -> None:
