@@ -12,6 +12,7 @@ import pytest
 
 import scriptschema
 from scriptschema.fuzzing.operators import OPERATORS
+from scriptschema.fuzzing.targets import leftovers
 
 # AFL++'s own Python finds modules by PYTHONPATH only.
 PATHS = {str(Path(module.__file__ or "").parents[1]) for module in (scriptschema, attr)}
@@ -41,7 +42,7 @@ def start(
     with log_of(out).open("wb") as log:
         return subprocess.Popen(
             ["afl-fuzz", "-i", seeds, "-o", out, "-t", "1000", "-V", str(seconds), "--", toy],
-            env={**clean, **EVERYWHERE, **settings},
+            env={**clean, **EVERYWHERE, **settings, leftovers.OWNER: leftovers.engine_mark()},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -66,12 +67,10 @@ def fuzz(seeds: Path, out: Path, toy: Path, seconds: int, **settings: str) -> di
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill AFL++ and its target, which would otherwise keep running."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    """Kill AFL++ and its target, which is in another session and may be stopped."""
+    process.kill()
     process.wait()
+    leftovers.end_marked(leftovers.engine_mark())
 
 
 def test_a_bug_behind_nested_constructs_is_found_which_byte_havoc_does_not_reach(
