@@ -52,7 +52,7 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.runner import try_commands
-    from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.oracles.judging import UNCLEAR, JudgeError
     from scriptschema.fuzzing.report.text import visible
     from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import outcome
@@ -78,7 +78,8 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
                 if replay and shown.verdict is not None:
                     click.echo(f"run {number}")
             is_shown = shown is not None and _print_outcomes(shown, find)
-            if not is_shown:  # the bug is not fixed if nothing can be run
+            # If something does not work, a bug is not fixed, and any program shows a difference.
+            if not is_shown or find.signature.kind in UNCLEAR:
                 try_commands(Config.from_json(find.config), shown.runs if shown else ())
     except (files.FileError, TargetError, JudgeError, ValueError) as error:
         report(error)
@@ -156,9 +157,8 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
         with opened, leaving_nothing():  # raises if the campaign is running
             find = trusted_find(folder, trust=trust)
             with closing(Runner(Config.from_json(find.config))) as runner:
+                try_commands(runner.config)
                 tree = reduce_find(runner, find, folder)
-                if tree is None:
-                    try_commands(runner.config)
             if tree is not None:
                 finds.add_reduced(folder, find, tree)
     except (files.FileError, TargetError, JudgeError, ValueError) as error:

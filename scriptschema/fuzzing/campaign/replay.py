@@ -15,7 +15,7 @@ import attrs
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
-from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.runner import Runner, try_commands
 from scriptschema.fuzzing.oracles.severity import kind_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
@@ -136,13 +136,16 @@ def bisect(
     command replaces the command of the campaign's first target. A build shows the bug if its
     verdict is of the same kind as the find's. Stacks are not compared, because they may differ
     between builds. `on_run` is called with the name of each build that was run, and whether it
-    shows the bug.
+    shows the bug. Each build runs a one-line program first, because a build that cannot run
+    anything would wrongly seem to be free of the bug. The same applies to the campaign's other
+    targets, its checker and its printer.
 
     Raises JudgeError, and TargetError, for example if a build cannot run a one-line program.
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})
     wanted = kind_of(find.signature)
+    try_commands(attrs.evolve(config, targets=config.targets[1:]))
 
     def shows(number: int) -> bool:
         name, command = builds[number]

@@ -128,6 +128,34 @@ def test_no_build_is_blamed_because_another_build_runs_nothing(
     assert finds.load(folder).bisection == ""
 
 
+@pytest.mark.parametrize("command", ["reproduce", "reduce", "bisect"])
+def test_no_bug_counts_as_fixed_because_the_checker_is_broken(tmp_path: Path, command: str) -> None:
+    fails = "grep -q greeting {file} || ! echo attempt to index nil >&2"
+    target = Description("command", f"sh -c '{fails}'")
+    config = Config(targets=(target,), types="sound", checker="false {file}").as_json()
+    signature = Signature("types", "attempt to index nil")
+    folder = add(tmp_path, signature, [a_run("sh", "error")], config=config)
+    assert_is_named(b"the checker false {file} does not work:", command, folder, target)
+
+
+@pytest.mark.parametrize("command", ["reproduce", "reduce", "bisect"])
+def test_no_bug_is_blamed_because_another_target_runs_nothing(tmp_path: Path, command: str) -> None:
+    target = Description("command", "true {file}")
+    config = Config(targets=(target, Description("command", "false {file}"))).as_json()
+    signature = Signature("difference", "true {file} / false {file}")
+    folder = add(tmp_path, signature, [a_run("true"), a_run("false", "error")], config=config)
+    assert_is_named(b"false {file} does not work:", command, folder, target)
+
+
+def assert_is_named(message: bytes, command: str, find: Path, target: Description) -> None:
+    builds = [f"--build={name}={target.command}" for name in "ab"] if command == "bisect" else []
+    done = run_here(command, "--trust", find, *builds)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert b"show" not in done.stdout
+    assert b"reproduced" not in done.stdout + done.stderr
+
+
 # Reduction
 
 
