@@ -3,7 +3,8 @@
 The output may vary if the program
 
 - uses the result of a library member that varies, such as `os.clock()`. Only the type of the result
-  is certain: `print(type(os.clock()))` prints the same output each time;
+  is certain: `print(type(os.clock()))` prints the same output each time. A program that passes such
+  a member on (`pcall(os.clock)`), or its whole library (`local o = os`), may use the result;
 - has weak tables, whose contents depend on garbage collection;
 - needs the length of a table with holes: any border is a valid length (Lua 5.1 manual, section
   2.5.5). `ipairs` is not affected, because it ends at the first nil;
@@ -78,6 +79,10 @@ def is_determined(sources: Sources, *, one_target: bool = False) -> bool:
     if any(isinstance(node, LValue) and _name(node.alternative) in _HIDING for node in nodes):
         harmless.clear()  # the program has its own function `type`, for example
     if any(name in varying and id(node) not in harmless for name, node in members):
+        return False
+    libraries = {name.partition(".")[0] for name in varying if "." in name}
+    owners = {id(node.expr.alternative) for _, node in members if isinstance(node, ExprIndexName)}
+    if any(name in libraries and id(node) not in owners for name, node in members):
         return False
     if any(isinstance(node, ExprTable) and _has_hole(node) for node in nodes) and (
         any(name in _LENGTH for name, _ in members)
