@@ -353,7 +353,7 @@ def fuzz(
 def _summarize(session: Session, folder: Path) -> None:
     from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
 
-    left = session.state.triage.waiting
+    left = session.state.triage.unreduced
     signatures = [find.signature for find in session.state.finds.new]
     new = sum(is_at_least(signature, LEAST) for signature in signatures)
     what = f"{counted(new, 'new find')} in {folder / 'finds'}" if new else "nothing new was found"

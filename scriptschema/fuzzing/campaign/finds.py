@@ -116,6 +116,11 @@ class Find:
         return self.reduced or self.program
 
     @property
+    def is_unreduced(self) -> bool:
+        """Whether the next run of the campaign reduces the program further."""
+        return not (self.reduced and self.is_smallest) and self.signature.kind != outcome.ONCE
+
+    @property
     def stem(self) -> str:
         """The name of the files of `smallest`, without the suffix."""
         return REDUCED if self.reduced else PROGRAM

@@ -288,7 +288,7 @@ class Session:
             "finds": len(self.state.finds),
             "finds_compiled": sum(find.only_compiled for find in self.state.finds.by_name.values()),
             "new_finds": len(self.state.finds.new),
-            "unreduced": self.state.triage.waiting,
+            "unreduced": self.state.triage.unreduced,
             "unconfirmed": total.unconfirmed,
             "covered": total.covered,
             "since_new": round(time.monotonic() - self.state.last_new, 1),

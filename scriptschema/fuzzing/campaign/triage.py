@@ -176,8 +176,17 @@ class Triage:
 
     @property
     def waiting(self) -> int:
-        """The number of suspects to reduce."""
+        """The number of suspects for `next`."""
         return len(self._unreduced) + sum(len(group.waiting) for group in self._groups.values())
+
+    @property
+    def unreduced(self) -> int:
+        """The number of programs that the next run would reduce, if this run ended now.
+
+        Unlike `waiting`, it includes those whose reduction is in progress or was given up.
+        """
+        suspects = sum(1 for _ in (self.store.path / finds.SUSPECTS).glob("[!.]*"))
+        return suspects + sum(find.is_unreduced for find in self.store.by_name.values())
 
     def next(self) -> Suspect | None:
         """Return the next suspect to reduce, or None if no suspect is waiting.
@@ -477,7 +486,7 @@ class Triage:
         else:
             group.first = find, construct_of(finds.tree_of(folder))
             group.is_pending = True
-        if not (find.reduced and find.is_smallest) and bare.kind != outcome.ONCE:
+        if find.is_unreduced:
             self._unreduced.append(_Job(finds.suspect_of(find, folder), find, is_old=True))
 
     def _recall(self, stored: Find, folder: Path, find: Find) -> None:

@@ -342,12 +342,14 @@ def test_programs_that_wait_for_their_reduction_are_there_after_a_kill(tmp_path:
         it = Reported(campaign)
         assert it.triage.waiting == 2
         first, second = it.triage.next(), it.triage.next()
+        assert it.triage.unreduced == 2
         assert first is not None
         assert second is not None
         assert second.data == other.data
         it.reduce(second, "string.rep('', 0)")
         assert len(it.finds) == 1  # it may be that of the first
         it.reduce(first, "math.floor(1)")
+        assert it.triage.unreduced == 0
         names = {str(find.signature) for _, find in finds.load_all(folder)}
         assert names == {"hang: -O2 (math.floor)", "hang: -O2 (string.rep)"}
         assert not [*(folder / finds.SUSPECTS).iterdir()]
@@ -363,6 +365,7 @@ def test_a_reduction_whose_worker_dies_takes_no_find_along(tmp_path: Path) -> No
             assert suspect is not None
             it.triage.lost(suspect)
         assert it.triage.next() is None
+        assert it.triage.unreduced == 2  # which the summary says
         assert [find.name for find in it.finds.new] == [HANG.name]
         assert len([*(campaign.path / finds.SUSPECTS).iterdir()]) == 1
     with Campaign(tmp_path / "campaign", None) as campaign:
