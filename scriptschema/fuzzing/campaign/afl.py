@@ -41,6 +41,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.source_mutation import VERSION, SourceMutator
 from scriptschema.fuzzing.targets import leftovers, outcome
 from scriptschema.fuzzing.targets.processes import kill_group, split
+from scriptschema.generation.bulk import interrupts_later
 from scriptschema.generation.programs import program
 from scriptschema.luau import sources
 from scriptschema.luau.render import render
@@ -126,7 +127,8 @@ class AflEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        with interrupts_later():  # a second Ctrl-C must not leave an instance running
+            self._end()
 
     def _end(self) -> None:
         self._stopping.set()

@@ -53,6 +53,7 @@ from scriptschema.fuzzing.targets.leftovers import sweep
 from scriptschema.fuzzing.targets.opening import versions_of
 from scriptschema.fuzzing.targets.processes import leaving_nothing
 from scriptschema.fuzzing.uncalled import runs_nothing
+from scriptschema.generation.bulk import interrupts_later
 from scriptschema.messages import ModuleSet
 
 PROGRESS: Final = 1.0
@@ -265,11 +266,12 @@ class Session:
                 self._start_worker()
             self._await_all()
         finally:
-            self._stop_workers()
-            sweep()
-            self.state.close()
-            self.campaign.log("end")
-            self.on_event({**self.progress(), "event": "end"})
+            with interrupts_later():  # a second Ctrl-C must not lose counts
+                self._stop_workers()
+                sweep()
+                self.state.close()
+                self.campaign.log("end")
+                self.on_event({**self.progress(), "event": "end"})
 
     def progress(self) -> dict[str, Any]:
         """Return the session's progress as an event for `on_event`."""

@@ -6,6 +6,7 @@ The session and a worker communicate through a pipe. If a worker dies, only its 
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -225,7 +226,8 @@ def _main(
             )
             pipe.send(batch)
     except (TargetError, JudgeError) as error:
-        pipe.send(Failure(str(error)))
+        with contextlib.suppress(OSError):  # a session that was killed needs no answer
+            pipe.send(Failure(str(error)))
     except (EOFError, OSError):
         pass
     finally:

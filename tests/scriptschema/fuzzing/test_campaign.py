@@ -28,6 +28,7 @@ from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import CampaignError, Session, State
+from scriptschema.fuzzing.campaign.workers import Worker
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, operations_of
@@ -530,6 +531,32 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt):
             session.run()
     assert "died; starting another" in (campaign.path / "log.txt").read_text()
+
+
+def test_a_second_control_c_loses_no_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(worker: Worker) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        stop_worker(worker)
+
+    def on_event(event: dict[str, Any]) -> None:
+        events.append(event["event"])
+        if event["event"] == "progress" and session.programs_done:
+            raise KeyboardInterrupt
+
+    stop_worker, events = Worker.stop, []
+    monkeypatch.setattr(Worker, "stop", stop)
+    config = Config(targets=(Description("command", "cat"),), size=10)
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        session = Session(campaign, jobs=2, on_event=on_event)
+        with pytest.raises(KeyboardInterrupt):
+            session.run()
+        assert events[-1] == "end"
+        assert not session._workers
+        counted = statistics.total(statistics.read(campaign.path))
+        assert counted.programs == session.programs_done
+    assert (campaign.path / "log.txt").read_text().endswith(" end\n")
 
 
 def test_a_target_that_stops_to_work_ends_the_campaign_with_a_word(tmp_path: Path) -> None:
