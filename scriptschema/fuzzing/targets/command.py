@@ -6,7 +6,6 @@ import contextlib
 import math
 import re
 import subprocess
-import tempfile
 import time
 from functools import cached_property, partial
 from typing import Final
@@ -94,30 +93,27 @@ class CommandTarget:
     def _start(self, number: int) -> tuple[subprocess.Popen[bytes], float]:
         words = [word.replace(_FILE, str(self._path)) for word in self._commands[number]]
         megabytes = self.description.megabytes
-        code = self._sources.program.encode("utf-8", "surrogateescape")
-        if self._reads_file:
-            self._write_files(code)
+        self._write_files()
+        with self._path.open("rb") as program:
+            stdin = subprocess.DEVNULL if self._reads_file else program.fileno()
             began = time.monotonic()
-            process = start(words, megabytes, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            return process, began
-        with tempfile.TemporaryFile() as program:
-            program.write(code)
-            program.seek(0)
-            began = time.monotonic()
-            return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
+            return start(words, megabytes, stdin=stdin, stderr=subprocess.PIPE), began
 
-    def _write_files(self, code: bytes) -> None:
-        # The previous run may have changed or deleted the files.
+    def _write_files(self) -> None:
+        """Write the files for a run, because the previous run may have changed or deleted them."""
         module = self._path.with_name("module0.luau")
         try:
-            self._path.write_bytes(code)
+            self._path.write_bytes(self._sources.program.encode("utf-8", "surrogateescape"))
             if self._sources.module is not None:
                 module.write_bytes(self._sources.module.encode("utf-8", "surrogateescape"))
             else:
                 module.unlink(missing_ok=True)
         except OSError as error:
-            command, reason = self.description.command, files.reason_of(error)
-            raise TargetError(f"{command}: could not write {error.filename}: {reason}") from None
+            # Only an error of opening, and not of writing, has the name of the file.
+            name, reason = error.filename or self._path, files.reason_of(error)
+            raise TargetError(
+                f"{self.description.command}: could not write {name}: {reason}"
+            ) from None
 
     def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:
         watched = watch(process, began, self._seconds, self.description.output)

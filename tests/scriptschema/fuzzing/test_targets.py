@@ -1,5 +1,7 @@
 """Targets: whatever happens to a program and to the process that runs it, there is an outcome."""
 
+import errno
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -95,6 +97,18 @@ def test_a_program_finds_its_module_beside_it() -> None:
 def test_each_variant_gets_the_program_whatever_the_run_before_did_to_it(change: str) -> None:
     outcomes = command(f"sh -c 'cat $0; {change}' {{file}}", variants=("-a", "-b"))
     assert [found.output for found in outcomes] == ["print(1)", "print(1)"]
+
+
+@pytest.mark.parametrize("words", ["cat {file}", "cat"])
+def test_a_disk_without_space_for_the_program_is_named(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(_path: Path, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+    with pytest.raises(TargetError, match=r"could not write .*program\.luau: No space left"):
+        command(words)
 
 
 def test_a_target_that_leaves_a_folder_in_place_of_the_program_is_named() -> None:
