@@ -185,11 +185,22 @@ def interrupts_later() -> Iterator[None]:
     Worker processes that the block starts inherit the delay until they are ready. Otherwise Ctrl-C
     could interrupt their imports and print a traceback.
     """
+    received: list[int] = []
+    handlers = {}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    if threading.current_thread() is threading.main_thread():
+        # The handlers run in the main thread, even if another thread gets the signal.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(signal.getsignal(number)):
+                handlers[number] = signal.signal(number, lambda n, _: received.append(n))
     try:
         yield
     finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for each in received:
+            signal.raise_signal(each)
 
 
 def _start_worker() -> None:

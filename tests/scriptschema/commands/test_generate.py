@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -395,17 +396,25 @@ def test_a_terminal_sees_progress_with_rate_and_time_left(tmp_path: Path) -> Non
 # The workers' part, in this process
 
 
-def test_an_interrupt_waits_until_a_file_is_written() -> None:
+@pytest.mark.parametrize("by", ["main-thread", "other-thread"])
+def test_an_interrupt_waits_until_a_file_is_written(by: str) -> None:
     done = []
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()
+    thread = threading.main_thread() if by == "main-thread" else other
 
     def write() -> None:
         with bulk.interrupts_later():
-            signal.raise_signal(signal.SIGINT)
+            signal.pthread_kill(thread.ident or 0, signal.SIGINT)
+            over.wait(0.1)  # otherwise, another thread may not have received it yet
             done.append("written")
         done.append("not reached")
 
     with pytest.raises(KeyboardInterrupt):
         write()
+    over.set()
+    other.join()
     assert done == ["written"]
 
 
