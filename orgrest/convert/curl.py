@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from orgrest import classes
 from orgrest.convert.curl_options import Command, read_words
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.exports import each, identifiers
+from orgrest.convert.shared.exports import each, shell_names
 from orgrest.convert.shared.forms import multipart
 from orgrest.convert.shared.model import (
     Collection,
@@ -352,16 +352,15 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     `beside` is not used.
     """
     del beside
-    # Lower-case names have no meaning to a shell or to other programs.
-    names = identifiers(export.variables, str.lower, ("_", "cookies"))
+    names = shell_names(export.variables)
     is_shared = sum(call.keeps_cookies for call in export.calls) > 1
     lines = ["cookies=$(mktemp)", "trap 'rm -f \"${cookies}\"' EXIT"] if is_shared else []
-    lines += [
-        f': "${{{names[variable]}:?set it to the value of {variable.name}}}"'
+    lines += dict.fromkeys(
+        _guard(names[variable], variable)
         if variable.value is None
         else f"{names[variable]}={shlex.quote(variable.value)}"
         for variable in export.variables
-    ]
+    )
     notes = [call.told(test) for call in export.calls for test in call.tests]
 
     def commented(call: exports.ExportedRequest) -> list[str]:
@@ -391,6 +390,12 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
     elif lines:
         lines = ["#!/bin/sh", *lines]
     return Written("".join(f"{line}\n" for line in lines), {}, tuple(notes))
+
+
+def _guard(name: str, variable: exports.Variable) -> str:
+    """Return a command that ends the script if a variable has no value."""
+    how = "this environment variable" if variable.environ else f"it to the value of {variable.name}"
+    return f': "${{{name}:?set {how}}}"'
 
 
 def sending(*, follows: bool, jar: str | None) -> list[str]:

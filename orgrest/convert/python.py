@@ -21,6 +21,7 @@ from orgrest.convert.shared.exports import (
     Variable,
     each,
     identifiers,
+    shell_names,
 )
 from orgrest.convert.shared.model import ConversionError, Note, Written
 from orgrest.http.auth.digest import DigestCredentials
@@ -57,6 +58,7 @@ def write(export: Export, *, beside: str | None) -> Written:
     del beside
     notes = [call.told(test) for call in export.calls for test in call.tests]
     names = identifiers(export.variables, str, _TAKEN)
+    environ = shell_names(export.variables)
     calls = list(each(export.calls, lambda call: _call(call, names, notes), notes))
     digest = any("HTTPDigestAuth(" in line for lines in calls for line in lines)
     secret = any(variable.value is None for variable in export.variables)
@@ -69,7 +71,7 @@ def write(export: Export, *, beside: str | None) -> Written:
     head += [
         f"{names[variable]} = "
         + (
-            f"os.environ[{_literal(variable.name)}]"
+            f"os.environ[{_literal(environ[variable])}]"
             if variable.value is None
             else _literal(variable.value)
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from orgrest import classes
 from orgrest.convert.shared import kept
-from orgrest.convert.shared.exports import Export, ExportedRequest, Variable
+from orgrest.convert.shared.exports import Export, ExportedRequest
 from orgrest.convert.shared.model import Note
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.syntax import HeaderLine, ParsedRequest
@@ -27,6 +27,12 @@ _SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "no-cookie-jar
                           "inject-variables", "no-gql-parsing", "force-region-delimiter",
                           "no-client-cert", "disabled", "loop", "prompt"})  # fmt: skip
 """The directives that an export takes into account. Others are reported as lost."""
+_FROM_ENVIRONMENT: Final = re.compile(
+    r'(?:\$(?:processEnv|dotenv)\s+|\$env\.|env\(\s*")'
+    r'(?P<name>(?!cookies\b)(?:[A-Za-z]|_\w)\w*)(?:"\s*\))?',  # usable in the curl script
+    re.ASCII,
+)
+_ONLY_REFERENCE: Final = re.compile(r"(?:\{\{\s*|:)(?P<name>[^{}]+?)(?:\s*\}\})?")
 _BLANK: Final = re.compile(r"<[^<>]+>")
 
 
@@ -121,7 +127,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     table = kept.markers(_values(items.values(), secrets), _begins(items.values()), around)
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
-    variables: dict[tuple[str, str | None], Variable] = {}
+    variables = kept.Variables()
     for key, item in items.items():
         again = marked[key].request if key in marked else None
         if (again or item.request) is None:
@@ -133,7 +139,6 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
             notes = [Note(item.place, reason) for reason in (*_lost(item.parsed), *merged.notes)]
             texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
-            variables = kept.table([*variables, *((name, own.get(name)) for name in used)], secrets)
             calls.append(
                 ExportedRequest(
                     item.name,
@@ -141,7 +146,15 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
                     merged.request,
                     item.options.get("follow", True),
                     item.options.get("timeout"),
-                    {table[name]: variables[name, own.get(name)] for name in used},
+                    {
+                        table[name]: variables.of(
+                            name,
+                            own.get(name),
+                            _environment_variable(name, item.parsed, settings.inputs.environ),
+                            secrets,
+                        )
+                        for name in used
+                    },
                     (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                     tuple(notes),
                     _added(item.parsed, merged.request),
@@ -151,9 +164,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
         except Exception as error:
             failed.append(f"{item.place}: {explained(error).reason}")
     title = Path(file).stem or "requests"
-    return Export(
-        title, tuple(calls), tuple(variables.values()), tuple(failed), secrets, document.suspects()
-    )
+    return Export(title, tuple(calls), variables.all(), tuple(failed), secrets, document.suspects())
 
 
 def _merged(
@@ -179,6 +190,25 @@ def _merged(
     if item.reason:
         merged.notes.append(f"values in angle brackets are only known during a run: {item.reason}")
     return merged
+
+
+def _environment_variable(name: str, parsed: ParsedRequest, environ: Container[str]) -> str:
+    """Return the environment variable that the value of a variable comes from, or ""."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        if match := _FROM_ENVIRONMENT.fullmatch(name):
+            known = match["name"] in environ or not name.startswith("$dotenv")
+            return match["name"] if known else ""
+        definition = parsed.definition(name)
+        if definition is None:
+            return ""
+        text = definition.value.text.strip()
+        match = _ONLY_REFERENCE.fullmatch(text)
+        if match is None and definition.operator != ":=":
+            return ""
+        name = match["name"] if match else text
+    return ""
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:

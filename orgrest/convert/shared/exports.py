@@ -23,10 +23,14 @@ _Made = TypeVar("_Made")
 
 @classes.frozen
 class Variable:
-    """A variable that exported requests refer to. `value` is None if it is secret or unknown."""
+    """A variable that exported requests refer to. `value` is None if it is secret or unknown.
+
+    `environ` is the environment variable that such a value comes from, or "".
+    """
 
     name: str
     value: str | None
+    environ: str = ""
 
 
 @classes.frozen
@@ -137,6 +141,17 @@ def each(
             notes.append(Note.of_error(call.place, error))
         else:
             yield written
+
+
+def shell_names(variables: Iterable[Variable]) -> dict[Variable, str]:
+    """Return the name of each variable in a shell, and in the environment of a script.
+
+    A value from the environment keeps its name there. Other names are in lower case, because these
+    have no meaning to a shell or to other programs.
+    """
+    variables = list(variables)
+    known = {variable: variable.environ for variable in variables if variable.environ}
+    return {**identifiers(variables, str.lower, ("_", "cookies", *known.values())), **known}
 
 
 def identifiers(

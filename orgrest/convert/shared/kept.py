@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, Final
 
 from orgrest import classes
@@ -211,19 +211,28 @@ def holds(value: str, secrets: frozenset[str]) -> bool:
     return known or any(secret and secret in value for secret in secrets)
 
 
-def table(
-    used: Iterable[tuple[str, str | None]], secrets: frozenset[str]
-) -> dict[tuple[str, str | None], Variable]:
-    """Return a variable with a unique name for each (name, value) pair.
+class Variables:
+    """The variables of an export, with unique names."""
 
-    If the value contains a secret, the variable has no value.
-    """
-    variables: dict[tuple[str, str | None], Variable] = {}
-    names = Names()
-    for name, value in used:
-        if (name, value) in variables:
-            continue
-        base = re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
-        secret = value is not None and holds(value, secrets)
-        variables[name, value] = Variable(names.free(base), None if secret else value)
-    return variables
+    def __init__(self) -> None:
+        self._variables: dict[tuple[str, str | None], Variable] = {}
+        self._names = Names()
+
+    def all(self) -> tuple[Variable, ...]:
+        """Return the variables, in order of first use."""
+        return tuple(self._variables.values())
+
+    def of(self, name: str, value: str | None, environ: str, secrets: frozenset[str]) -> Variable:
+        """Return the variable for a name in the document and its value.
+
+        `environ` is the environment variable that the value comes from, or "". If the value
+        contains a secret, the exported variable has no value.
+        """
+        if (name, value) not in self._variables:
+            shown = None if value is not None and holds(value, secrets) else value
+            own = environ if name.startswith("$") else ""
+            base = own or re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
+            self._variables[name, value] = Variable(
+                self._names.free(base), shown, environ if shown is None else ""
+            )
+        return self._variables[name, value]

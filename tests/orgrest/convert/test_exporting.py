@@ -297,7 +297,6 @@ def test_variables_that_are_kept_send_what_their_values_send(
             "Authorization: Bearer {{PATH}}-{{$processEnv SECRET}}\n",
             "utf-8",
         )
-        secret = {"processEnv_SECRET": "s3cr3t", "processenv_secret": "s3cr3t"}
         with monkeypatch.context() as patch:
             patch.setenv("SECRET", "s3cr3t")
             given_ = ("--var", f"name={name}", "--var", f"other={other}", "--var", "PATH=p")
@@ -311,9 +310,9 @@ def test_variables_that_are_kept_send_what_their_values_send(
         run_orgrest(path, name=name, other=other, PATH="p")
         ours, server.requests[:] = server.requests[:], []
         if target == "curl":
-            run_curl(done.stdout, **secret)
+            run_curl(done.stdout, SECRET="s3cr3t")
         elif target == "python":
-            run_python(done.stdout, monkeypatch, **secret)
+            run_python(done.stdout, monkeypatch, SECRET="s3cr3t")
         else:
             run_postman(done.stdout, path.parent)
         theirs = server.requests[:]
@@ -325,4 +324,4 @@ def test_variables_that_are_kept_send_what_their_values_send(
 def run_postman(collection: str, folder: Path) -> None:
     """Send the requests that orgrest imports from a collection."""
     assert imported(folder, collection).exit_code == 0
-    run_orgrest(folder / "out.http", processEnv_SECRET="s3cr3t")
+    run_orgrest(folder / "out.http", SECRET="s3cr3t")

@@ -177,6 +177,48 @@ def test_secrets_are_left_out(target: str, tmp_path: Path) -> None:
     assert "this holds" not in done.stderr
 
 
+@pytest.mark.parametrize("is_set", [True, False])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.http", "GET http://h/\nA: {{$processEnv TOKEN}}\n"),
+        ("a.http", "GET http://h/\nA: {{$env.TOKEN}}\n"),
+        ("a.http", "@b = {{$processEnv TOKEN}}\n@c = {{b}}\nGET http://h/\nA: {{c}}\n"),
+        ("a.org", ':b := env("TOKEN")\n:c = :b\nGET http://h/\nA: :c\n'),
+    ],
+)
+def test_a_script_reads_the_environment_variables_of_the_document(
+    name: str, text: str, is_set: bool, tmp_path: Path
+) -> None:
+    block = f"#+begin_src restclient\n{text}#+end_src\n"
+    path = written(tmp_path, block if name == "a.org" else text, name)
+    environ = {"TOKEN": "a-long-secret"} if is_set else {}
+    done = export(path, "curl", **environ)
+    assert done.stdout.split("\n")[1] == ': "${TOKEN:?set this environment variable}"'
+    assert "-H 'A: '\"${TOKEN}\"" in done.stdout
+    assert 'os.environ["TOKEN"]' in export(path, "python", **environ).stdout
+
+
+def test_a_name_that_a_shell_cannot_set_is_replaced_in_scripts(tmp_path: Path) -> None:
+    text = "@token = x\nGET http://h/{{token}}/{{$processEnv a-b}}/{{$processEnv cookies}}"
+    path = written(tmp_path, f"{text}/{{{{$processEnv token}}}}\n")
+    done = export(path, "curl")
+    names = ("token_", "processenv_a_b", "processenv_cookies", "token")
+    assert "http://h/" + "/".join(f'"${{{name}}}"' for name in names) in done.stdout
+    done = export(path, "python")
+    for name in names[1:]:
+        assert f'os.environ["{name}"]' in done.stdout
+
+
+def test_a_value_of_the_env_file_has_the_environments_name_only_if_it_is_there(
+    tmp_path: Path,
+) -> None:
+    written(tmp_path, "TOKEN=a-long-secret\n", ".env")
+    path = written(tmp_path, "GET http://h/\nA: {{$dotenv TOKEN}}\n")
+    assert "${dotenv_token:?" in export(path, "curl").stdout
+    assert "${TOKEN:?" in export(path, "curl", TOKEN="another-secret").stdout
+
+
 @pytest.mark.parametrize("target", EVERY)
 def test_a_secret_that_is_encoded_on_the_way_is_left_out_too(target: str, tmp_path: Path) -> None:
     form = "Content-Type: application/x-www-form-urlencoded"
@@ -298,4 +340,4 @@ def test_a_variable_of_the_environment_that_is_not_set_remains_one(
     block = f"#+begin_src restclient\n{text}#+end_src\n"
     done = export(written(tmp_path, block if name == "a.org" else text, name), "curl")
     assert done.exit_code == 0, done.stderr
-    assert "'Authorization: Bearer '\"${token}\"" in done.stdout
+    assert "'Authorization: Bearer '\"${NOT_SET_HERE}\"" in done.stdout
