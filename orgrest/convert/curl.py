@@ -360,7 +360,9 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
         if variable.value is None
         else f"{names[variable]}={shlex.quote(variable.value)}"
         for variable in export.variables
+        if not variable.late
     )
+    checked: set[exports.Variable] = set()
     notes = [call.told(test) for call in export.calls for test in call.tests]
 
     def commented(call: exports.ExportedRequest) -> list[str]:
@@ -382,7 +384,8 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
         options += [] if call.timeout is None else ["--max-time", f"{call.timeout:g}"]
         command = to_command(call.request, quoted, options)
         title = "".join(c if c.isprintable() else " " for c in call.name)
-        return ["", f"# {title}", command]
+        guards = [_guard(names[variable], variable) for variable in call.late(checked)]
+        return ["", *guards, f"# {title}", command]
 
     lines += itertools.chain.from_iterable(each(export.calls, commented, notes))
     if lines[:1] == [""] and len(lines) == 3:  # a single command, to be pasted

@@ -59,7 +59,18 @@ def write(export: Export, *, beside: str | None) -> Written:
     notes = [call.told(test) for call in export.calls for test in call.tests]
     names = identifiers(export.variables, str, _TAKEN)
     environ = shell_names(export.variables)
-    calls = list(each(export.calls, lambda call: _call(call, names, notes), notes))
+    defined: set[Variable] = set()
+
+    def definition(variable: Variable) -> str:
+        if variable.value is None:
+            return f"{names[variable]} = os.environ[{_literal(environ[variable])}]"
+        return f"{names[variable]} = {_literal(variable.value)}"
+
+    def defining(call: ExportedRequest) -> list[str]:
+        lines = _call(call, names, notes)
+        return [*map(definition, call.late(defined)), *lines]
+
+    calls = list(each(export.calls, defining, notes))
     digest = any("HTTPDigestAuth(" in line for lines in calls for line in lines)
     secret = any(variable.value is None for variable in export.variables)
     head = ['"""Sends HTTP requests with the requests package."""', ""]
@@ -68,15 +79,7 @@ def write(export: Export, *, beside: str | None) -> Written:
     head += ["from requests.auth import HTTPDigestAuth"] if digest else []
     kept = any(call.keeps_cookies for call in export.calls)
     head += ["", *(["session = requests.Session()"] if kept else [])]
-    head += [
-        f"{names[variable]} = "
-        + (
-            f"os.environ[{_literal(environ[variable])}]"
-            if variable.value is None
-            else _literal(variable.value)
-        )
-        for variable in export.variables
-    ]
+    head += [definition(variable) for variable in export.variables if not variable.late]
     lines = [*head, *(line for call in calls for line in ("", *call))]
     return Written("\n".join(lines) + "\n", {}, tuple(notes))
 

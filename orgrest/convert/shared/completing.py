@@ -16,7 +16,8 @@ from orgrest.http.syntax import HeaderLine, ParsedRequest
 from orgrest.http.values import Context, Origin
 from orgrest.http.values.expansion import value_of
 from orgrest.http.values.references import UNKNOWN, names_in
-from orgrest.model import Request, explained
+from orgrest.http.values.sources import CAPTURED, SCRIPT
+from orgrest.model import Request, explained, secrets_in
 from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run
 from orgrest.run.services import Services
@@ -127,7 +128,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
     table = kept.markers(_values(items.values(), secrets), _begins(items.values()), around)
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
-    variables = kept.Variables()
+    variables = kept.Variables(secrets)
     for key, item in items.items():
         again = marked[key].request if key in marked else None
         if (again or item.request) is None:
@@ -136,9 +137,11 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
         own = _own(item)
         try:
             merged = _merged(item, again, table, own, secrets)
-            notes = [Note(item.place, reason) for reason in (*_lost(item.parsed), *merged.notes)]
             texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
+            late = {origin.name: origin for origin in _late(item) if origin.name in used}
+            lost = (*_lost(item.parsed), *_needed(late.values()), *merged.notes)
+            notes = [Note(item.place, reason) for reason in lost]
             calls.append(
                 ExportedRequest(
                     item.name,
@@ -151,7 +154,7 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
                             name,
                             own.get(name),
                             _environment_variable(name, item.parsed, settings.inputs.environ),
-                            secrets,
+                            late=name in late,
                         )
                         for name in used
                     },
@@ -235,10 +238,18 @@ def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:
 
 def _own(item: _Item) -> dict[str, str | None]:
     """Map the names of a request's variables to their values, or to None if unknown."""
-    return {
-        origin.name: None if item.reason and _BLANK.search(origin.value) else origin.value
-        for origin in item.origins
-    }
+    unknown = set(_unknown(item))
+    return {origin.name: None if origin in unknown else origin.value for origin in item.origins}
+
+
+def _unknown(item: _Item) -> Iterator[Origin]:
+    """Yield the variables of a request whose values are not known before a run."""
+    return (origin for origin in item.origins if item.reason and _BLANK.search(origin.value))
+
+
+def _late(item: _Item) -> Iterator[Origin]:
+    """Yield those variables of a request whose values only a run provides, except for secrets."""
+    return (origin for origin in _unknown(item) if not secrets_in(origin.value))
 
 
 def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
@@ -268,6 +279,16 @@ def _begins(items: Iterable[_Item]) -> set[str]:
 def _title(parsed: ParsedRequest) -> str:
     path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", parsed.target.text).partition("?")[0]
     return f"{parsed.method} {path.strip() or '/'}"[:80]
+
+
+def _needed(late: Iterable[Origin]) -> Iterator[str]:
+    """Describe the values that only a run provides, unless they come from captures and scripts.
+
+    Captures and scripts that are not exported are reported themselves.
+    """
+    for origin in late:
+        if origin.origin not in (CAPTURED, SCRIPT):
+            yield f"the value of {origin.name}, which is only known during a run ({origin.origin})"
 
 
 def _lost(parsed: ParsedRequest) -> Iterator[str]:

@@ -25,12 +25,14 @@ _Made = TypeVar("_Made")
 class Variable:
     """A variable that exported requests refer to. `value` is None if it is secret or unknown.
 
-    `environ` is the environment variable that such a value comes from, or "".
+    `environ` is the environment variable that such a value comes from, or "". `late` is true if
+    only a run provides the value, for example from a response.
     """
 
     name: str
     value: str | None
     environ: str = ""
+    late: bool = False
 
 
 @classes.frozen
@@ -102,6 +104,12 @@ class ExportedRequest:
             return (value,) if value else ()
         pieces = re.split(f"({'|'.join(self.kept)})", value)
         return tuple(self.kept.get(piece, piece) for piece in pieces if piece)
+
+    def late(self, seen: set[Variable]) -> list[Variable]:
+        """Return the late variables of this request that are not in `seen`, and add them to it."""
+        new = [each for each in self.kept.values() if each.late and each not in seen]
+        seen.update(new)
+        return new
 
     def body(self) -> str | None:
         """Return the body as text, or None if there is no body or it is not text."""

@@ -212,9 +212,10 @@ def holds(value: str, secrets: frozenset[str]) -> bool:
 
 
 class Variables:
-    """The variables of an export, with unique names."""
+    """The variables of an export, with unique names. Values with one of `secrets` are left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: frozenset[str]) -> None:
+        self._secrets = secrets
         self._variables: dict[tuple[str, str | None], Variable] = {}
         self._names = Names()
 
@@ -222,17 +223,17 @@ class Variables:
         """Return the variables, in order of first use."""
         return tuple(self._variables.values())
 
-    def of(self, name: str, value: str | None, environ: str, secrets: frozenset[str]) -> Variable:
+    def of(self, name: str, value: str | None, environ: str, *, late: bool) -> Variable:
         """Return the variable for a name in the document and its value.
 
-        `environ` is the environment variable that the value comes from, or "". If the value
-        contains a secret, the exported variable has no value.
+        `environ` is the environment variable that the value comes from, or "". `late` is true if
+        only a run provides the value.
         """
         if (name, value) not in self._variables:
-            shown = None if value is not None and holds(value, secrets) else value
+            shown = None if value is not None and holds(value, self._secrets) else value
             own = environ if name.startswith("$") else ""
             base = own or re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
             self._variables[name, value] = Variable(
-                self._names.free(base), shown, environ if shown is None else ""
+                self._names.free(base), shown, environ if shown is None else "", late
             )
         return self._variables[name, value]

@@ -39,6 +39,7 @@ _SETTING = compiled(
 )
 _INDIRECT = compiled(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
 CAPTURED = "a response or a script"
+SCRIPT = "a script"
 # The names for which VS Code REST Client hides the input.
 _HIDDEN = frozenset({"password", "passwd", "pass"})
 
@@ -314,7 +315,7 @@ def _unset(use: Use) -> Computed:
         f"the variable {use.name} has no value yet: either the script that sets it has not run, "
         "or it set the variable to a function"
     )
-    return Computed(partial(_no_value_yet, use, reason), "a script", in_run=True)
+    return Computed(partial(_no_value_yet, use, reason), SCRIPT, in_run=True)
 
 
 @lru_cache(256)

@@ -140,6 +140,7 @@ def test_what_only_a_run_knows_stays_a_variable(target: str, tmp_path: Path) -> 
         for message in ("{{nobody}} has no value", "{{token}} is written as stale"):
             assert f"not exported: HAR files have no variables: {message}" in done.stderr
         return
+    assert "the value of token" not in done.stderr
     assert done.stdout.count("stale") == 1
     assert "nobody" in done.stdout
     assert "<" not in done.stdout.replace("<<", "")
@@ -149,6 +150,47 @@ def test_what_only_a_run_knows_stays_a_variable(target: str, tmp_path: Path) -> 
         assert authorization in items[1]["request"]["header"]
         (event,) = items[0]["event"]
         assert event["script"]["exec"] == ['pm.environment.set("token", pm.response.json().token);']
+
+
+LOGIN = """\
+### login
+# @name login
+POST http://h/login
+
+### me
+GET http://h/me
+Authorization: Bearer {{login.token}}
+
+### again
+GET http://h/again
+Authorization: Bearer {{login.token}}
+"""
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_a_value_from_a_response_is_reported(target: str, tmp_path: Path) -> None:
+    path = written(tmp_path, LOGIN)
+    done = export(path, target, "--strict")
+    assert done.exit_code == 1
+    lines = done.stderr.splitlines()
+    for line in (6, 10):
+        reason = (
+            "the value of login.token, which is only known during a run (the response of login)"
+        )
+        assert f"orgrest: {path}:{line}: not exported: {reason}" in lines
+    assert export(path, target, "--strict", "--name", "login").exit_code == 0
+
+
+def test_a_script_logs_in_before_it_needs_the_token(tmp_path: Path) -> None:
+    path = written(tmp_path, LOGIN)
+    script = export(path, "curl").stdout
+    guard = ': "${login_token:?set it to the value of login.token}"'
+    assert script.count(guard) == 1
+    assert script.index("/login") < script.index(guard) < script.index("# me")
+    script = export(path, "python").stdout
+    definition = 'login_token = os.environ["login_token"]'
+    assert script.count(definition) == 1
+    assert script.index("/login") < script.index(definition) < script.index("# me")
 
 
 @pytest.mark.parametrize("target", EVERY)
