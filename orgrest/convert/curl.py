@@ -380,6 +380,7 @@ def write(export: exports.Export, *, beside: str | None) -> Written:
             if is_shared:  # curl would also send the stored cookies
                 notes.append(Note(call.place, "storing the cookies of the response"))
             jar = None
+        notes.extend(call.unprotected("curl", "authorization", "cookie"))
         options = sending(follows=call.follows, jar=jar)
         options += [] if call.timeout is None else ["--max-time", f"{call.timeout:g}"]
         command = to_command(call.request, quoted, options)

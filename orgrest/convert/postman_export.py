@@ -83,6 +83,7 @@ class _Writer:
             if not value.isascii():
                 why = f"{name} contains characters that Postman cannot send (it sends Latin-1)"
                 self.notes.append(Note(call.place, why))
+        self.notes += call.unprotected("Postman", "authorization")
         exported: dict[str, Any] = {
             "method": request.method,
             "header": [

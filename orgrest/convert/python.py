@@ -105,6 +105,10 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
             "the `requests` package sends cookies set by a redirect, even if cookies are disabled"
         )
         notes.append(Note(call.place, reason))
+    notes += call.unprotected("the `requests` package", "authorization", "cookie")
+    if call.follows and isinstance(request.credentials, DigestCredentials):
+        reason = "after a redirect, the `requests` package also uses them for another origin"
+        notes.append(Note(call.place, f"the protection of the Digest credentials: {reason}"))
     session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]

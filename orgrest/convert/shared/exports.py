@@ -105,6 +105,20 @@ class ExportedRequest:
         pieces = re.split(f"({'|'.join(self.kept)})", value)
         return tuple(self.kept.get(piece, piece) for piece in pieces if piece)
 
+    def unprotected(self, tool: str, *safe: str) -> Iterator[Note]:
+        """Yield a note for each secret that `tool`, unlike orgrest, sends on to other origins.
+
+        `safe` contains the lower-case names of headers that `tool` does not send to other origins.
+        """
+        if not self.follows:
+            return
+        parts = [pair for pair in self.request.headers if pair[0].lower() not in safe]
+        for name, text in dict([*parts, ("the body", self.body() or "")]).items():
+            pieces = self.text(text)
+            if any(isinstance(piece, Variable) and piece.value is None for piece in pieces):
+                reason = f"if a redirect leads to another origin, {tool} sends it there"
+                yield Note(self.place, f"the protection of {name}: {reason}")
+
     def late(self, seen: set[Variable]) -> list[Variable]:
         """Return the late variables of this request that are not in `seen`, and add them to it."""
         new = [each for each in self.kept.values() if each.late and each not in seen]

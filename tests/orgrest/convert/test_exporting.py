@@ -268,6 +268,58 @@ def test_a_request_with_its_own_cookies_sends_no_others(tmp_path: Path) -> None:
     assert "a.http:3: not exported: storing the cookies of the response" in done.stderr
 
 
+@pytest.mark.parametrize("target", ["curl", "python", "postman"])
+def test_a_secret_that_a_redirect_carries_to_another_origin_is_reported(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RawServer(response(b"ok")) as other:
+        away = f"HTTP/1.1 307 Away\r\nLocation: {other.url}/\r\nContent-Length: 0\r\n\r\n"
+        with RawServer(away.encode()) as server:
+            path = tmp_path / "a.http"
+            secret = "{{$processEnv SECRET}}"
+            path.write_text(
+                f"POST {server.url}/\nAuthorization: Bearer {secret}\nCookie: a={secret}\n"
+                f"X-Api-Key: {secret}\nX-Plain: b\n\n{secret}\n"
+            )
+            done = export(path, target, "--strict")
+            if target == "curl":
+                run_curl(done.stdout, SECRET="s3cr3t")
+            elif target == "python":
+                run_python(done.stdout, monkeypatch, SECRET="s3cr3t")
+    assert done.exit_code == 1
+    reported = re.findall("not exported: the protection of ([^:]+): if a redirect", done.stderr)
+    if target == "postman":
+        assert reported == ["Cookie", "X-Api-Key", "the body"]
+        return
+    assert reported == ["X-Api-Key", "the body"]
+    (sent_there,) = other.requests
+    _, headers, body = parts_sent(sent_there)
+    assert [header for header in headers if b"s3cr3t" in header] == [b"X-Api-Key: s3cr3t"]
+    assert body.strip() == b"s3cr3t"
+
+
+@pytest.mark.parametrize("target", ["curl", "python", "postman"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# @no-redirect\nGET http://h/\nX-Api-Key: {{$processEnv SECRET}}\n",
+        "@plain = a\nGET http://h/\nX-Plain: {{plain}}\nX-Other: b\n",
+        "GET http://h/\nAuthorization: Bearer {{$processEnv SECRET}}\n",
+    ],
+)
+def test_nothing_is_reported_of_a_secret_that_no_redirect_carries_away(
+    head: str, target: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.http").write_text(head)
+    assert export(tmp_path / "a.http", target, "--strict").exit_code == 0
+
+
+def test_python_answers_a_digest_challenge_of_another_origin_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_text("GET http://h/\nAuthorization: Digest me pass\n")
+    done = export(tmp_path / "a.http", "python", "--strict")
+    assert "not exported: the protection of the Digest credentials: after a redirect" in done.stderr
+
+
 VALUES = st.one_of(
     st.text("abcXYZ019 '\"$`\\%&=?/#@:;{}é<>!~*", max_size=12),
     st.sampled_from(["8080", "5", "http", "a b", "{}", "$HOME", "{{$uuid}}"]),
