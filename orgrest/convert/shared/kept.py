@@ -66,7 +66,7 @@ class Merged:
 
     def fix(self, part: str) -> None:
         """Add a note that a part of the request contains values instead of references."""
-        self.notes.append(f"{part}: variables were replaced with their values, because the values "
+        self.notes.append(f"the variables in {part}: they were replaced with their values, which "
                         "are encoded or otherwise changed before they are sent")  # fmt: skip
 
     def texts(self) -> Iterator[str]:

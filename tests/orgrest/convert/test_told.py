@@ -272,6 +272,11 @@ def test_a_secret_that_is_encoded_on_the_way_is_left_out_too(target: str, tmp_pa
     assert "a secret that is encoded or otherwise changed before it is sent" in done.stderr
 
 
+def test_a_url_whose_variables_are_replaced_is_not_called_missing(tmp_path: Path) -> None:
+    path = written(tmp_path, "@a = b c\nGET http://h/?q={{a}}\n")
+    assert "not exported: the variables in the URL: they were" in export(path, "curl").stderr
+
+
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path, "GET http://h/\n")
     output = written(tmp_path, "precious", "out")
