@@ -12,16 +12,19 @@ from orgrest.http.assertions.operators import OPERATORS, Comparison
 from orgrest.http.assertions.subjects import SUBJECTS
 from orgrest.http.responses import reads_status
 from orgrest.model import BROKEN_OFF, OrgrestError, Verdict
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orgrest.http.assertions.operators import Operator
     from orgrest.http.assertions.subjects import Tools
     from orgrest.http.syntax import Assertion
     from orgrest.model import Response, Source
 
 MOST_COMPARED = 2_000
 """The maximum number of lines of each string that `unified` compares."""
+_COMPARES = compiled(r"(?:[=!]==?|[<>]=?)\s")
 _SHOWN = 100  # the most characters of a value in a reason
 _KEPT = 10_000  # the most characters of the actual value in a verdict
 _MOST_LINES = 200  # the most lines of a diff
@@ -60,11 +63,24 @@ def judge(
     if verdict.held:
         return verdict
     shown = explanation or f" is {_shown(value, text, expected, tools.hide)}"
+    shown += _how_read(assertion, operator)
     if expected != assertion.expected.text:
         shown += f", expected {_cut(expected, _SHOWN, tools.hide)}"
     differs = operator.differs and not negated
     difference = _difference(expected, value, tools.hide) if differs else ()
     return classes.evolve(verdict, reason=f"{verdict.subject}{shown}", difference=difference)
+
+
+def _how_read(assertion: Assertion, operator: Operator) -> str:
+    """Return how an assertion was read if its author may have meant something else."""
+    expected = assertion.expected.text
+    if operator.expected not in ("TEXT", "PATTERN"):
+        return ""
+    if assertion.subject == "body" and not assertion.path and _COMPARES.match(expected):
+        return f"; for a field called {operator.name}, write body $.{operator.name} {expected}"
+    if len(expected) > 2 and expected[0] in "'\"" and expected[-1] == expected[0]:
+        return f"; the quotes are part of the {operator.expected.lower()}"
+    return ""
 
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:

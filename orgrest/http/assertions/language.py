@@ -72,9 +72,9 @@ def find(text: str) -> ParsedAssertion | str:
         )
     name, path = match["subject"].lower(), match["path"] or ""
     operator, expected = _operator(match["operator"]), match["expected"]
-    if name == "body" and not path and _is_field(match["operator"], expected):
-        field_match = _FIRST.fullmatch(f"body .{condition[match.start('operator') :]}")
-        if field_match is not None:  # `body count == 3` refers to a field called count
+    if not path and _is_field(name, match["operator"], expected):
+        field_match = _FIRST.fullmatch(f"{name} .{condition[match.start('operator') :]}")
+        if field_match is not None:
             path, operator = field_match["path"][1:], _operator(field_match["operator"])
             expected = field_match["expected"]
     if path[:1] in ("'", '"') and path[-1:] == path[:1] and len(path) > 2 and name != "js":
@@ -92,11 +92,21 @@ def _operator(written: str) -> str:
     return " ".join([*words[:-1], _BY_LOWER[words[-1]]])
 
 
-def _is_field(word: str, following: str) -> bool:
-    """Return whether an operator's name is the name of a field, as in `body count == 3`."""
-    operator = OPERATORS[_operator(word).removeprefix("not ")]
-    is_word = operator.required and not word.lower().startswith("not")
-    return is_word and _FIELD.match(following) is not None
+def _is_field(name: str, word: str, following: str) -> bool:
+    """Return whether an operator's name is a path, as in `body count == 3`.
+
+    In `body contains == 3`, it is the operator, because a body can contain `== 3`.
+    """
+    subject = SUBJECTS.get(name)
+    if (
+        subject is None
+        or not subject.path
+        or not word[0].isalpha()
+        or _FIELD.match(following) is None
+    ):
+        return False
+    operator = OPERATORS.get(_operator(word))  # None if it is negated
+    return operator is not None and (subject.required or operator.required or not operator.expected)
 
 
 def _error(written: str, path: str, operator: str, expected: str) -> str:

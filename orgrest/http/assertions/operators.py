@@ -292,13 +292,19 @@ _OPERATOR_TABLE: Final = (
         _is(_is_iso_date),
     ),
     Operator(
-        "md5", "BASE64", "The MD5 digest of the value equals this text.", _digest("md5"), of=_data
+        "md5",
+        "BASE64",
+        "The MD5 digest of the value equals this text.",
+        _digest("md5"),
+        required=True,
+        of=_data,
     ),
     Operator(
         "sha256",
         "BASE64",
         "The SHA-256 digest of the value equals this text.",
         _digest("sha256"),
+        required=True,
         of=_data,
     ),
     Operator(
@@ -306,6 +312,7 @@ _OPERATOR_TABLE: Final = (
         "BASE64",
         "The SHA-512 digest of the value equals this text.",
         _digest("sha512"),
+        required=True,
         of=_data,
     ),
 )

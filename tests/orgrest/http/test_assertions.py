@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orgrest import classes
 from orgrest.http.assertions import OPERATORS, SUBJECTS, ParsedAssertion, Tools, find, judge
 from orgrest.http.parsing.request_file import parse
 from orgrest.http.syntax import Assertion, Template
@@ -148,6 +149,8 @@ def test_an_assertion_that_holds_in_httpyac_holds_here(text: str) -> None:
         ("body list count 3", "body list has 2"),
         ("body count 3", "body has 1"),
         ("body count == 3", "body count is missing"),
+        ("body contains == 2", "write body $.contains == 2"),
+        ('body name contains "A"', "body name is Ann; the quotes are part of the text"),
         ("body name isUuid", "body name is Ann"),
         ("cookie sid exists", "cookie sid is missing"),
         ("certificate days > 3", "no verified certificate"),
@@ -182,6 +185,33 @@ def test_an_assertion_that_holds_in_httpyac_holds_here(text: str) -> None:
 def test_an_assertion_that_does_not_hold_says_what_is_the_case(text: str, reason: str) -> None:
     assert reason in judged(text)[1]
     assert not held(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "body sha256 == ab",
+        "body sha256 exists",
+        "body exists == true",
+        "body isString == no",
+        "body count == 3",
+        "body $.matches == 2",
+        "jsonpath matches == 2",
+        "jsonpath count == 3",
+        "header Count == 3",
+        "body text contains == 3",
+    ],
+)
+def test_a_field_with_the_name_of_an_operator_is_found(text: str) -> None:
+    fields = {"sha256": "ab", "exists": True, "isString": "no", "count": 3, "matches": 2}
+    response = answer(json.dumps({**fields, "text": "a == 3"}))
+    response = classes.evolve(response, headers=(*response.headers, ("Count", "3")))
+    assert judged(text, response) == (True, "")
+
+
+@pytest.mark.parametrize("text", ["a == 3", "is in stock", "count"])
+def test_a_text_that_begins_like_an_operator_is_searched_for(text: str) -> None:
+    assert held(f"body contains {text.split(maxsplit=1)[-1]}", answer(text, "text/plain"))
 
 
 @pytest.mark.parametrize(
