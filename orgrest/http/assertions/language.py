@@ -30,6 +30,7 @@ _FIELD: Final = compiled(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)
 _EVENTUALLY: Final = compiled(
     r"eventually\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)\s+(?=\S)", re.IGNORECASE
 )
+_SINGLE_EQUALS: Final = compiled(r"(?<![=!<>])=(?!=)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -63,6 +64,11 @@ def find(text: str) -> ParsedAssertion | str:
     pattern = _LAST if re.match(r"js\s", condition, re.IGNORECASE) else _FIRST
     match = pattern.fullmatch(condition)
     if match is None:
+        left, *right = _SINGLE_EQUALS.split(condition, maxsplit=1)
+        repaired = " == ".join([left.rstrip(), *(part.lstrip() for part in right)])
+        match = _FIRST.fullmatch(repaired) if right else None
+        if match is not None and match["subject"].lower() in SUBJECTS:
+            return f"to compare, write == instead of =, as in ?? {short(repaired)}"
         name, *rest = condition.split(maxsplit=1) or [""]
         if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
             return f"expected an operator after ?? {name}, as in ?? {name} == {short(rest[0])}"

@@ -116,12 +116,18 @@ def _one_of(value: Any, expected: str, comparison: Comparison) -> bool:
     return any(_equal(value, option.strip(), comparison) for option in expected.split(","))
 
 
-def _numbers(compare: Callable[[float, float], bool]) -> Judge:
-    def judge(value: Any, expected: str, _: Comparison) -> bool:
+def _numbers(sign: str) -> Judge:
+    def judge(value: Any, expected: str, comparison: Comparison) -> bool:
         left, right = number(value), number(expected)
-        return left is not None and right is not None and compare(left, right)
+        if right is None:
+            raise _no_number(sign, expected, comparison)
+        return left is not None and _COMPARED[sign](left, right)
 
     return judge
+
+
+def _no_number(name: str, expected: str, comparison: Comparison) -> OrgrestError:
+    return OrgrestError(f"{name} requires a number, found {comparison.tools.hide(expected[:60])}")
 
 
 _COMPARED: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -144,9 +150,9 @@ def _matches(value: Any, expected: str, comparison: Comparison) -> bool:
 
 
 def _has_count(values: list[Any], expected: str, comparison: Comparison) -> bool:
-    match, hide = _COUNT.fullmatch(expected), comparison.tools.hide
+    match = _COUNT.fullmatch(expected)
     if match is None:
-        raise OrgrestError(f"count requires a number, found {hide(expected[:60])}")
+        raise _no_number("count", expected, comparison)
     return _COMPARED[match[1] or "=="](_number_of(values), int(match[2]))
 
 
@@ -164,13 +170,22 @@ def _data(comparison: Comparison) -> Any:
     return comparison.response.body if comparison.is_body else comparison.value()
 
 
-def _digest(algorithm: str) -> Judge:
-    def judge(value: Any, expected: str, _: Comparison) -> bool:
-        data = value if isinstance(value, bytes) else text(value).encode("utf-8", "replace")
-        digest = hashlib.new(algorithm, data, usedforsecurity=False).digest()
-        return base64.b64encode(digest).decode() == expected
+def _digest_of(algorithm: str, value: Any) -> str:
+    data = value if isinstance(value, bytes) else text(value).encode("utf-8", "replace")
+    digest = hashlib.new(algorithm, data, usedforsecurity=False).digest()
+    return base64.b64encode(digest).decode()
 
-    return judge
+
+def _digest(algorithm: str, name: str) -> Operator:
+    return Operator(
+        algorithm,
+        "BASE64",
+        f"The {name} digest of the value equals this text.",
+        lambda value, expected, _: _digest_of(algorithm, value) == expected,
+        required=True,
+        of=_data,
+        why=lambda value, _, __: f" has the {name} digest {_digest_of(algorithm, value)} (Base64)",
+    )
 
 
 def _is(holds: Callable[[Any], bool]) -> Judge:
@@ -208,10 +223,10 @@ _OPERATOR_TABLE: Final = (
     Operator("equals", "VALUE", "The same as `==`.", _equal, differs=True),
     Operator("!=", "VALUE", _OTHER, _unequal),
     Operator("!==", "VALUE", _OTHER, _unequal),
-    Operator(">", "NUMBER", "The subject is greater than this number.", _numbers(_COMPARED[">"])),
-    Operator(">=", "NUMBER", "The subject is at least this number.", _numbers(_COMPARED[">="])),
-    Operator("<", "NUMBER", "The subject is less than this number.", _numbers(_COMPARED["<"])),
-    Operator("<=", "NUMBER", "The subject is at most this number.", _numbers(_COMPARED["<="])),
+    Operator(">", "NUMBER", "The subject is greater than this number.", _numbers(">")),
+    Operator(">=", "NUMBER", "The subject is at least this number.", _numbers(">=")),
+    Operator("<", "NUMBER", "The subject is less than this number.", _numbers("<")),
+    Operator("<=", "NUMBER", "The subject is at most this number.", _numbers("<=")),
     Operator(
         "in",
         "VALUE, VALUE, ...",
@@ -291,30 +306,9 @@ _OPERATOR_TABLE: Final = (
         "The value is a date, or a date and time, in RFC 3339 format.",
         _is(_is_iso_date),
     ),
-    Operator(
-        "md5",
-        "BASE64",
-        "The MD5 digest of the value equals this text.",
-        _digest("md5"),
-        required=True,
-        of=_data,
-    ),
-    Operator(
-        "sha256",
-        "BASE64",
-        "The SHA-256 digest of the value equals this text.",
-        _digest("sha256"),
-        required=True,
-        of=_data,
-    ),
-    Operator(
-        "sha512",
-        "BASE64",
-        "The SHA-512 digest of the value equals this text.",
-        _digest("sha512"),
-        required=True,
-        of=_data,
-    ),
+    _digest("md5", "MD5"),
+    _digest("sha256", "SHA-256"),
+    _digest("sha512", "SHA-512"),
 )
 
 OPERATORS: Final[Mapping[str, Operator]] = {operator.name: operator for operator in _OPERATOR_TABLE}
