@@ -127,6 +127,7 @@ class Expansion:
             url = shorthand.websocket_url(self._parsed.method, url)
         self._check_url(url, template)
         self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+        self._warn_shadowed()
         return url
 
     def _host(self) -> str | None:
@@ -323,6 +324,22 @@ class Expansion:
             if not self._values.is_reference(template.text, match.start(1)):
                 reason = f"undefined variable {match[1]}: sent as written"
                 self._notice(template.offset(match.start()), reason, "undefined-variable")
+
+    def _warn_shadowed(self) -> None:
+        """Warn about a variable of @loop whose name is also defined, once for all iterations."""
+        loop = self._parsed.directive("loop")
+        if loop is None or self._values.context.iteration.get("$index") not in ("0", UNKNOWN):
+            return
+        for name in (loop.sets or ())[:1]:
+            definition = self._values.find(name)
+            # The definition may also compute its value from the variable of the loop.
+            if isinstance(definition, Definition) and name not in definition.value.text:
+                line = self._parsed.source.position(definition.span.start).line
+                reason = (
+                    f"@loop sets {name}, but {name} is also defined in line {line}, and every "
+                    "iteration uses that value: rename one of them"
+                )
+                self._notice(loop.value.offset(0), reason, "shadowed")
 
     def _notice(self, offset: int, reason: str, code: str) -> None:
         self._notices.append(Notice.at(self._parsed.source, offset, reason, code))

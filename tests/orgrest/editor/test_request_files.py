@@ -120,6 +120,14 @@ def test_nothing_is_wrong_with_what_a_loop_or_the_response_gives(folder: Path, t
     assert Report(analysed(folder, text)).diagnostics == ()
 
 
+def test_a_loop_whose_variable_is_also_defined_is_told(folder: Path) -> None:
+    text = "@x = 1\n# @loop for x of [1]\nGET http://x/{{x}}\n"
+    (found,) = Report(analysed(folder, text)).diagnostics
+    assert text[found.span.start : found.span.end].startswith("for x of")
+    assert found.severity == "warning"
+    assert found.message.startswith("@loop sets x, but x is also defined in line 1")
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -233,6 +233,21 @@ def test_a_loop_sends_a_request_for_each_turn(run) -> None:
     assert done.sent == ["/0", "/1", "/2", "/1", "/b"]
 
 
+def test_a_loop_whose_variable_is_also_defined_says_so_once(run) -> None:
+    done = run("@page = 1\n###\n# @loop for page of [4, 5]\nGET HOST/{{page}}\n")
+    assert done.sent == ["/1", "/1"]
+    first, second = done.outcomes
+    (notice,) = first.exchanges[0].request.notices
+    assert str(notice) == (
+        "a.http:3:9: @loop sets page, but page is also defined in line 1, and every iteration uses "
+        "that value: rename one of them"
+    )
+    assert second.exchanges[0].request.notices == ()
+    done = run("@page = {{page}}0\n###\n# @loop for page of [4, 5]\nGET HOST/{{page}}\n")
+    assert done.sent[2:] == ["/40", "/50"]
+    assert done.outcomes[0].exchanges[0].request.notices == ()
+
+
 @pytest.mark.parametrize("loop", ["for 99999", "while", "for x of nothing", "for x of {}"])
 def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: str) -> None:
     done = run(f"# @name a\n# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
