@@ -89,7 +89,8 @@ _TABLE: Final = (
     Rule(
         "loop",
         "for N | for NAME of LIST | while EXPRESSION",
-        "Sends the request several times.",
+        "Sends the request several times. `{{$index}}` is the number of the iteration, starting at "
+        "0.",
         in_files=True,
     ),
     Rule(

@@ -124,6 +124,8 @@ def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
     for dynamic in DYNAMICS:
         if dynamic.name == name:
             return f"invalid arguments in {{{{{text}}}}}: expected {{{{{dynamic.usage}}}}}"
+    if name == "$index":
+        return "{{$index}} has a value only in a request with @loop"
     if name in _FOREIGN:
         return f"{name} is not supported: {_FOREIGN[name]}"
     from difflib import get_close_matches

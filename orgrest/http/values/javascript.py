@@ -151,6 +151,8 @@ class Expressions:
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
         """Return a variable as a string and as JSON, or one value twice if its type is known."""
         source = self._values.find(name, view)
+        if name == "$index":
+            return parsed_or(text), parsed_or(text)
         if isinstance(source, Definition):
             whole = source.value.text
             all_references = list(references(whole, 0, len(whole), (), bool, restclient=False))

@@ -2,8 +2,8 @@
 
 An expression is recognized by its syntax: it is a call, a computation, a comparison or a literal.
 `a.b` and `a[0]` are expressions if `a` has a value. These are not expressions: possible variable
-names (`api-key`, `my name`), strings that begin with `$`, and VS Code REST Client's references to
-responses.
+names (`api-key`, `my name`), strings that begin with `$` (except for `$index`), and VS Code REST
+Client's references to responses.
 """
 
 from __future__ import annotations
@@ -151,6 +151,7 @@ _COMPUTES = compiled(
     r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s|"
     r"^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?)$"
 )
+_INDEX = compiled(r"\$index(?![\w$])")
 _MEMBER = compiled(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
 _STRINGS = compiled(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NAMES = compiled(r"(?:(?<![\w$.])|(?<=\.\.\.))(?!(?:true|false|null)(?![\w$]))[A-Za-z_$][\w$]*")
@@ -178,7 +179,7 @@ OBJECTS = frozenset({"$global", "$random"})
 
 def is_computed(text: str) -> bool:
     """Return whether the text in double braces is an expression, judging by its syntax only."""
-    if text.startswith("$") or "[?" in text:
+    if (text.startswith("$") and not _INDEX.match(text)) or "[?" in text:
         return False
     from orgrest.http import responses
 

@@ -264,7 +264,7 @@ def _no_value_yet(use: Use, reason: str) -> str | None:
 
 
 def _dynamic(use: Use) -> Found | None:
-    if not use.name.startswith("$") or use.name in OBJECTS:
+    if not use.name.startswith("$") or use.name in OBJECTS or is_computed(use.name):
         return None
     in_run = use.name.startswith("$secret")  # an editor's checks request no secrets
     name = use.name

@@ -248,6 +248,22 @@ def test_a_loop_whose_variable_is_also_defined_says_so_once(run) -> None:
     assert done.outcomes[0].exchanges[0].request.notices == ()
 
 
+@needs_engine
+@pytest.mark.parametrize(
+    "expression", ["$index + 1", "1 + $index", "$index+1", "Number($index) + 1"]
+)
+def test_the_number_of_an_iteration_can_be_used_in_an_expression(run, expression: str) -> None:
+    done = run(f"# @loop for 2\nGET HOST/{{{{{expression}}}}}\n")
+    assert done.sent == ["/1", "/2"]
+
+
+@needs_engine
+def test_a_number_of_an_iteration_without_a_loop_is_an_error(run) -> None:
+    (reason,) = run("GET HOST/{{$index + 1}}\n").reasons
+    assert reason.startswith("a.http:1:")
+    assert reason.endswith("{{$index}} has a value only in a request with @loop")
+
+
 @pytest.mark.parametrize("loop", ["for 99999", "while", "for x of nothing", "for x of {}"])
 def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: str) -> None:
     done = run(f"# @name a\n# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
