@@ -188,6 +188,8 @@ class ExpansionError(OrgrestError):
 
 UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
 """Codes of errors: no connection was made, an exchange was interrupted, the run ended first."""
+REDIRECTS = "too-many-redirects"
+"""The code of an error: the server redirects too often."""
 
 
 class TransportError(OrgrestError):

@@ -37,6 +37,7 @@ from orgrest.http.transport.wire import (
     show,
 )
 from orgrest.model import (
+    REDIRECTS,
     Credentials,
     Headers,
     Redirect,
@@ -261,7 +262,8 @@ class Client:
             if len(redirects) == _MAX_REDIRECTS:
                 raise TransportError(
                     f"too many redirects: gave up after {_MAX_REDIRECTS}; the next one "
-                    f"leads to {show(location)} (to see the first response, use :follow no)"
+                    f"leads to {show(location)}",
+                    code=REDIRECTS,
                 )
             from orgrest.http.transport.redirects import check_public, redirected, was_public
 

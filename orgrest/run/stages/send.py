@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.transport.limits import MAX_TIMEOUT, BrokenOffError
-from orgrest.model import TransportError
+from orgrest.model import REDIRECTS, TransportError
 from orgrest.run.directives import place_of, seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.settings import may_pass
@@ -129,6 +129,9 @@ def _once(job: Job, request: Request) -> Exchange:
     except TransportError as error:
         if isinstance(error, BrokenOffError) and not hops:
             raise  # nothing was sent
+        if error.code == REDIRECTS:
+            how = "# @no-redirect" if parsed.source.places is None else ":follow no"
+            error.reason += f" (to see the first response, use {how})"
         failure = error
     job.attempts.append(Exchange.of_hops(request, hops, response, failure))
     return job.attempts[-1]

@@ -275,7 +275,7 @@ def test_a_redirect_loop_is_a_failure_after_ten(client: Client) -> None:
     with RawServer(to("/loop")) as server:
         reason = failure(client, Request("GET", f"{server.url}/loop"))
         assert client.send(Request("GET", f"{server.url}/loop"), follow=False).status == 302
-    assert reason.startswith("too many redirects: gave up after 10; the next one leads to /loop (")
+    assert reason == "too many redirects: gave up after 10; the next one leads to /loop"
     assert len(server.requests) == 12
 
 

@@ -74,6 +74,24 @@ def test_what_reached_nobody_is_sent_again_whatever_its_method(run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "advice"),
+    [
+        ("a.http", "GET URL/\n", "# @no-redirect"),
+        ("a.org", "#+begin_src restclient\nGET URL/\n#+end_src\n", ":follow no"),
+        ("a.org", "#+begin_src http\nGET URL/\n#+end_src\n", ":follow no"),
+        ("a.org", "* a :verb:\nget URL/\n", ":follow no"),
+    ],
+)
+def test_the_advice_against_a_redirect_loop_is_what_the_document_can_say(
+    run, name: str, text: str, advice: str
+) -> None:
+    with in_turn(response(b"", "Location: /", status="302 Found")) as server:
+        given = {name.replace(".", "_"): text.replace("URL", server.url)}
+        [request] = run(name, **given).requests
+    assert request["reason"].endswith(f"(to see the first response, use {advice})")
+
+
+@pytest.mark.parametrize(
     ("location", "sent", "reason"),
     [
         ("/", 11, "too many redirects: gave up after 10"),
