@@ -220,9 +220,8 @@ def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tup
         if lines:
             blocks = f"{len(lines)} block{'s' if len(lines) > 1 else ''} in {language}"
             it = "them" if len(lines) > 1 else "it"
-            reason = (
-                f"{blocks} ignored in a restclient document (use --lang {language} to send {it})"
-            )
+            options = f"--lang restclient --lang {language}"
+            reason = f"{blocks} ignored in a restclient document (to send {it}, too, use {options})"
             yield lines[0] + 1, reason
 
 

@@ -180,8 +180,10 @@ class TestResults:
         text = block("/json") + block("/json").replace("restclient", "http")
         done = run(text)
         assert len(done.results()) == 1
-        assert done.notices == (
-            "line 4: 1 block in http ignored in a restclient document (use --lang http to send it)",
+        (notice,) = done.notices
+        assert notice == (
+            "line 4: 1 block in http ignored in a restclient document (to send it, too, use --lang "
+            "restclient --lang http)"
         )
         assert len(run(text, languages=frozenset({"http", "restclient"})).results()) == 2
 

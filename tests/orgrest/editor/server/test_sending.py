@@ -364,7 +364,7 @@ def test_what_is_odd_about_the_choice_is_reported_when_all_above_are_sent(
     (said,) = [
         message.message
         for message in editor.client.messages
-        if "ignored in a restclient document (use --lang" in message.message
+        if "ignored in a restclient document (to send it, too, use --lang" in message.message
     ]
     assert "notes.org: line 4: 1 block in http ignored in a restclient document" in said
 

@@ -91,7 +91,10 @@ class TestOutcomes:
         two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
         done = run("b.org", b_org=f"{two}{more}")
         assert done.outcomes == ["error", "passed", "passed"]
-        assert "ignored in a restclient document (use --lang" in done.requests[0]["reason"]
+        assert (
+            "ignored in a restclient document (to send it, too, use --lang"
+            in done.requests[0]["reason"]
+        )
         [first], second = (request["notes"] for request in done.requests[1:])
         assert ["not sent" in first, second] == [True, []]
         assert first in done.err
