@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from orgrest.run.record import Record
 
 
-class RequestFailedError(Exception):
-    """A request failed: it got no response, or an assertion failed. The message has the details."""
-
-
 class DocumentFile(pytest.File):
     """A document whose requests are tests."""
 
@@ -72,7 +68,7 @@ class DocumentFile(pytest.File):
             for step in run.plan.of("teardown"):
                 try:
                     self._send(run, step)
-                except RequestFailedError as error:
+                except pytest.fail.Exception as error:
                     failures.append(error)
         finally:
             self._end()
@@ -80,7 +76,7 @@ class DocumentFile(pytest.File):
             raise failures[0]
 
     def send(self, line: int) -> list[Record]:
-        """Send the request at `line`, and return its records. Raises RequestFailedError."""
+        """Send the request at `line`, and return its records. Fails the test if it fails."""
         run = self._run
         assert run is not None  # noqa: S101 - pytest sets a collector up before its items
         step = next(candidate for candidate in run.plan.of("request") if candidate.line == line)
@@ -92,7 +88,7 @@ class DocumentFile(pytest.File):
         records = [of_outcome(outcome, place, fail=True) for outcome in outcomes]
         failures = [record for record in records if record["outcome"] in ("failed", "error")]
         if failures:
-            raise RequestFailedError("\n\n".join(map(_shown, failures)))
+            raise pytest.fail.Exception("\n\n".join(map(_shown, failures)), pytrace=False)
         return records
 
     def _open(self) -> Run:
@@ -139,18 +135,12 @@ class RequestItem(pytest.Item):
             self.extra_keyword_matches.add(tag)
 
     def runtest(self) -> None:
-        """Send the request. Raises RequestFailedError if it fails."""
+        """Send the request. Fails the test if the request fails."""
         document = self.parent
         assert isinstance(document, DocumentFile)  # noqa: S101 - the only parent
         records = document.send(self._line)
         if records and all(record["outcome"] == "skipped" for record in records):
             pytest.skip(records[0]["reason"] or "the request was skipped")
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
-        """Return the message of a failed request, without a traceback."""
-        if isinstance(excinfo.value, RequestFailedError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the position of the request, as pytest expects it."""

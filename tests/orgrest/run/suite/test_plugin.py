@@ -149,6 +149,7 @@ def test_a_failed_setup_is_an_error_of_each_request_and_is_cleaned_up(
     status, output = collected("docs/api.http", "--orgrest")
     assert status == 1
     assert "status == 1: " in output
+    assert "pytest_collector" not in output
     assert "GET /404" not in paths()
     assert re.search("ERROR docs/api.http::a ", output)
     assert re.search(r"ERROR docs/api.http::a \(line 13\)", output)
