@@ -397,14 +397,16 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
         )
     if parsed.restclient:
         return reason
-    if parsed.source.places is not None and parsed.above is None:  # a block of an Org document
-        from orgrest.http import responses
+    from orgrest.http import responses
 
-        if reference := responses.read(name):
-            return (
-                f"{reason}; in Org documents, :var value={reference.name} defines {{{{value}}}} as "
-                f"the result of the block named {reference.name}"
-            )
+    reference = responses.read(name)
+    if reference is not None and parsed.source.places is None:
+        return f"{reason}, because no request is named {reference.name}"
+    if reference is not None and parsed.above is None:  # a block of an Org document
+        return (
+            f"{reason}; in Org documents, :var value={reference.name} defines {{{{value}}}} as "
+            f"the result of the block named {reference.name}"
+        )
     if names := context.environment.others_with(name):
         noun, object_ = ("environments", "one of them") if names[1:] else ("environment", "it")
         return (

@@ -94,6 +94,11 @@ def test_a_request_that_another_needs_is_sent_first_and_once(run) -> None:
     assert [outcome.name for outcome in done.outcomes] == [None, None, "login", None]
 
 
+def test_a_misspelt_name_of_a_request_is_explained(run) -> None:
+    (reason,) = run("### login\nGET HOST/a\n###\nGET HOST/{{logn.response.body.$.id}}\n").reasons
+    assert reason.endswith("is not defined, because no request is named logn")
+
+
 def test_a_definition_may_take_from_a_response(run) -> None:
     done = run("### one\nGET HOST/one\n###\n@id = {{one.response.headers.X-Id}}\nGET HOST/{{id}}\n")
     assert done.sent == ["/one", "/9"]
