@@ -53,7 +53,7 @@ _DRAWER_END = compiled(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
 Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
 """The result of a Babel function: text, list items, table rows (None is a rule), or nothing."""
 
-IN_EXAMPLE = "the response looks like Org markup, so it was inserted as an example block"
+IN_EXAMPLE = "the response looks like Org markup, so its result is an example block"
 NO_EXPORT = (
     "the response cannot be inserted in an export block: when exported, it could run scripts"
 )

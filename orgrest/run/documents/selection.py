@@ -280,7 +280,7 @@ def check_names(names: Iterable[str], known: Container[str | None], file: str) -
     """Raise EvaluationError for the first name that is not in `known`."""
     for name in names:
         if name not in known:
-            raise EvaluationError(f"no request block named {name}", file=file)
+            raise EvaluationError(f"no request named {name}", file=file)
 
 
 def namesakes(document: OrgDocument, blocks: Iterable[Block]) -> list[tuple[Block, Block]]:

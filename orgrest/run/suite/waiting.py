@@ -38,5 +38,5 @@ def wait_for(url: str, client: Client, seconds: float, deadline: float | None = 
         except TransportError as error:
             why = error.reason
         if time.monotonic() + PAUSE >= end:
-            raise OrgrestError(f"{url} did not respond {limit}: {why}")
+            raise OrgrestError(f"{url} was not ready {limit}: {why}")
         time.sleep(PAUSE)

@@ -481,7 +481,7 @@ class TestUsage:
             (["notes.org", "--env-file", "nowhere"], "nowhere"),
             (["notes.org", "--ca", "nowhere"], "nowhere"),
             (["a", "--nonsense"], "No such option"),
-            (["notes.org", "--name", "x"], "orgrest: notes.org: no request block named x"),
+            (["notes.org", "--name", "x"], "orgrest: notes.org: no request named x"),
             (
                 ["notes.org", "--line", "99"],
                 "orgrest: notes.org:99: no request block at this line",
@@ -604,7 +604,7 @@ class TestCurl:
         (tmp_path / "env").write_text("A=b\n")
         notes('### n\n:a := env("A")\nGET HOST/:a\n', "a.http")
         out = orgrest("export", "--to", "curl", "a.http", "--name", "n", "--env-file", "env").out
-        assert out.endswith('/"${a}"\n')
+        assert out.endswith('/"${A}"\n')
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

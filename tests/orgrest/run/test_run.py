@@ -156,7 +156,7 @@ class TestResults:
         done = run(block("/orgish"))
         assert done.results()[0].startswith("#+begin_example\n,* h\n,#+begin_src restclient\n")
         assert done.outcomes[0].notes == (
-            "the response looks like Org markup, so it was inserted as an example block",
+            "the response looks like Org markup, so its result is an example block",
         )
         assert [b.language for b in OrgDocument(done.text).blocks] == ["restclient"]
 
@@ -710,7 +710,7 @@ class TestWhatRuns:
     @pytest.mark.parametrize(
         ("options", "reason"),
         [
-            ({"names": ("x",)}, "notes.org: no request block named x"),
+            ({"names": ("x",)}, "notes.org: no request named x"),
             ({"lines": (1,)}, "notes.org:1: no request block at this line"),
             ({"lines": (99,)}, "notes.org:99: no request block at this line"),
         ],

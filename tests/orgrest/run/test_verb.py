@@ -212,7 +212,7 @@ def test_a_line_or_a_title_chooses_a_heading(server: RawServer) -> None:
     assert Sent(server, TREE, lines=(6,)).lines == ["GET /list"]
     assert Sent(server, TREE, lines=(11,)).lines == ["POST /create"]
     assert Sent(server, TREE, names=("List",)).lines == ["GET /list", "GET /again"]
-    with pytest.raises(EvaluationError, match="no request block named Delete"):
+    with pytest.raises(EvaluationError, match="no request named Delete"):
         Sent(server, TREE, names=("Delete",))
 
 

@@ -660,7 +660,7 @@ class TestWaiting:
             a_http="GET HOST/json",
         )  # fmt: skip
         assert done.status == 1
-        why = "http://127.0.0.1:1/ did not respond within 0.3 s (--wait-timeout)"
+        why = "http://127.0.0.1:1/ was not ready within 0.3 s (--wait-timeout)"
         assert why in done.err
         assert server.requests == []
         assert done.outcomes == ["skipped"]
