@@ -95,8 +95,14 @@ def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
         file=source.file if source is not None else None,
         line=position.line if position is not None else None,
         column=position.column if position is not None else None,
-        about_status=assertion.subject == "status"
-        or (assertion.subject == "js" and reads_status(assertion.path or "")),
+        about_status=is_about_status(assertion),
+    )
+
+
+def is_about_status(assertion: Assertion) -> bool:
+    """Return whether an assertion checks the status of the response."""
+    return assertion.subject == "status" or (
+        assertion.subject == "js" and reads_status(assertion.path or "")
     )
 
 

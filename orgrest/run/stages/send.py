@@ -36,16 +36,16 @@ def send(job: Job) -> Needing[None]:
     response arrives.
     """
     waited = tuple(assertion for assertion in job.parsed.assertions if assertion.within is not None)
-    job.response = (yield from _settled(job, waited)) if waited else _retried(job)
+    yield from _settled(job, waited) if waited else _retried(job)
     job.work.results.answered(job.task.id, *job.sent)
 
 
-def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
-    """Return the first response for which all assertions in `waited` hold.
+def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[None]:
+    """Get the first response for which all assertions in `waited` hold.
 
-    If an assertion still fails at its time limit, returns the last response. If the last attempt
-    got no response, its TransportError is raised at the shortest time limit, or immediately if the
-    error is permanent.
+    If an assertion still fails at its time limit, the last response is used. If there is no
+    response, the request is repeated until the shortest of the assertions' time limits expires.
+    Raises the last TransportError after that time, or immediately if it is permanent.
     """
     from orgrest.run.stages.judge import verdicts
 
@@ -54,12 +54,12 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
     start, pause = time.monotonic(), FIRST_PAUSE
     while True:
         try:
-            response = _retried(job)
-            held = [verdict.held for verdict in (yield from verdicts(job, waited, response))]
+            yield from _retried(job)
+            held = [verdict.held for verdict in (yield from verdicts(job, waited, job.sent[1]))]
             end = min((end for end, ok in zip(limits, held, strict=True) if not ok), default=0.0)
             remaining = end - (time.monotonic() - start)
             if remaining <= 0:
-                return response
+                return
         except TransportError as error:
             remaining = min(limits) - (time.monotonic() - start)
             if remaining <= 0 or not may_pass(error):
@@ -68,8 +68,11 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[Response]:
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
-def _retried(job: Job) -> Response:
-    """Return the response, after retries and token renewals as necessary."""
+def _retried(job: Job) -> Needing[None]:
+    """Get the response to the job's request, retrying as the retry policy allows.
+
+    A response whose status the document expects is not retried.
+    """
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
     request = job.request if tokens is None else tokens.current(job.request)
@@ -80,16 +83,29 @@ def _retried(job: Job) -> Response:
             if renewed is not None:
                 request = renewed
                 exchange = _once(job, request)
+        job.response = exchange.response
         if exchange.response is not None:
             delay = policy.after_answer(request, exchange.response, attempt)
-            if delay is None:
-                return exchange.response
+            if delay is None or (yield from _is_expected(job, exchange.response)):
+                return
         elif exchange.error is not None:
             delay = policy.after_error(request, exchange.error, attempt)
             if delay is None:
                 raise exchange.error
         job.work.sending.budget.wait(delay or 0.0)
     raise AssertionError  # itertools.count never ends
+
+
+def _is_expected(job: Job, response: Response) -> Needing[bool]:
+    """Return whether `:expect` or assertions check the status, and all of them hold."""
+    from orgrest.http.assertions.judging import is_about_status
+    from orgrest.run.documents.expect import expected_status
+    from orgrest.run.stages.judge import verdicts
+
+    of_argument = expected_status(job.task.arguments, job.parsed.source.file, job.task.line)
+    assertions = (*filter(None, (of_argument,)), *filter(is_about_status, job.parsed.assertions))
+    results = yield from verdicts(job, assertions, response)
+    return bool(results) and all(verdict.held for verdict in results)
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:

@@ -63,6 +63,37 @@ def test_only_what_is_safe_is_sent_again(
     assert done.requests[0]["exchanges"][0]["attempts"] == sent
 
 
+LIMITED = response(b"", "Retry-After: 0", status="429 Slow")
+
+
+@pytest.mark.parametrize(
+    ("assertions", "sent", "outcome"),
+    [
+        ("?? status == 429\n?? header Retry-After == 0\n", 1, "passed"),
+        ("?? status in 200, 4xx\n", 1, "passed"),
+        ("?? js response.statusCode === 429\n", 1, "passed"),
+        ("?? status >= 400\n?? status < 429\n", 2, "failed"),
+        ("?? status == 200\n", 2, "passed"),
+        ("?? header Retry-After == 0\n", 2, "failed"),
+    ],
+)
+def test_a_status_that_assertions_ask_for_is_not_retried(
+    run, assertions: str, sent: int, outcome: str
+) -> None:
+    with in_turn(LIMITED, OK) as server:
+        done = run(*RETRY, "a.http", a_http=f"GET {server.url}\n{assertions}")
+        assert len(server.requests) == sent
+    assert done.outcomes == [outcome]
+
+
+@pytest.mark.parametrize(("expected", "sent"), [("429", 1), ("200 4xx", 1), ("200", 2)])
+def test_a_status_that_expect_lists_is_not_retried(run, expected: str, sent: int) -> None:
+    with in_turn(LIMITED, OK) as server:
+        text = f"#+begin_src http :expect {expected}\nGET {server.url}\n#+end_src\n"
+        assert run(*RETRY, "a.org", a_org=text).outcomes == ["passed"]
+        assert len(server.requests) == sent
+
+
 def test_nothing_is_sent_again_unless_that_is_requested(run) -> None:
     with in_turn(BUSY, OK) as server:
         assert run("a.http", a_http=f"GET {server.url}").outcomes == ["failed"]
@@ -111,9 +142,11 @@ def test_a_redirect_that_cannot_be_followed_is_not_sent_again(
 
 def test_a_server_cannot_make_a_run_longer_than_it_may_be(run) -> None:
     with in_turn(response(b"", "Retry-After: 50", status="503 Busy")) as server:
-        done = run(*RETRY, "--max-time", "5", "a.http", a_http=f"GET {server.url}")
+        text = f"GET {server.url}\n?? status == 200\n"
+        done = run(*RETRY, "--max-time", "5", "a.http", a_http=text)
     assert done.outcomes == ["error"]
     assert "--max-time" in done.requests[0]["reason"]
+    assert [one["reason"] for one in done.requests[0]["assertions"]] == ["status is 503"]
 
 
 @pytest.mark.parametrize(
