@@ -20,7 +20,7 @@ from orgrest import classes
 from orgrest.http import patterns
 from orgrest.http.assertions.judging import MOST_COMPARED, unified
 from orgrest.http.responses import json_of
-from orgrest.model import OrgrestError
+from orgrest.model import BROKEN_OFF, OrgrestError
 from orgrest.org.text import unescape
 from orgrest.regular import compiled
 
@@ -45,6 +45,8 @@ _TESTS = compiled(
     r"(?=[ \t]*#\+end_|\s*\Z)",
     re.IGNORECASE | re.MULTILINE,
 )
+_STEP = compiled(r'"(?:[^"\\]|\\.)*"|(?P<step>\."(?:[^"\\]|\\.)*+"|\.[A-Za-z_]\w*+|\])(?!\?)')
+"""A string, or a step of a jq path: `.name`, `."name"` or the end of `[...]`, without a `?`."""
 _REPLACED = "..."
 
 
@@ -315,12 +317,30 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
         (old_value, old_rest), (new_value, new_rest) = _leading_json(before), _leading_json(after)
     except (ValueError, RecursionError):
         return before, after
+    first, second = json_of(_reduced(json.dumps([old_value, new_value]), paths))
+    return f"{_pretty(first)}\n{old_rest}", f"{_pretty(second)}\n{new_rest}"
+
+
+def _reduced(values: str, paths: tuple[str, ...]) -> str:
+    """Return a JSON list without the values at the jq paths in each of its items.
+
+    A path that an item lacks has no effect. Raises OrgrestError for an invalid path.
+    """
     from orgrest.rendering import jq
 
-    both = json.dumps([old_value, new_value])
-    reduced = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
-    first, second = json_of(reduced)
-    return f"{_pretty(first)}\n{old_rest}", f"{_pretty(second)}\n{new_rest}"
+    lenient = ", ".join(_STEP.sub(_with_question_mark, path) for path in paths)
+    try:
+        return jq.run(f"map(del({lenient}))", values, "-c")
+    except OrgrestError as error:
+        if len(paths) > 1 and error.code != BROKEN_OFF:
+            for path in paths:  # find the one that is invalid
+                _reduced(values, (path,))
+        error.reason = f"{', '.join(paths)}: {error.reason}"
+        raise
+
+
+def _with_question_mark(match: re.Match[str]) -> str:
+    return f"{match[0]}? " if match["step"] else match[0]
 
 
 def _leading_json(text: str) -> tuple[Any, str]:
