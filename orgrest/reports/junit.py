@@ -6,8 +6,9 @@ line, so they are in the text. All failures of a request are in one `failure` el
 readers show only the first. Its notes are in `system-out`.
 
 GitLab (see its page on unit test reports) ignores a second case with the same `classname` and
-`name`, so a number is added to later names. GitLab reads the reasons for failures only from the
-content of elements.
+`name`, so a number is added to the names of later cases. CI systems compare the names of different
+runs, so the names contain no values of variables. GitLab reads the reasons for failures only from
+the content of elements.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from orgrest.run.suite.summary import reasons, title
+from orgrest.run.suite.summary import reasons, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +49,7 @@ def _suite(records: Iterator[Record], names: Counter[tuple[str, str]]) -> str:
     for record in chain((first,), records):
         counts[record["outcome"]] += 1
         duration += record["duration"]
-        cases.append(_case(record, _unique_name(record, names)))
+        cases.append(_case(record, unique_title(record, names)))
     head = _attributes(
         name=_suite_name(first),
         tests=len(cases),
@@ -72,15 +73,6 @@ def _time(seconds: float) -> str:
 
 def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
     return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
-
-
-def _unique_name(record: Record, names: Counter[tuple[str, str]]) -> str:
-    name, file = title(record), record["file"]
-    while names[file, name]:
-        names[file, title(record)] += 1
-        name = f"{title(record)} ({names[file, title(record)]})"
-    names[file, name] += 1
-    return name
 
 
 def _case(record: Record, name: str) -> str:

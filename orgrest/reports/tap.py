@@ -6,10 +6,11 @@ Each request is a test. The reasons for a failure follow as YAML, and notes as c
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from orgrest.rendering.sanitize import visible
-from orgrest.run.suite.summary import place, reasons, title
+from orgrest.run.suite.summary import place, reasons, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,15 +22,16 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     """Yield the report in pieces."""
     yield b"TAP version 13\n"
     yield f"1..{run['summary']['requests']}\n".encode()
+    titles: Counter[tuple[str, str]] = Counter()
     for number, record in enumerate(records, 1):
-        notes = "".join(f"# {visible(note, one_line=True)}\n" for note in record["notes"])
-        yield (_test(number, record) + notes).encode("utf-8", "backslashreplace")
+        title = unique_title(record, titles)
+        yield _test(number, title, record).encode("utf-8", "backslashreplace")
 
 
-def _test(number: int, record: Record) -> str:
+def _test(number: int, title: str, record: Record) -> str:
     outcome, why = record["outcome"], list(reasons(record))
     status = "not ok" if outcome in ("failed", "error") else "ok"
-    line = f"{status} {number} - {_words(f'{place(record)} {title(record)}')}"
+    line = f"{status} {number} - {_words(f'{place(record)} {title}')}"
     if outcome == "skipped":
         return f"{line} # SKIP {_words(' '.join(why))}\n"
     if outcome == "passed":

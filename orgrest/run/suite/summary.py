@@ -10,6 +10,7 @@ from orgrest import classes
 from orgrest.run.record import OUTCOMES
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable
 
     from orgrest.run.record import Record
@@ -76,14 +77,33 @@ def title(record: Record) -> str:
     if not record["name"] and record["exchanges"]:
         request = record["exchanges"][-1]["request"]
         words = f"{request['method']} {request['url']}"
-    words = _with_row(words, record)
-    return words if record["turn"] == 1 else f"{words} [repetition {record['turn']}]"
+    return _with_numbers(words, record)
+
+
+def unique_title(record: Record, used: Counter[tuple[str, str]]) -> str:
+    """Return a title that is the same in all runs, and different for each request of a file.
+
+    It is like `title`, but the method and URL are always as written. If the title is already in
+    `used`, a number is appended. `used` counts how often each file and title was used.
+    """
+    written, file = _with_numbers(_as_written(record), record), record["file"]
+    unique = written
+    while used[file, unique]:
+        used[file, written] += 1
+        unique = f"{written} ({used[file, written]})"
+    used[file, unique] += 1
+    return unique
 
 
 def _as_written(record: Record) -> str:
     if record["line"] is None:
         return record["name"] or "document"
     return record["name"] or record["title"] or f"line {record['line']}"
+
+
+def _with_numbers(words: str, record: Record) -> str:
+    words = _with_row(words, record)
+    return words if record["turn"] == 1 else f"{words} [repetition {record['turn']}]"
 
 
 def _with_row(words: str, record: Record) -> str:

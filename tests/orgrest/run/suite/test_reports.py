@@ -123,6 +123,29 @@ class TestJUnit:
         assert all(seconds >= 0 for seconds, _, _ in shown.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.http", "@v = {{$uuid}}\n### \n# @loop for 2\nGET HOST/{{v}}\n?? status == 404\n"),
+        ("a.http", "GET HOST/json?{{$randomInt}}\n###\nGET HOST/json?{{$randomInt}}\n"),
+        ("a.http", "GET http://127.0.0.1:1/{{$uuid}}\n"),
+        ("a.org", "#+begin_src http\nGET HOST/json\n?a={{$uuid}}\n#+end_src\n"),
+    ],
+)
+def test_the_names_of_unnamed_requests_are_unique_and_the_same_in_every_run(
+    run, folder: Path, name: str, text: str
+) -> None:
+    found = []
+    for _ in range(2):
+        run(name, *EVERY, **{name.replace(".", "_"): text})
+        cases = ElementTree.parse(folder / "r.xml").findall("./testsuite/testcase")
+        tap = re.findall(r"^(?:not )?ok \d+ - (.*)$", (folder / "r.tap").read_text(), re.MULTILINE)
+        found.append(([case.attrib["name"] for case in cases], tap))
+    assert found[0] == found[1]
+    assert all(len({*names}) == len(names) for names in found[0])
+    assert "{{" in found[0][0][0]
+
+
 def _shown_by_gitlab(text: str) -> dict[tuple[str, str], tuple[float, str, str]]:
     """Read a report by GitLab's published rules: seconds, outcome and output of each case.
 
