@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def line(exchange: Exchange) -> str:
     """Return a one-line summary of an exchange: its method, URL, status and duration."""
-    from orgrest.rendering.masking import masked
+    from orgrest.rendering.masking import displayed
     from orgrest.rendering.sanitize import visible
 
-    request, response = masked(exchange.request), exchange.response
+    request, response = displayed(exchange.request), exchange.response
     text = visible(f"{request.method} {request.url}", one_line=True)
     if response is None:
         return text
@@ -31,11 +31,11 @@ def line(exchange: Exchange) -> str:
 def wire(exchange: Exchange) -> str:
     """Return a request as the text that is sent, with secrets masked."""
     from orgrest.http.transport.wire import wire_headers
-    from orgrest.rendering.masking import masked
+    from orgrest.rendering.masking import displayed
     from orgrest.rendering.sanitize import visible
 
     sent = exchange.request
-    request = masked(classes.evolve(sent, headers=wire_headers(sent)))
+    request = displayed(classes.evolve(sent, headers=wire_headers(sent)), placeholders=True)
     lines = [f"{request.method} {request.url}"]
     lines += (f"{name}: {value}" for name, value in request.headers)
     if request.body:
@@ -93,7 +93,7 @@ def json_lines(
     import json
     from base64 import b64encode
 
-    from orgrest.rendering.masking import mask, masked
+    from orgrest.rendering.masking import displayed, mask
     from orgrest.rendering.sanitize import visible
 
     common: dict[str, Any] = {
@@ -110,7 +110,7 @@ def json_lines(
             request, response = exchange.request, exchange.response
             if response is None and exchange.sent is not None:
                 response = exchange.sent.response
-            shown = masked(request)
+            shown = displayed(request, placeholders=not exchange.number)
             data |= {"method": shown.method, "url": shown.url}
             if response is not None:
                 data |= {
@@ -131,7 +131,8 @@ def json_lines(
             elif not failed:
                 from orgrest.http.transport.wire import wire_headers
 
-                shown = masked(classes.evolve(request, headers=wire_headers(request)))
+                request = classes.evolve(request, headers=wire_headers(request))
+                shown = displayed(request)
                 data["headers"] = [list(pair) for pair in shown.headers]
                 if shown.body is not None:
                     data["body"] = shown.body.decode("utf-8", "backslashreplace")

@@ -137,6 +137,25 @@ def masked(
     )
 
 
+def displayed(
+    request: Request,
+    known: frozenset[str] = frozenset(),
+    limit: int | None = None,
+    *,
+    placeholders: bool = False,
+) -> Request:
+    """Return a request as `masked` does, with its URL as it is sent.
+
+    If `placeholders` is true, the angle brackets in which a dry run puts names are kept.
+    """
+    from orgrest.http.transport.wire import quoted_url
+
+    url, fragment, _ = request.url.partition("#")
+    shown = masked(classes.evolve(request, url=url), known, limit)
+    url = mask_cut(shown.url, request.secrets | known) if fragment else shown.url
+    return classes.evolve(shown, url=quoted_url(url, "<>" if placeholders else ""))
+
+
 def spelled_in(request: Request, secret: str) -> Iterator[str]:
     """Yield the names of the request's parts in which `mask` would find the secret.
 

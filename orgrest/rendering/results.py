@@ -24,7 +24,7 @@ from orgrest.model import OrgrestError, Request, Response, Verdict, to_bytes
 from orgrest.org.text import escape
 from orgrest.regular import compiled
 from orgrest.rendering.content import LANGUAGES, decode, extension, is_binary, language, media_type
-from orgrest.rendering.masking import mask, mask_bytes, mask_cut, masked
+from orgrest.rendering.masking import displayed, mask, mask_bytes, mask_cut
 from orgrest.rendering.pretty import json_text, xml_text
 from orgrest.rendering.sanitize import visible
 
@@ -315,7 +315,7 @@ def _size(count: int) -> str:
 def _head(
     request: Request, response: Response, secrets: Collection[str], unread: str
 ) -> tuple[str, ...]:
-    shown = masked(request, limit=0)
+    shown = displayed(request, limit=0)
     lines = [f"{shown.method} {shown.url}"]
     for step in response.redirects:
         lines.append(f"{step.status} {mask(step.reason, secrets)} -> {mask(step.url, secrets)}")

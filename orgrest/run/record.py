@@ -20,12 +20,12 @@ from orgrest import classes
 from orgrest.model import OrgrestError
 from orgrest.rendering import content
 from orgrest.rendering.masking import (
+    displayed,
     mask,
     mask_bytes,
     mask_cut,
     mask_cut_bytes,
     mask_message,
-    masked,
 )
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _of_request(request: Request, secrets: frozenset[str], *, sent: bool) -> Rec
 
         with contextlib.suppress(OrgrestError):  # the URL or a header cannot be sent
             request = classes.evolve(request, headers=wire_headers(request))
-    shown = masked(request, secrets, BODY)
+    shown = displayed(request, secrets, BODY)
     return {
         "method": shown.method,
         "url": shown.url,

@@ -266,8 +266,10 @@ def _block_now(
 def _summary(outcome: Outcome) -> str:
     if outcome.reason is not None:
         return outcome.reason.reason
+    from orgrest.rendering.masking import displayed
+
     lines = [
-        f"{e.request.method} {e.request.url} {e.response.status} {e.response.reason} "
+        f"{e.request.method} {displayed(e.request).url} {e.response.status} {e.response.reason} "
         f"{e.response.duration:.3f} s{counted(e.tests)}"
         for e in outcome.exchanges
         if e.response is not None

@@ -93,10 +93,25 @@ def parse_url(url: str) -> Url:
         raise TransportError(f"invalid port: {port}")
     if not _HOST.fullmatch(host):
         raise TransportError(f"invalid host name in {show(url)}")
-    path = match[3].replace("\\", "%5C")
-    slash = "" if path.startswith("/") else "/"
-    target = quote_from_bytes(to_bytes(f"{slash}{path}{match[4] or ''}"), safe=_TARGET_SAFE)
+    slash = "" if match[3].startswith("/") else "/"
+    target = _quoted(f"{slash}{match[3]}{match[4] or ''}")
     return Url(scheme, host, port, "*" if whole else target, authority[1])
+
+
+def _quoted(target: str, safe: str = "") -> str:
+    return quote_from_bytes(to_bytes(target), safe=_TARGET_SAFE + safe)
+
+
+def quoted_url(url: str, safe: str = "") -> str:
+    """Return a URL with its path and query percent-encoded as they are sent, and no fragment.
+
+    The characters in `safe` are not encoded. Text that is no URL is returned unchanged.
+    """
+    match = _URL.match(url)
+    if match is None:
+        return url
+    target = _quoted(f"{match[3]}{match[4] or ''}", safe)
+    return f"{match[1]}://{match[2]}{target}"
 
 
 def parts_of(url: str) -> set[str]:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _CHARSET = compiled(r";\s*charset=\"?([\w.:-]+)", re.IGNORECASE)
 _BOUNDARY = compiled(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+_ONLY_VALUE = compiled(r"\s*(?:\{\{[^{}]*\}\}|:[\w-]+)\s*")
+"""A URL that is the value of a variable: there, a fragment is nothing unusual."""
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
 
@@ -126,6 +128,12 @@ class Expansion:
             url = shorthand.absolute_url(url, self._host(), self._base(template))
             url = shorthand.websocket_url(self._parsed.method, url)
         self._check_url(url, template)
+        if url.count("#") > template.text.count("#") and not _ONLY_VALUE.fullmatch(template.text):
+            reason = (
+                "a value in the URL contains a #, so neither this # nor what follows it is sent "
+                "(write %23 instead of #)"
+            )
+            self._notice(template.offset(0), reason, "url-fragment")
         self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
         self._warn_shadowed()
         return url

@@ -120,6 +120,20 @@ class TestOrgFiles:
         assert out.endswith("\n\nbody ***\n\n")
         assert server.requests == []
 
+    @pytest.mark.parametrize(("value", "sent"), [("a#b", "a"), ("ö <1>", "%C3%B6%20%3C1%3E&z=1")])
+    def test_urls_are_shown_as_they_are_sent(
+        self, orgrest, notes, server, value: str, sent: str
+    ) -> None:
+        block = f'#+begin_src restclient :var v="{value}"\nGET HOST/json?q=:v&z=1\n#+end_src\n'
+        path = notes(block)
+        expected = f"GET {server.url}/json?q={sent}"
+        assert f"{expected}  404" in orgrest("notes.org").err
+        assert f"// {expected}\n" in path.read_text()
+        assert server.requests[0].split(b" ")[1].decode() == f"/json?q={sent}"
+        if "#" in value:  # a dry run shows <names> in angle brackets
+            assert orgrest("notes.org", "--dry-run").out.splitlines()[0] == expected
+            assert json.loads(orgrest("notes.org", "--dry-run", "--json").out)["url"] in expected
+
     def test_a_json_dry_run_has_the_parts(self, orgrest, notes, server) -> None:
         notes("#+begin_src restclient\nPOST HOST/json\nX-A: 1\n\nb\n#+end_src\n")
         found = json.loads(orgrest("notes.org", "--dry-run", "--json").out)

@@ -444,6 +444,33 @@ class TestHar:
         found = json.loads((folder / "r.har").read_text())
         _check(found["log"], "log", "log")
 
+    @pytest.mark.parametrize("value", ["b c", "a#b c", "größe", "a%20b", "\\", '<"x">', "a|b"])
+    def test_a_url_is_the_one_that_was_sent(
+        self, run, folder: Path, server: RawServer, value: str
+    ) -> None:
+        text = "GET HOST/json?q={{v}}&z=1#top\n"
+        [record] = run("a.http", "--har", "r.har", "--var", f"v={value}", a_http=text).requests
+        [entry] = json.loads((folder / "r.har").read_text())["log"]["entries"]
+        sent = server.url + server.requests[0].split(b" ")[1].decode()
+        assert entry["request"]["url"] == sent
+        assert record["exchanges"][0]["request"]["url"] == sent
+        lost = [note for note in record["notes"] if "contains a #" in note]
+        assert len(lost) == ("#" in value)
+
+    def test_a_fragment_of_a_whole_url_in_a_variable_is_nothing_to_report(self, run) -> None:
+        [record] = run("a.http", a_http="@url = HOST/json#top\nGET {{url}}\n").requests
+        assert record["notes"] == []
+
+    @pytest.mark.parametrize("secret", ["s3cr3t#t0ken", "s3 cr3t", "s3crét", "s3cr#", "#s3cr3t"])
+    def test_no_part_of_a_secret_in_a_url_is_shown(
+        self, reported, secret: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", secret)
+        text = "GET HOST/json?q={{$processEnv TOKEN}}&z=1\n?? status == 404"
+        folder = reported(text)
+        for name in ("r.xml", "r.tap", "r.har", "r.html", "r.jsonl"):
+            assert "s3" not in (folder / name).read_text()
+
     def test_redirects_challenges_and_requests_of_tokens_are_there_each_at_its_place(
         self, run, folder: Path
     ) -> None:
