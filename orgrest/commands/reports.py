@@ -71,8 +71,8 @@ def write_all(
 def report(run: Path, **given: Any) -> None:
     """Write reports about an earlier run of `orgrest test`.
 
-    FILE was written by `orgrest test --jsonl FILE`. It may be incomplete, for example because the
-    run was killed.
+    FILE is a file written by `orgrest test --jsonl FILE`. It may be incomplete, for example because
+    the run was killed: then the reports contain an error, and the exit status is 1.
 
     \b
     orgrest report run.jsonl --html report.html
@@ -81,15 +81,26 @@ def report(run: Path, **given: Any) -> None:
     if not reports:
         raise click.UsageError("no report requested: use --html FILE, for example")
     require_separate_files(reports, [run])
+    from orgrest.run.record import without_request
     from orgrest.run.suite.spool import read
-    from orgrest.run.suite.summary import Brief, Summary
+    from orgrest.run.suite.summary import KILLED, Brief, Summary
 
     head, records, summary = read(run)
-    if not summary:
+    killed = not summary
+    if killed:
+        complain(
+            f"{run}: the run was killed or has not ended yet: the reports contain only the "
+            "requests that had finished"
+        )
+        last = records[-1]["order"][0] if records else 0
+        place = {"order": [last + 1, 0], "document": str(run), "file": str(run)}
+        end = without_request({**place, "turn": 1, "row": None}, "error", KILLED)
+        records.append({**end, "name": "end of the run", "started": head["started"]})
         sums = Summary(repeated=any(record["turn"] > 1 for record in records))
         for record in records:
             sums.count(Brief.of(record))
         took = sum(record["duration"] for record in records)
-        summary = {**sums.as_data(), "duration": round(took, 3), "ended": "the run was killed"}
+        summary = {**sums.as_data(), "duration": round(took, 3), "ended": KILLED}
     whole = {"orgrest": head["orgrest"], "started": head["started"], "summary": summary}
-    sys.exit(0 if write_all(reports, whole, lambda: records) else 1)
+    written = write_all(reports, whole, lambda: records)
+    sys.exit(0 if written and not killed else 1)

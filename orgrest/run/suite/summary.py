@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from orgrest.run.record import Record
 
+KILLED = "the run was killed"
+"""The reason in a report that was made from the records of an incomplete run."""
 PERCENTILES = (50, 90, 95, 99)
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 from servers import RawServer, by_path, closing, reset, response, silent, stalling
@@ -179,14 +180,28 @@ class TestReport:
         run("a.http", "--jsonl", "r.jsonl", a_http="GET HOST/json\n\n###\nGET HOST/short\n")
         lines = (folder / "r.jsonl").read_bytes().splitlines(keepends=True)
         (folder / "cut.jsonl").write_bytes(b"".join(lines[:3])[:-20])
-        done = self.call(
-            "cut.jsonl", "--report-json", "-", "--html", "cut.html", "--junit", "cut.xml"
-        )
-        assert done.returncode == 0
+        written = ("--report-json", "-", "--html", "cut.html", "--junit", "cut.xml")
+        done = self.call("cut.jsonl", *written, "--tap", "cut.tap")
+        assert done.returncode == 1
+        assert done.stderr.startswith("orgrest: cut.jsonl: the run was killed or has not ended yet")
         report = json.loads(done.stdout)
-        assert report["summary"]["requests"] == report["summary"]["passed"] == 1
+        assert (report["summary"]["passed"], report["summary"]["error"]) == (1, 1)
         assert report["summary"]["ended"] == "the run was killed"
         assert "1 passed" in (folder / "cut.html").read_text()
+        suites = ElementTree.parse(folder / "cut.xml").getroot()
+        assert (suites.attrib["tests"], suites.attrib["errors"]) == ("2", "1")
+        [error] = suites.findall("./testsuite/testcase/error")
+        assert error.attrib["message"] == "the run was killed"
+        assert (folder / "cut.tap").read_text().endswith("\nBail out! the run was killed\n")
+
+    def test_a_report_of_a_run_that_was_killed_at_its_start_is_an_error(
+        self, run, folder: Path
+    ) -> None:
+        run("a.http", "--jsonl", "r.jsonl", a_http="GET HOST/json\n")
+        (folder / "cut.jsonl").write_bytes((folder / "r.jsonl").read_bytes().splitlines()[0])
+        done = self.call("cut.jsonl", "--tap", "-")
+        assert done.returncode == 1
+        assert done.stdout.splitlines()[1:3] == ["1..1", "not ok 1 - cut.jsonl end of the run"]
 
     def test_reports_made_later_are_those_of_the_run(self, run, folder: Path) -> None:
         documents = {f"{name}_http": "GET HOST/json\n?? status == 200\n" for name in "abc"}
