@@ -136,7 +136,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
 
                 client, budget = client_of(RUN, given)
                 services.client = client(budget=budget)
-                services.history = History(complain)
+                services.history = History(complain, fail=options.fail)
         except OrgrestError as error:
             complain(str(error))
             return 2

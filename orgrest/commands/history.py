@@ -132,10 +132,12 @@ def _runs(everywhere: bool) -> Iterator[KeptRun]:
 
 def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
     import json
+    from collections import Counter
     from itertools import islice
 
     for number, run in enumerate(islice(runs, count), 1):
-        failed = sum(record["outcome"] in ("failed", "error") for record in run.records)
+        counts = Counter(record["outcome"] for record in run.records)
+        failed, errors = counts["failed"], counts["error"]
         if as_json:
             row = {
                 "run": run.id,
@@ -143,6 +145,7 @@ def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
                 "documents": run.documents,
                 "requests": len(run.records),
                 "failed": failed,
+                "error": errors,
             }
             click.echo(json.dumps(row, ensure_ascii=False))
             continue
@@ -150,6 +153,7 @@ def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
         more = " (and more that were not saved)" if run.cut else ""
         what = f"{len(run.records)} request{'' if len(run.records) == 1 else 's'}{more}"
         what += f", {failed} failed" if failed else ""
+        what += f", {errors} error{'' if errors == 1 else 's'}" if errors else ""
         click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {_safe(documents)}  {what}")
     return 0
 
@@ -244,9 +248,10 @@ def _diff(
 
 
 def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
+    """Yield (run, record) each time that the request called `name` was sent, newest first."""
     for run in among:
         for record in reversed(run.records):
-            if _is_called(record, name):
+            if record["exchanges"] and _is_called(record, name):
                 yield run, record
 
 

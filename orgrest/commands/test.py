@@ -96,7 +96,7 @@ def _test(options: SimpleNamespace) -> int:
     from orgrest.run.history import History
 
     plan = _plan(options)
-    history = History(complain)
+    history = History(complain, fail=True)
     settings = _settings(options)
     services = _services(options, settings.inputs, history)
 

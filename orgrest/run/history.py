@@ -1,10 +1,11 @@
 """The history: requests and responses of earlier runs, stored in the user's cache folder.
 
 Each run that sends requests writes a separate file, so concurrent runs cannot damage each other's
-files. The first line describes the run, and each later line is the record of an outcome, in JSON
-(see `record`). Only the user may read the files. Creating a file removes the oldest files if the
-limits on their number and total size require it. If a file cannot be written, the user gets a
-message, and the run continues without a history.
+files. A file contains a line of JSON for the run, and then a line for each outcome, including
+requests that could not be sent because of an error. The lines have the format of reports (see
+`record`: secrets are masked and long bodies are cut). Only the user may read the files. Their
+number and size are limited: creating a file removes the oldest files. If a file cannot be written,
+the user gets a message, and the run continues without a history.
 
 The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). The environment
 variable `ORGREST_HISTORY` selects another folder. If it is `off`, the history is turned off.
@@ -69,12 +70,15 @@ def folder() -> Path | None:
 class History:
     """The history of one run. This class is thread-safe.
 
-    The run's file is created with the first outcome. If writing fails, `notify` is called once with
-    a message for the user.
+    The run's file is created when the first request has been sent. If it cannot be written,
+    `notify` is called once with a message for the user. `fail` says whether a status of 400 or
+    above is a failure in this run (see `of_outcome`).
     """
 
-    def __init__(self, notify: Callable[[str], None]) -> None:
+    def __init__(self, notify: Callable[[str], None], *, fail: bool = False) -> None:
         self._notify = notify
+        self._fails = fail
+        self._waiting: list[bytes] = []  # errors before the first request that was sent
         self._lock = threading.Lock()
         self._number: int | None = None
         self._size = 0
@@ -82,8 +86,12 @@ class History:
         self._ended = False
 
     def keep(self, outcome: Outcome, document: str) -> None:
-        """Record an outcome, if anything was sent for it. `document` is the document's path."""
-        if self._ended or not (outcome.exchanges or outcome.broken):
+        """Record an outcome if anything was sent for it, or if it is an error.
+
+        `document` is the document's path.
+        """
+        sent = outcome.exchanges or outcome.broken
+        if self._ended or not (sent or _is_error(outcome)):
             return
         with self._lock:
             if self._ended:
@@ -91,17 +99,20 @@ class History:
             try:
                 from orgrest.run.record import encoded, of_outcome
 
-                if self._number is None:
-                    self._number = self._create()
-                    if self._number is None:
-                        return
                 self._count += 1
                 place = {"order": [0, self._count], "document": document, "file": document}
-                line = encoded(of_outcome(outcome, place, fail=False))
-                if self._size + len(line) >= MOST_OF_RUN:
-                    line = encoded({"more": True})
-                    self._ended = True
-                self._write(line + b"\n", self._number)
+                self._waiting.append(encoded(of_outcome(outcome, place, fail=self._fails)))
+                if self._number is None:
+                    self._number = self._create() if sent else None
+                    if self._number is None:
+                        return
+                lines, self._waiting = self._waiting, []
+                for line in lines:
+                    if self._size + len(line) >= MOST_OF_RUN:
+                        self._write(encoded({"more": True}) + b"\n", self._number)
+                        self._ended = True
+                        return
+                    self._write(line + b"\n", self._number)
             except OSError as error:
                 self._fail(error.strerror or str(error))
             except Exception as error:
@@ -153,6 +164,11 @@ class History:
         self._notify(
             f"could not save the history of this run: {why} (set {VARIABLE}=off to turn it off)"
         )
+
+
+def _is_error(outcome: Outcome) -> bool:
+    reason = outcome.reason
+    return outcome.state == "failed" and reason is not None and reason.code != "no-request"
 
 
 def _files(place: Path) -> list[tuple[str, int]]:

@@ -117,7 +117,7 @@ def test_each_attempt_and_redirect_is_shown(orgrest, document) -> None:
 def test_a_request_without_an_answer_is_kept_with_the_reason(orgrest, document) -> None:
     document("### one\nGET http://127.0.0.1:1/\n\n### two\nGET HOST/\n")
     assert orgrest("a.http", "-q").status == 1
-    assert "2 requests, 1 failed" in orgrest("history").out
+    assert "2 requests, 1 error\n" in orgrest("history").out
     assert "# no response: " in orgrest("history", "show", "--name", "one").out
     assert orgrest("history", "show", "--name", "a.http:5").lines[0] == "# a.http:5 two  passed"
 
@@ -276,6 +276,61 @@ def test_runs_of_tests_are_kept(orgrest, document) -> None:
     shown = orgrest("history", "show").lines
     assert "# a.http:6 one  failed" in shown
     assert any(line.startswith("# FAILED  status == 404") for line in shown)
+
+
+MIXED = """### unknown
+GET HOST/{{nope}}
+
+### wrong
+GET HOST/
+?? status == 404
+
+### broken
+GET BROKEN
+
+### also unknown
+GET HOST/{{nope}}
+
+### right
+GET HOST/
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "failed"), [(("test",), 2), ((), 1), (("--fail",), 2)], ids=["test", "", "--fail"]
+)
+def test_the_history_counts_what_the_run_counted(
+    orgrest, document, command: tuple[str, ...], failed: int
+) -> None:
+    with RawServer(response(b"", status="500 Broken")) as broken:
+        document(MIXED.replace("BROKEN", broken.url))
+        orgrest(*command, "a.http")
+    [row] = map(json.loads, orgrest("history", "list", "--json").lines)
+    assert (row["requests"], row["failed"], row["error"]) == (5, failed, 2)
+    assert orgrest("history").out.endswith(f"  5 requests, {failed} failed, 2 errors\n")
+    shown = orgrest("history", "show").lines
+    assert shown[0].startswith("# a.http:2 unknown  error: ")
+    if failed == 2:
+        assert any(
+            line.startswith("# a.http:9 broken  failed: the status is 500") for line in shown
+        )
+
+
+def test_a_request_that_could_not_be_sent_is_not_compared(orgrest, document) -> None:
+    for text in ("GET HOST/", "GET HOST/", "GET HOST/\n### two\nGET HOST/{{nope}}"):
+        document(f"### one\n{text}\n")
+        orgrest("a.http", "-q")
+    document("### one\nGET HOST/{{nope}}\n### two\nGET HOST/\n")
+    orgrest("a.http", "-q")
+    assert "2 requests, 1 error" in orgrest("history", "list", "-n", "1").out
+    assert orgrest("diff", "one").status == 0
+    assert "only one response to two" in orgrest("diff", "two").err
+
+
+def test_a_run_that_sent_nothing_is_not_kept(orgrest, document) -> None:
+    document("GET HOST/{{nope}}\n")
+    orgrest("test", "a.http")
+    assert orgrest("history").out == ""
 
 
 def test_wrong_runs_are_said_to_be(orgrest, document) -> None:

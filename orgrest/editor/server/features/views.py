@@ -87,7 +87,11 @@ def _runs(folders: list[Path]) -> list[dict[str, Any]]:
     runs: list[dict[str, Any]] = []
     count = 0
     for run in _runs_below(folders):
-        requests = [_summary(run, number) for number in range(len(run.records))]
+        requests = [
+            _summary(run, number)
+            for number, record in enumerate(run.records)
+            if record["exchanges"]
+        ]
         runs.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
         count += len(requests)
         if len(runs) == _MOST_RUNS or count > _MOST_REQUESTS:
@@ -97,16 +101,16 @@ def _runs(folders: list[Path]) -> list[dict[str, Any]]:
 
 def _summary(run: KeptRun, number: int) -> dict[str, Any]:
     record = run.records[number]
-    last = record["exchanges"][-1] if record["exchanges"] else None
-    response = last["response"] if last else None
+    last = record["exchanges"][-1]
+    response = last["response"]
     return {
         "number": number,
         "uri": _file(run, record).as_uri(),
         "line": (record["line"] or 1) - 1,
         "name": record["name"],
         "outcome": record["outcome"],
-        "method": last["request"]["method"] if last else "",
-        "url": last["request"]["url"] if last else "",
+        "method": last["request"]["method"],
+        "url": last["request"]["url"],
         "status": response["status"] if response else None,
     }
 
