@@ -14,6 +14,7 @@ import json
 from base64 import b64encode
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
@@ -125,7 +126,8 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     if bad:
         reason = f"the status is {', '.join(map(str, bad))}, which no assertion expects"
     if outcome.reason is not None:
-        reason = mask(outcome.reason.reason, outcome.secrets)
+        here = _is_at(outcome.reason, place["file"], outcome.line)
+        reason = mask(outcome.reason.reason if here else str(outcome.reason), outcome.secrets)
     return {
         **place,
         "line": outcome.line,
@@ -141,6 +143,10 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
         "exchanges": described["exchanges"],
         "notes": described["notes"],
     }
+
+
+def _is_at(error: OrgrestError, file: str, line: int) -> bool:
+    return error.line == line and Path(error.file or file).resolve() == Path(file).resolve()
 
 
 def _described(outcome: Outcome, exchanges: Iterable[Exchange]) -> Record:

@@ -124,6 +124,32 @@ class TestOutcomes:
             assert title in message
             assert reason in message
 
+    @pytest.mark.parametrize(
+        ("file", "text", "place"),
+        [
+            ("a.http", "GET /x\nHost: h\nX-Id {{x}}\n", "a.http:3:1: "),
+            ("a.http", "GET HOST/json\nX: y\n\n?? status = 200\n", "a.http:4:1: "),
+            ("a.http", "GET HOST/json\nX: {{nope}}\n", "a.http:2:4: "),
+            ("a.http", "@v = {{nope}}\nGET HOST/json?{{v}}\n", "a.http:1:6: "),
+            ("a.org", "#+begin_src http\nGET HOST/json\nX: {{nope}}\n#+end_src\n", "a.org:3:4: "),
+            ("a.http", "# @ref b\nGET HOST/json\n###\n# @name b\nGET /{{nope}}\n", "a.http:5:6: "),
+        ],
+    )
+    def test_an_error_within_a_request_is_reported_with_its_place(
+        self, run, folder: Path, file: str, text: str, place: str
+    ) -> None:
+        reports = {one: folder / f"report.{one}" for one in ("junit", "tap", "html")}
+        options = [word for one, path in reports.items() for word in (f"--{one}", str(path))]
+        done = run(file, *options, **{file.replace(".", "_"): text})
+        assert done.outcomes[0] == "error"
+        assert place in done.requests[0]["reason"]
+        for message in (done.err, *(path.read_text() for path in reports.values())):
+            assert place in message
+
+    def test_the_line_of_a_request_is_not_repeated_in_the_reason(self, run) -> None:
+        [record] = run("a.http", a_http="GET HOST/{{nope}}\n").requests
+        assert record["reason"] == "the variable nope is not defined"
+
     def test_what_a_run_leaves_out_after_a_failure_has_its_method_and_url(self, run) -> None:
         block = "#+begin_src http\nDELETE /x\n#+end_src\n"
         text = f"#+begin_src http\nGET HOST/404\n#+end_src\n{block}"
