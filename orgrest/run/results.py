@@ -66,6 +66,8 @@ class RequestResults:
         self.answers = answers
         self.under_way: list[StepId] = []
         """The steps in progress. Each waits for the next."""
+        self.latest: dict[StepId, Outcome] = {}
+        """The latest outcome of each step, which differs from `known` if a step was sent again."""
         self._outcomes: dict[StepId, Outcome] = {}
 
     def known(self, step: StepId) -> Outcome | None:

@@ -328,6 +328,7 @@ class Run:
             if outcome is not None and not again:
                 return outcome
             sent = self._done(stages.do(Job(self._work, task)))
+        self.results.latest[task.id] = sent
         if outcome is None:
             self.results.keep(task.id, sent)
         if needed:

@@ -46,6 +46,8 @@ def tasks(
 ) -> Generator[Task | Outcome | NeededError, OrgrestError | None, None]:
     """Yield the tasks of a loop, or an outcome for a request that is not sent.
 
+    The loop ends after an error, as in httpyac. A failed assertion does not end it.
+
     Also yields a NeededError for each token or response that is needed first. The scripts above the
     request line run first, unless the loop's request was sent before and `again` is false.
     """
@@ -100,6 +102,11 @@ def tasks(
             step = classes.evolve(task.id, turn=turn)
             yield classes.evolve(task, id=step, context=context.iterated(values))
             turn += 1
+            outcome = job.work.results.latest.get(step)
+            ended = outcome is not None and outcome.state == "failed"
+            if ended and (condition is not None or turn < len(iterations)):
+                yield _not_sent(task, f"not sent again, because iteration {turn} failed")
+                return
         if turn == 0:
             job.decline("its @loop has no iterations")
             yield job.outcome()

@@ -313,13 +313,18 @@ class Model:
             return self.came_to[id(request)]
         self._open.append(id(request))
         turns = 1 if request.turns is None or self._is_misspelt(request) else request.turns
-        words = [self._turn(request) for _ in range(turns)]
+        words = []
+        for left in reversed(range(turns)):
+            words.append(self._turn(request))
+            if left and words[-1] == "error":  # the later iterations are not sent
+                words.append("skipped")
+                break
         self._open.pop()
         if not anew:
             self.came_to[id(request)] = words
         elsewhere = request in self.document.library or id(request) in self.told
         if anew or (not own and elsewhere):
-            self.extra += [(word, request) for word in words]
+            self.extra += [(word, request) for word in words if word != "skipped"]
         return words
 
     def _turn(self, request: Request) -> str:
