@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def line(exchange: Exchange) -> str:
-    """Return a one-line summary of an exchange: its method, URL, status and duration."""
+    """Return a one-line summary of an exchange: method, URL, status, duration and attempts."""
     from orgrest.rendering.masking import displayed
     from orgrest.rendering.sanitize import visible
 
@@ -25,7 +25,8 @@ def line(exchange: Exchange) -> str:
         return text
     color = "red" if response.status >= 400 else "green"
     status = click.style(str(response.status), fg=color)
-    return f"{text}  {status}  {response.duration:.3f} s"
+    attempts = f"  {exchange.attempts} attempts" if exchange.attempts > 1 else ""
+    return f"{text}  {status}  {response.duration:.3f} s{attempts}"
 
 
 def wire(exchange: Exchange) -> str:

@@ -307,6 +307,7 @@ def _print_outcome(brief: Brief, *, quiet: bool) -> None:
     word = click.style(f"{_WORDS[brief.outcome]:8}", fg=_COLORS[brief.outcome])
     status = "" if brief.status is None else f"  {brief.status}"
     took = "" if brief.outcome == "skipped" else f"  {brief.duration:.3f} s"
+    took += f"  {brief.attempts} attempts" if brief.attempts > 1 else ""
     part = "" if brief.part == "request" else f"  ({brief.part})"
     what = visible(f"{brief.place}  {brief.title}", one_line=True)
     click.echo(f"{word}{what}{part}{status}{took}", err=True)

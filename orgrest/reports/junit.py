@@ -19,7 +19,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from orgrest.run.suite.summary import reasons, unique_title
+from orgrest.run.suite.summary import attempts, reasons, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,10 +78,9 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
 def _case(record: Record, name: str) -> str:
     time = _time(record["duration"])
     head = _attributes(name=name, classname=record["file"], time=time)
-    inside = _result(record)
-    if record["notes"]:
-        notes = _text("\n".join(record["notes"]))
-        inside += f"      <system-out>{notes}</system-out>\n"
+    inside, count = _inside(record), attempts(record)
+    if count > 1:
+        inside += f"      <system-out>{count} attempts</system-out>\n"
     if not inside:
         return f"    <testcase{head}/>\n"
     return f"    <testcase{head}>\n{inside}    </testcase>\n"

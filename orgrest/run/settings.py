@@ -7,6 +7,7 @@ requests that failed or got one of the `STATUSES`, and all requests that never r
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from orgrest import classes
@@ -45,7 +46,8 @@ class RetryPolicy:
     def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
         """Return the delay in seconds before retrying after a response, or None for no retry.
 
-        `attempt` is the index of the attempt that got the response, from 1.
+        `attempt` is the number of the attempt that got the response, from 1. The delay is infinite
+        if the server demands more than `MOST_DELAY`.
         """
         if attempt > self.retries or response.status not in STATUSES:
             return None
@@ -54,7 +56,7 @@ class RetryPolicy:
         delay = retry_after(response)
         if delay is None:
             return self.delay
-        return delay if delay <= MOST_DELAY else None
+        return delay if delay <= MOST_DELAY else math.inf
 
 
 def may_pass(error: TransportError) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.transport.limits import MAX_TIMEOUT, BrokenOffError
-from orgrest.model import REDIRECTS, TransportError
+from orgrest.model import REDIRECTS, TransportError, short
 from orgrest.run.directives import place_of, seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
-from orgrest.run.settings import may_pass
+from orgrest.run.settings import MOST_DELAY, may_pass
 from orgrest.run.stages.allow import proxy
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ def _retried(job: Job) -> Needing[None]:
         if exchange.response is not None:
             delay = policy.after_answer(request, exchange.response, attempt)
             if delay is None or (yield from _is_expected(job, exchange.response)):
+                return
+            if delay == math.inf:
+                wait = short(exchange.response.header("Retry-After") or "")
+                note = f"not retried: Retry-After is {wait}, which is more than {MOST_DELAY:g} s"
+                job.notes += [] if note in job.notes else [note]
                 return
         elif exchange.error is not None:
             delay = policy.after_error(request, exchange.error, attempt)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from orgrest.run.record import Record
 
 KILLED = "the run was killed"
-"""The reason in a report that was made from the records of an incomplete run."""
+"""The reason in reports that `orgrest report` generates for an incomplete run."""
 PERCENTILES = (50, 90, 95, 99)
 
 
@@ -27,7 +27,8 @@ class Brief:
     `unit` is the number of the `Unit`. `place` is the file and line. `title` names the request.
     `repeated` is the title as written, which is the same in all repetitions. `why` contains the
     reasons for a failure, one line each. `assertions` counts the checked assertions, including
-    tests in scripts. `notes` contains other messages for the user.
+    tests in scripts. `notes` contains other messages for the user. `attempts` is more than 1 if the
+    request was retried or polled.
     """
 
     unit: int
@@ -42,6 +43,7 @@ class Brief:
     assertions: int = 0
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    attempts: int = 1
 
     @classmethod
     def of(cls, record: Record) -> Brief:
@@ -61,6 +63,7 @@ class Brief:
             len(record["assertions"]),
             tuple(reasons(record)),
             tuple(record["notes"]),
+            attempts(record),
         )
 
 
@@ -86,7 +89,7 @@ def unique_title(record: Record, used: Counter[tuple[str, str]]) -> str:
     """Return a title that is the same in all runs, and different for each request of a file.
 
     It is like `title`, but the method and URL are always as written. If the title is already in
-    `used`, a number is appended. `used` counts how often each file and title was used.
+    `used`, a number is appended. `used` contains the number of uses of each file and title.
     """
     written, file = _with_numbers(_as_written(record), record), record["file"]
     unique = written
@@ -126,6 +129,11 @@ def spent(record: Record) -> float:
     """
     times = [exchange["duration"] for exchange in record["exchanges"]]
     return sum(times) if times and None not in times else float(record["duration"])
+
+
+def attempts(record: Record) -> int:
+    """Return the number of attempts, or its maximum if a record has several exchanges."""
+    return max((exchange["attempts"] for exchange in record["exchanges"]), default=1)
 
 
 def reasons(record: Record) -> Iterable[str]:

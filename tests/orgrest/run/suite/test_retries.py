@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 from servers import RawServer, closing, response
@@ -14,6 +16,7 @@ from orgrest.run.settings import MOST_DELAY, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 RETRY = ("--retry", "2", "--retry-delay", "0.01")
 
@@ -92,6 +95,43 @@ def test_a_status_that_expect_lists_is_not_retried(run, expected: str, sent: int
         text = f"#+begin_src http :expect {expected}\nGET {server.url}\n#+end_src\n"
         assert run(*RETRY, "a.org", a_org=text).outcomes == ["passed"]
         assert len(server.requests) == sent
+
+
+def test_the_number_of_attempts_is_shown(run, folder: Path) -> None:
+    text = "### busy\nGET BUSY\n### polled\nGET POLLED\n?? eventually 20s body.state == done\n"
+    text += "### broken\nGET BROKEN\n### once\nGET HOST/json\n"
+    open_ = response(b'{"state": "open"}')
+    with in_turn(BUSY, BUSY, OK) as busy, in_turn(open_, OK) as polled, in_turn(b"") as broken:
+        for name, server in (("BUSY", busy), ("POLLED", polled), ("BROKEN", broken)):
+            text = text.replace(name, server.url)
+        done = run(*RETRY, "--junit", "r.xml", "--tap", "r.tap", "a.http", a_http=text)
+    lines = [line for line in done.err.splitlines() if line.startswith(("ok", "ERROR"))]
+    assert [re.findall(r"\d attempts$", line) for line in lines] == [
+        ["3 attempts"],
+        ["2 attempts"],
+        ["3 attempts"],
+        [],
+    ]
+    cases = ElementTree.parse(folder / "r.xml").findall("./testsuite/testcase")
+    assert [case.findtext("system-out") for case in cases] == [
+        "3 attempts",
+        "2 attempts",
+        "3 attempts",
+        None,
+    ]
+    tap = (folder / "r.tap").read_text()
+    assert re.findall("^# .*", tap, re.MULTILINE) == [f"# {n} attempts" for n in (3, 2, 3)]
+
+
+def test_a_server_that_asks_for_a_long_wait_is_noted(run) -> None:
+    with in_turn(response(b"", "Retry-After: 3600", status="503 Busy")) as server:
+        done = run(*RETRY, "a.http", a_http=f"GET {server.url}\n")
+        expected = run(*RETRY, "a.http", a_http=f"GET {server.url}\n?? status == 503\n")
+        assert run("a.http", a_http=f"GET {server.url}\n").requests[0]["notes"] == []
+    note = "not retried: Retry-After is 3600, which is more than 60 s"
+    assert done.requests[0]["notes"] == [note]
+    assert note in done.err
+    assert expected.requests[0]["notes"] == []
 
 
 def test_nothing_is_sent_again_unless_that_is_requested(run) -> None:
