@@ -3,7 +3,7 @@
 Each document is a suite, and each request is a case. Most readers follow the schema that Jenkins
 publishes (`junit-10.xsd` of its xUnit plugin). This schema has no attributes for a case's file and
 line, so they are in the text. All failures of a request are in one `failure` element, because many
-readers show only the first. Its notes are in `system-out`.
+readers show only the first. Notes and the number of attempts are in `system-out`.
 
 GitLab (see its page on unit test reports) ignores a second case with the same `classname` and
 `name`, so a number is added to the names of later cases. CI systems compare the names of different
@@ -78,9 +78,11 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
 def _case(record: Record, name: str) -> str:
     time = _time(record["duration"])
     head = _attributes(name=name, classname=record["file"], time=time)
-    inside, count = _inside(record), attempts(record)
-    if count > 1:
-        inside += f"      <system-out>{count} attempts</system-out>\n"
+    inside, count = _result(record), attempts(record)
+    notes = [*record["notes"], *([f"{count} attempts"] if count > 1 else [])]
+    if notes:
+        text = _text("\n".join(notes))
+        inside += f"      <system-out>{text}</system-out>\n"
     if not inside:
         return f"    <testcase{head}/>\n"
     return f"    <testcase{head}>\n{inside}    </testcase>\n"

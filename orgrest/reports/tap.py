@@ -26,8 +26,9 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     for number, record in enumerate(records, 1):
         title = unique_title(record, titles)
         yield _test(number, title, record).encode("utf-8", "backslashreplace")
-        if (count := attempts(record)) > 1:
-            yield f"# {count} attempts\n".encode()
+        count = attempts(record)
+        for note in (*record["notes"], *([f"{count} attempts"] if count > 1 else [])):
+            yield f"# {visible(note, one_line=True)}\n".encode("utf-8", "backslashreplace")
     if run["summary"]["ended"] == KILLED:
         yield f"Bail out! {KILLED}\n".encode()
 

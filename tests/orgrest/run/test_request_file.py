@@ -238,6 +238,37 @@ def test_a_loop_sends_a_request_for_each_turn(run) -> None:
     assert done.sent == ["/0", "/1", "/2", "/1", "/b"]
 
 
+def test_a_loop_whose_variable_is_also_defined_says_so_once(run) -> None:
+    done = run("@page = 1\n###\n# @loop for page of [4, 5]\nGET HOST/{{page}}\n")
+    assert done.sent == ["/1", "/1"]
+    first, second = done.outcomes
+    (notice,) = first.exchanges[0].request.notices
+    assert str(notice) == (
+        "a.http:3:9: @loop sets page, but page is also defined in line 1, and every iteration uses "
+        "that value: rename one of them"
+    )
+    assert second.exchanges[0].request.notices == ()
+    done = run("@page = {{page}}0\n###\n# @loop for page of [4, 5]\nGET HOST/{{page}}\n")
+    assert done.sent[2:] == ["/40", "/50"]
+    assert done.outcomes[0].exchanges[0].request.notices == ()
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    "expression", ["$index + 1", "1 + $index", "$index+1", "Number($index) + 1"]
+)
+def test_the_number_of_an_iteration_can_be_used_in_an_expression(run, expression: str) -> None:
+    done = run(f"# @loop for 2\nGET HOST/{{{{{expression}}}}}\n")
+    assert done.sent == ["/1", "/2"]
+
+
+@needs_engine
+def test_a_number_of_an_iteration_without_a_loop_is_an_error(run) -> None:
+    (reason,) = run("GET HOST/{{$index + 1}}\n").reasons
+    assert reason.startswith("a.http:1:")
+    assert reason.endswith("{{$index}} has a value only in a request with @loop")
+
+
 @pytest.mark.parametrize("loop", ["for 3", "for x of [1, 2, 3]", "while true"])
 def test_an_error_ends_a_loop_and_says_so(run, loop: str) -> None:
     url = '{{["HOST/a", "nowhere"][$index]}}'
