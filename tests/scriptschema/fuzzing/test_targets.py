@@ -225,6 +225,17 @@ def test_a_target_that_never_works_is_reported_with_its_output() -> None:
     assert [found.kind for found in try_target(Description("command", "cat {file}"))] == ["ok"]
 
 
+def test_a_target_that_reaches_the_time_limit_with_any_program_does_not_work() -> None:
+    with pytest.raises(TargetError, match=r"(?s)does not work.*hang\n.* after 0.2 s.*--timeout"):
+        try_target(Description("command", "sleep 1", seconds=0.2))
+
+
+def test_a_target_works_if_only_its_first_start_is_slow(tmp_path: Path) -> None:
+    script = f"sh -c 'test -e {tmp_path}/cache || sleep 1.5; touch {tmp_path}/cache'"
+    found = try_target(Description("command", script, seconds=1))
+    assert [each.kind for each in found] == ["ok"]
+
+
 def test_versions_are_those_of_the_targets() -> None:
     found = versions_of([Description("command", "bash {file}"), Description("command", "false")])
     assert "GNU bash" in found["bash"]
