@@ -353,7 +353,7 @@ class Fuzzer:
         signature = verdict.signature
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
         first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), style)
-        same = second is not None and second.signature == signature
+        same = second is not None and second.signature.agrees(signature)
         ulps = self.runner.config.ulps
         if second and same and differential.is_repeated(signature.kind, runs, again, ulps):
             self._handed[signature] += 1

@@ -69,7 +69,7 @@ class _Test:
         """
         runner = self.runner if whole else self.quick or self.runner
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
-        return (verdict, runs) if verdict and verdict.signature == self.signature else None
+        return (verdict, runs) if verdict and verdict.signature.agrees(self.signature) else None
 
     def __call__(self, tree: ModuleSet) -> bool:
         """Return whether a program shows the bug."""

@@ -44,7 +44,7 @@ def is_of(signature: Signature, find: Find) -> bool:
     """Return whether a signature matches that of a find, ignoring constructs."""
     if find.signature.kind == outcome.ONCE:
         return str(signature) == find.signature.detail
-    return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
+    return signature.agrees(find.signature)
 
 
 def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replayed:
@@ -156,7 +156,8 @@ def bisect(
             except TargetError as error:
                 raise TargetError(f"{name}: {error}") from None
             verdict = run(built, find, tree, find.smallest.style).verdict
-            bisection.shows[name] = verdict is not None and verdict.signature.kind == wanted
+            kind = "" if verdict is None else verdict.signature.kind
+            bisection.shows[name] = Signature(kind).agrees(Signature(wanted))
             on_run(name, bisection.shows[name])
         return bisection.shows[name]
 

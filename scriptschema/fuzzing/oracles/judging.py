@@ -194,21 +194,24 @@ class Judge:
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
         """Return a verdict if some but not all runs, or the only run, hang or exhaust memory."""
-        for kind in (outcome.HANG, outcome.MEMORY):
-            if kind not in self.oracles:
-                continue
-            names = differential.short_names(runs)
-            pairs = [*zip(names, runs, strict=True)]
-            exhausted = [name for name, run in pairs if run.outcome.kind == kind]
-            if kind == outcome.HANG and _is_slow(runs):
-                continue
-            if exhausted and (len(runs) == 1 or len(exhausted) < len(runs)):
-                what = "hangs" if kind == outcome.HANG else "runs out of memory"
-                others = "" if len(runs) == 1 else ", others do not"
-                return Verdict(
-                    Signature(kind, ", ".join(exhausted)), f"{exhausted[0]} {what}{others}"
-                )
-        return None
+        kinds = [run.outcome.kind for run in runs]
+        if len(runs) > 1 and outcome.LIMITS.issuperset(kinds):
+            return None
+        limits = outcome.LIMITS & self.oracles
+        if _is_slow(runs):
+            limits -= {outcome.HANG}
+        names = differential.short_names(runs)
+        exhausted = [
+            (kind, name) for kind, name in zip(kinds, names, strict=True) if kind in limits
+        ]
+        if not exhausted:
+            return None
+        kind, name = exhausted[0]
+        what = "hangs" if kind == outcome.HANG else "runs out of memory"
+        others = "" if len(runs) == 1 else ", others do not"
+        return Verdict(
+            Signature(kind, ", ".join(name for _, name in exhausted)), f"{name} {what}{others}"
+        )
 
     def _own(self, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
         try:
@@ -245,7 +248,7 @@ def _is_slow(runs: Sequence[Run]) -> bool:
     limit = min((r.outcome.seconds for r in runs if r.outcome.kind == outcome.HANG), default=0)
     # The maximum time of a run that started a process, not counting `starting`.
     started = max(limit / _SLOW, min(_UNSTEADY, limit / 2))
-    ended = [run.outcome for run in runs if run.outcome.kind != outcome.HANG]
+    ended = [run.outcome for run in runs if run.outcome.kind not in outcome.LIMITS]
     return any(
         each.seconds - each.starting > (started if each.starting else limit / _SLOW)
         for each in ended

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.fuzzing.targets import outcome
+
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -27,6 +29,16 @@ class Signature:
     def __str__(self) -> str:
         text = f"{self.kind}: {self.detail}" if self.detail else self.kind
         return f"{text} ({self.construct})" if self.construct else text
+
+    def agrees(self, other: Signature) -> bool:
+        """Return whether two runs of one program show the same bug, ignoring constructs.
+
+        A program that does not end may reach the time limit in one run, and the memory limit in the
+        other.
+        """
+        if self.detail != other.detail:
+            return False
+        return self.kind == other.kind or {self.kind, other.kind} <= outcome.LIMITS
 
     @property
     def name(self) -> str:

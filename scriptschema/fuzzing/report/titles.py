@@ -28,7 +28,7 @@ def title_of(find: Find) -> str:
         bad = [
             name
             for run in runs
-            if run.outcome.kind == signature.kind
+            if run.outcome.kind in outcome.LIMITS
             for name in [names[run.target]]
         ]
         text = f"{', '.join(bad)} {what}" if bad else signature.kind

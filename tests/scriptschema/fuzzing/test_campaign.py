@@ -1016,6 +1016,35 @@ def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
     runner.close()
 
 
+ENDLESS = """
+import json, sys
+for number, line in enumerate(sys.stdin):
+    request = json.loads(line)
+    limit = "hang" if {is_time} else "memory"
+    broken = number > 9 and "print" in request["source"]  # later, time limits are shorter
+    answer = {{"id": request["id"], "kind": limit if broken else "ok"}}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.mark.parametrize("is_time", ['request["milliseconds"] < 60_000', "number // 2 % 2"])
+def test_a_program_without_an_end_is_a_find_whichever_limit_it_reaches(
+    tmp_path: Path, is_time: str
+) -> None:
+    (tmp_path / "service.py").write_text(ENDLESS.format(is_time=is_time))
+    command = f"{sys.executable} {tmp_path / 'service.py'}"
+    target = Description("persistent", command, seconds=60)
+    fuzzer = Fuzzer(Config(targets=(target,), size=20), seed=1)
+    batch = fuzzer.work(seconds=60, programs=20, at_once=True)
+    assert not batch.interval.unconfirmed
+    [suspect] = batch.suspects
+    reduced = reduce_suspect(fuzzer.runner, suspect)
+    fuzzer.close()
+    assert reduced is not None
+    assert reduced.is_smallest
+    assert render_module_set(wire.decode(ModuleSet, reduced.data)).program == "print()\n"
+
+
 def test_a_reduction_uses_the_last_of_several_variants_that_break() -> None:
     # The one that optimizes most: others may break only with `@native`, which would then be kept.
     target = attrs.evolve(TARGET, variants=("-O2", "-O1", "-O0"))

@@ -284,9 +284,13 @@ def test_a_hang_is_a_bug_unless_every_variant_hangs() -> None:
         assert found is not None
         assert found.signature.kind == "hang"
     assert judged([hang, hang]) is None
+    assert judged([hang, memory]) is None
     found = judged([ok(""), memory])
     assert found is not None
     assert found.signature == Signature("memory", "-O1")
+    found = judged([ok(""), hang, memory])
+    assert found is not None
+    assert found.signature == Signature("hang", "-O1, -O2")
 
 
 def test_only_the_oracles_that_were_asked_for_judge() -> None:
