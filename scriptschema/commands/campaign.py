@@ -265,10 +265,11 @@ def fuzz(
     another. {variant} in COMMAND is replaced with the variant's arguments.
 
     --fail-on-find accepts these severities, worst first: memory (a sanitizer's report, or out of
-    memory), crash, result (a wrong result), assertion, hang, undefined (undefined behaviour),
-    message (different error messages), and position (different positions in error messages).
-    --fail-on-find alone means --fail-on-find=undefined. All differences in messages together count
-    as one find, and so do all differences in positions.
+    memory), crash (also an uncaught exception, a panic, an internal error or an unexpected exit
+    status), result (a wrong result, and all other kinds of finds), assertion (a failed assertion),
+    hang, undefined (undefined behaviour), message (different error messages), and position
+    (different positions in error messages). --fail-on-find alone means --fail-on-find=undefined.
+    All differences in messages together count as one find, and so do all differences in positions.
 
     With --engine afl, the first TARGET is a program built with AFL++'s compiler, given as ./harness
     or command:COMMAND. With --jobs N, N instances of AFL++ run it with scriptschema's mutants. The

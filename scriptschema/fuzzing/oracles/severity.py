@@ -13,8 +13,9 @@ SEVERITIES: Final = (
     *("memory", "crash", "result", "assertion"),
     *("hang", "undefined", "message", "position"),
 )
-"""Severities, the worst first. `memory` is a sanitizer report or memory exhaustion. `result` is a
-wrong result or any other oracle's verdict. `assertion` includes internal errors."""
+"""Severities, the worst first. `memory` is a sanitizer report or exhausted memory. `crash` includes
+internal errors, such as uncaught exceptions. `result` is a wrong result or any other oracle's
+verdict."""
 
 LEAST: Final = "undefined"
 """The lowest severity at which bugs are listed individually. Less severe bugs share one entry."""
@@ -23,8 +24,8 @@ _BY_KIND: Final[Mapping[str, str]] = {
     outcome.SANITIZER: "memory",
     outcome.MEMORY: "memory",
     outcome.CRASH: "crash",
+    outcome.INTERNAL: "crash",
     outcome.ASSERTION: "assertion",
-    outcome.INTERNAL: "assertion",
     outcome.HANG: "hang",
     outcome.UNDEFINED: "undefined",
     differential.MESSAGE: "message",

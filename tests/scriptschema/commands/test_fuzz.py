@@ -182,6 +182,26 @@ def test_a_find_of_the_severity_that_was_asked_for_or_worse_fails(tmp_path: Path
         assert b"1 new find in" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("end", "more"),
+    [
+        ("echo bad thing; exit 1", ["--crash", "bad thing"]),
+        ("echo \"thread 'main' panicked at a.rs\" >&2; exit 101", []),
+    ],
+    ids=["option", "panic"],
+)
+def test_what_counts_as_a_crash_has_the_severity_of_one(
+    tmp_path: Path, end: str, more: list[str]
+) -> None:
+    script = tmp_path / "target.sh"
+    script.write_text(f"grep -q greeting $1 && exit 0\n{end}\n")
+    arguments = ["-t", f"command:sh {script} {{file}}", "--size", 3, "-n", 2]
+    done = run_here(
+        "fuzz", "-j", 1, *arguments, *more, "-o", tmp_path / "out", "--fail-on-find=crash"
+    )
+    assert done.returncode == 3, done.stderr
+
+
 def test_the_words_of_the_options_are_those_of_the_oracles() -> None:
     options = {option.name: option.type for option in fuzz.params}
     assert [*options["fail_on_find"].choices] == [*SEVERITIES]  # type: ignore[attr-defined]
