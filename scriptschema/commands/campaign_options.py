@@ -145,10 +145,27 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)
+        _check_as_options(table)
         return Config.from_json({"format": FORMAT, **table, **overrides})
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None
+
+
+def _check_as_options(table: dict[str, Any]) -> None:
+    """Raise ValueError for a setting whose value the option of the same name does not accept."""
+    from scriptschema.fuzzing.campaign.config import settings
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name
+        if name in table and name in settings():
+            value = table[name]
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            try:
+                option.process_value(context, text)
+            except click.BadParameter as error:
+                raise ValueError(f"{name}: {error.message}") from None
 
 
 def seeds_in(folder: Path, config: Config) -> list[bytes]:

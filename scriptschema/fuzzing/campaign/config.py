@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,7 +81,11 @@ class Config:
     compiled: float = attrs.field(default=0.25, validator=_is_share)
     types: str = attrs.field(default="random", validator=attrs.validators.in_(TYPES))
     style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
-    oracles: tuple[str, ...] = attrs.field(default=ORACLES, converter=tuple)
+    oracles: tuple[str, ...] = attrs.field(
+        default=ORACLES,
+        converter=tuple,
+        validator=attrs.validators.deep_iterable(attrs.validators.in_(ORACLES)),
+    )
     checker: str = ""
     printer: str = ""
     judge: str = ""
@@ -161,11 +165,49 @@ class Config:
                     "written by another version of scriptschema: use that version, or start a new "
                     "campaign"
                 )
-            targets = tuple(from_table(table) for table in fields.pop("targets"))
+            tables = fields.pop("targets", None)
+            if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+                raise ValueError(
+                    "targets must be a list of tables, in TOML one [[targets]] for each target"
+                )
+            targets = tuple(map(from_table, tables))
             probed = tuple(map(Probed.from_json, fields.pop("probed", ())))
+            _require_types(fields)
             return cls(targets=targets, probed=probed, **fields)
         except (KeyError, TypeError, TargetError) as error:
             raise ValueError(f"invalid campaign configuration: {error}") from None
+        except ValueError as error:  # those of attrs also contain the field and its validator
+            raise ValueError(error.args[0]) from None
+
+
+def settings() -> dict[str, Any]:
+    """Return the names and default values of the fields that a user can set, except `targets`."""
+    return {
+        field.name: field.default
+        for field in attrs.fields(Config)
+        if field.name not in ("targets", "probed")
+    }
+
+
+def _require_types(given: Mapping[str, Any]) -> None:
+    """Raise ValueError for an unknown setting, or one that should be a string or a list.
+
+    The fields' validators check numbers.
+    """
+    known = settings()
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"unknown setting {name!r}; available: targets, {', '.join(known)}")
+        match known[name]:
+            case str() if not isinstance(value, str):
+                wanted = "a string"
+            case tuple() if not (
+                isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+            ):
+                wanted = "a list of strings"
+            case _:
+                continue
+        raise ValueError(f"{name} must be {wanted}, found {value!r}")
 
 
 def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,32 @@ def test_what_cannot_be_requested_is_reported(
     ("text", "message"),
     [
         ("size = ", "Invalid value"),
-        ("targets = 3", "invalid campaign configuration:"),
+        ("targets = 3", "targets must be a list of tables"),
+        ("targets = [3]", "targets must be a list of tables"),
+        ("size = 3", "targets must be a list of tables"),
         (
             "[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1",
             "unknown target setting 'colour'",
         ),
-        ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
+        *(
+            (f"{setting}\n[[targets]]\nkind = 'command'\ncommand = 'cat'", message)
+            for setting, message in (
+                ("jobs = 3", "unknown setting 'jobs'; available: targets, seed, engine, source,"),
+                ("size = 'big'", "size: 'big' is not a valid integer range"),
+                ("size = -1", "size: -1 is not in the range 1<=x<=1000000"),
+                ("size = '3'", "size must be a whole number, found '3'"),
+                ("ulps = -1", "ulps: -1 is not in the range x>=0"),
+                ("seed = true", "seed: 'True' is not a valid integer"),
+                ("broken = 2", "broken: 2.0 is not in the range 0<=x<=1"),
+                ("types = 'foo'", "types: 'foo' is not one of 'none', 'random', 'sound'"),
+                ("compare = 3", "compare: '3' is not one of 'output', 'errors', 'positions'"),
+                ("source = 'tree'", "'source' must be in ('program', 'repaired')"),
+                ("oracles = ['crash']", "'oracles' must be in ('broken', 'hang', "),
+                ("printer = 3", "printer must be a string, found 3"),
+                ("without = 'math'", "without must be a list of strings, found 'math'"),
+                ("only = ['maths']", "only: unknown library or member 'maths'; did you mean math"),
+            )
+        ),
     ],
 )
 def test_what_is_wrong_in_a_file_is_reported(text: str, message: str, tmp_path: Path) -> None:
@@ -101,7 +122,14 @@ def test_what_is_wrong_in_a_file_is_reported(text: str, message: str, tmp_path: 
     path.write_text(text)
     done = run_here("fuzz", "-j", 1, "--config", path, "-o", tmp_path / "out")
     assert done.returncode == 2
-    assert message in done.stderr.decode()
+    shown = " ".join(done.stderr.decode().split())
+    assert message in shown
+    assert str(path) in shown
+
+
+def test_the_page_names_every_setting_of_a_file() -> None:
+    page = Path(__file__).parents[3] / "docs/scriptschema/how-to/campaigns.md"
+    assert {*config.settings()} <= {*re.findall(r"`(\w+)`", page.read_text())}
 
 
 def test_targets_and_options_stand_in_a_file(tmp_path: Path) -> None:
