@@ -33,7 +33,7 @@ def line_of(event: dict[str, Any]) -> str:
     """Return a find event or a progress event as one line."""
     if event["event"] in FINDS:
         what = "new" if event["event"] == "find" else event["event"]
-        return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
+        return f"{what}: {event['signature']}, {event['size']}: {event['name']}"
     kinds = _kinds(event)
     if not kinds:
         return f"{_time(event['seconds'])}: no program has finished yet"

@@ -168,7 +168,7 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
         click.echo(f"{find.signature}: not reproduced", err=True)
         sys.exit(1)
     tests = counted(find.reduction_tests, "test")
-    click.echo(f"{find.program.nodes:,} nodes -> {find.reduced.nodes:,}, {tests}", err=True)
+    click.echo(f"{find.program.size} -> {find.reduced.nodes:,}, {tests}", err=True)
 
 
 def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -256,7 +256,8 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     With --to luau, a find becomes a regression test. It asserts that the program ends in the same
     way and prints the same output as in the first run that ended normally or with a Luau error.
     Check that this is the correct behaviour. If there is no such run, the test asserts only that
-    the program terminates.
+    the program terminates. Finds whose source is not valid Luau are reported and left out, and the
+    exit status is then 1.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown
@@ -273,13 +274,26 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
             is_campaign = (folder / config.FILE).is_file()
             exported += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
         exported.sort(key=lambda each: rank_of(each[1].signature))
+        left_out = [each for each in exported if form == "luau" and not each[1].smallest.is_luau]
+        exported = [each for each in exported if each not in left_out]
+        for folder, find in left_out:
+            source = folder / f"{find.stem}.luau"
+            report(
+                files.FileError(
+                    f"{source} is not valid Luau, so it cannot be part of a regression test in "
+                    "Luau: test that your implementation rejects the file itself"
+                )
+            )
         target = files.STANDARD if output is None else Path(output)
-        data = export(exported, form)
-        if target == files.STANDARD:
-            refuse_control_characters(data)
-        files.write(target, data)
+        if exported or not left_out:
+            data = export(exported, form)
+            if target == files.STANDARD:
+                refuse_control_characters(data)
+            files.write(target, data)
     except files.FileError as error:
         report(error)
+        sys.exit(1)
+    if left_out:
         sys.exit(1)
 
 

@@ -51,11 +51,25 @@ REQUESTS: Final = "requests.jsonl"
 
 @attrs.define
 class ShownProgram:
-    """A program that shows a bug, with its size in nodes, its runs and its style."""
+    """A program that shows a bug, with its runs and its style.
+
+    `nodes` is its number of nodes, or of words if its source is not valid Luau.
+    """
 
     nodes: int
     runs: list[Run]
     style: Spelling = None
+
+    @property
+    def is_luau(self) -> bool:
+        """Whether the source is valid Luau, so that the program has a tree."""
+        return not isinstance(self.style, str)
+
+    @property
+    def size(self) -> str:
+        """The size as text, such as `9 nodes`."""
+        unit = "node" if self.is_luau else "word"
+        return f"{self.nodes:,} {unit}{'' if self.nodes == 1 else 's'}"
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""

@@ -188,7 +188,7 @@ class State:
 
     def _report_find(self, event: str, find: Find) -> None:
         self.last_new = time.monotonic()
-        self.campaign.log(f"{event} {find.name}: {find.signature}, {find.smallest.nodes} nodes")
+        self.campaign.log(f"{event} {find.name}: {find.signature}, {find.smallest.size}")
         self.on_event(
             {
                 "event": event,
@@ -197,6 +197,7 @@ class State:
                 "signature": str(find.signature),
                 "message": normalisation.output(find.verdict.message),
                 "nodes": find.smallest.nodes,
+                "size": find.smallest.size,
                 "reduced": find.reduced is not None,
                 "seconds": round(self.seconds(), 1),
             }

@@ -42,7 +42,7 @@ PROGRESS = {
     "covered": 0,
     "since_new": 61.0,
 }
-FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "name": "hang-1"}
+FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "size": "9 nodes", "name": "hang-1"}
 
 
 @pytest.mark.parametrize(

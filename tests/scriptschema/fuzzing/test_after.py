@@ -40,7 +40,7 @@ def add(
 ) -> Path:
     tree = parse(source).tree
     verdict = Verdict(signature, "bad", more.pop("difference", None))
-    shown = finds.ShownProgram(4, runs)
+    shown = finds.ShownProgram(4, runs, more.pop("style", None))
     find = Find(signature.name, verdict, shown, shown, is_smallest=True, **more)
     return finds.add(campaign, find, tree, tree)
 
@@ -272,6 +272,19 @@ def test_a_regression_test_of_a_crash_passes_once_the_bug_is_fixed(tmp_path: Pat
         text = run_here("export", folder, "--to", "luau").stdout.decode()
         code = [line for line in text.splitlines() if not line.startswith("--")]
         assert code == ["pcall(function(...)", source, "end)"]
+
+
+def test_a_regression_test_leaves_out_what_is_no_luau(tmp_path: Path) -> None:
+    accepted = add(tmp_path, Signature("accepted", "luau"), [a_run("luau")], style="end")
+    alone = tmp_path / "alone.luau"
+    done = run_here("export", accepted, "--to", "luau", "-o", alone)
+    assert done.returncode == 1
+    assert f"{accepted}/reduced.luau is not valid Luau" in done.stderr.decode()
+    assert not alone.exists()
+    done = run_here("export", accepted, rounding(tmp_path), "--to", "luau")
+    assert (done.returncode, b"math.round" in done.stdout) == (1, True)
+    parse(done.stdout)
+    assert b"end" in run_here("export", accepted, "--to", "markdown").stdout
 
 
 @pytest.mark.parametrize(("kind", "ended"), [("ok", "true"), ("error", "false")])

@@ -50,7 +50,7 @@ def test_what_a_broken_source_shows_is_found_and_reduced(
         assert find.reduced is not None
         assert find.is_smallest
         assert finds.source_of(folder, finds.REDUCED) == text
-        assert find.reduced.nodes == 1
+        assert find.reduced.size == "1 word"
         with pytest.raises(ParseError):
             parse(finds.source_of(folder, finds.PROGRAM))
 
