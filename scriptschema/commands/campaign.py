@@ -358,6 +358,8 @@ def _summarize(session: Session, folder: Path) -> None:
     signatures = [find.signature for find in session.state.finds.new]
     new = sum(is_at_least(signature, LEAST) for signature in signatures)
     what = f"{counted(new, 'new find')} in {folder / 'finds'}" if new else "nothing new was found"
+    if session.known:
+        what += f"; {counted(session.known, 'program')} with known bugs"
     if len(signatures) > new:
         low = sorted(
             signature.kind for signature in signatures if not is_at_least(signature, LEAST)

@@ -281,7 +281,7 @@ class Fuzzer:
         runs = [run for run in runs if run.outcome.kind != outcome.NOT_RUN]
         interval.runs += len(runs)
         outcomes = interval.compiled if program.only_compiled else interval.outcomes
-        outcomes[runs[0].outcome.kind] += 1
+        outcomes[max((run.outcome.kind for run in runs), key=outcome.KINDS.index)] += 1
         self._counted.update(numbers)
         for run in runs:
             interval.run_seconds += run.outcome.seconds

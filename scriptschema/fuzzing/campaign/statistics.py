@@ -34,11 +34,12 @@ class Interval:
 
     The other fields count the work in the interval. `runs` counts one run for each program, target
     and variant. `run_seconds` is the total duration of these runs. `outcomes` counts programs by
-    the kind of their first outcome, except programs that are only compiled, which `compiled`
-    counts. `errors` counts runs by normalised error message. `features` counts programs by feature
-    (`corpora.features`). `known` counts occurrences of known bugs. `unconfirmed` counts verdicts
-    that a second run did not confirm, except for crashes and similar outcomes, which become finds
-    anyway. `operators` maps each mutation operator to its counts, `[applied, changed, useful]`.
+    the kind of their worst outcome (the last in `outcome.KINDS`), except programs that are only
+    compiled, which `compiled` counts. `errors` counts runs by normalised error message. `features`
+    counts programs by feature (`corpora.features`). `known` counts occurrences of known bugs.
+    `unconfirmed` counts verdicts that a second run did not confirm, except for crashes and similar
+    outcomes, which become finds anyway. `operators` maps each mutation operator to its counts,
+    `[applied, changed, useful]`.
     """
 
     seconds: float = 0.0
@@ -74,7 +75,7 @@ class Interval:
 
     @property
     def ended(self) -> int:
-        """The number of programs that ended normally."""
+        """The number of programs all of whose runs ended normally."""
         return self.outcomes[OK]
 
     def as_json(self) -> dict[str, Any]:

@@ -48,6 +48,7 @@ KINDS: Final = (
     *(OK, ERROR, REJECTED, FLOOD, HANG, MEMORY),
     *(CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED),
 )
+"""A program with several runs is counted for the last of these that it had."""
 
 
 @attrs.frozen

@@ -230,6 +230,17 @@ def test_what_counts_as_a_crash_has_the_severity_of_one(
     assert done.returncode == 3, done.stderr
 
 
+def test_known_bugs_are_counted_on_the_screen(tmp_path: Path) -> None:
+    crash = ["-t", "command:sh -c 'grep -q greeting $0 || kill -SEGV $$' {file}", "--size", 3]
+    (tmp_path / "known").write_text("crash: *\n")
+    arguments = [*crash, "--known", tmp_path / "known", "-o", tmp_path / "out"]
+    for count in (2, 3):
+        done = run_here("fuzz", "-j", 1, *arguments, "-n", count)
+        assert (done.returncode, done.stdout) == (0, b"")
+        message = f"{count} programs: nothing new was found; {count} programs with known bugs\n"
+        assert done.stderr.decode().endswith(message)
+
+
 def test_the_words_of_the_options_are_those_of_the_oracles() -> None:
     options = {option.name: option.type for option in fuzz.params}
     assert [*options["fail_on_find"].choices] == [*SEVERITIES]  # type: ignore[attr-defined]

@@ -116,6 +116,7 @@ def test_the_statistics_are_those_of_the_programs(
     assert (total.programs, total.runs) == (800, 1600)
     assert total.outcomes.total() + total.compiled.total() == 800
     assert 120 < total.compiled.total() < 280
+    assert (total.outcomes + total.compiled)["assertion"] > 0  # only the second variant breaks
     end = events[-1]
     assert (end["outcomes"], end["compiled"]) == (total.outcomes, total.compiled)
     assert 0 < end["corpus_compiled"] < end["corpus"] == total.corpus
