@@ -101,9 +101,9 @@ def decode(
     strings, bytes that are not UTF-8 become lone surrogates. `luau` selects the schema, like in
     `encode`.
 
-    Raises DecodeError for bytes that protobuf's upb runtime rejects: malformed data of any kind, a
-    missing required field, and messages that are nested more than `max_depth` levels below the
-    outermost message.
+    Raises DecodeError for bytes that protobuf's upb runtime rejects: malformed data of any kind,
+    and messages that are nested more than `max_depth` levels below the outermost message. A missing
+    required field is also an error.
 
     >>> from scriptschema import messages, wire
     >>> wire.decode(messages.Local, bytes.fromhex("08ac02"))
