@@ -57,7 +57,11 @@ def format_of(path: Path) -> Format:
     try:
         return ENDINGS[path.suffix]
     except KeyError:
-        if path != STANDARD and not path.exists():
+        if path == STANDARD:
+            raise FileError(
+                f"{name_of(path)}: use --from to give the format ({', '.join(ENDINGS.values())})"
+            ) from None
+        if not path.exists():
             raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
         if path.suffix in (".luau", ".lua"):
             raise FileError(

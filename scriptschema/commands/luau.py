@@ -133,10 +133,10 @@ def check_command(
     Luau compiles every program for which no problem is reported. Three rules (`depth`, `registers`
     and `size`) are stricter than Luau, so Luau may also compile programs that break only these.
 
-    An INPUT is a source (.luau, .lua), a tree, or a folder with trees. Prints a line for each
-    problem: the file, the line and column in a source or the path in a tree, a message, and the
-    rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, features
-    newer than that version are also problems.
+    An INPUT is a source (.luau, .lua), a tree, a folder with trees, or - for a source from standard
+    input (for a tree with --from). Prints a line for each problem: the file, the line and column in
+    a source or the path in a tree, a message, and the rule. The exit status is 1 if there is a
+    problem, or nothing to check. With --luau, features newer than that version are also problems.
 
     \b
     scriptschema check program.luau
@@ -153,7 +153,8 @@ def check_command(
 
     def run(item: Input, _: Path) -> None:
         nonlocal problems
-        if item.path.suffix in ENDINGS and from_format is None:
+        is_source = item.path.suffix in ENDINGS or item.path == files.STANDARD
+        if is_source and from_format is None:
             for where, problem in _problems_of_source(item.path, luau):
                 problems += 1
                 click.echo(f"{where}: {problem.message} [{problem.rule}]")

@@ -525,6 +525,13 @@ def test_check_says_line_and_column_of_each_problem_of_a_source() -> None:
     assert "d.luau:1:" in run("check", "--luau", "0.677", "d.luau", status=1).stderr
 
 
+def test_check_reads_a_source_from_standard_input() -> None:
+    done = run("check", "-", stdin=PROBLEMS.encode(), status=1)
+    assert done.stdout.startswith("standard input:2:4: ")
+    assert run("check", "-", stdin=b"print(1)").stdout == ""
+    assert run("check", "-", "--from", "text", stdin=b"program {}").stdout == ""
+
+
 def test_check_of_a_source_reads_its_module() -> None:
     write("module0.luau", "return 1\n")
     write("with.luau", 'local m = require("./module0")\n')

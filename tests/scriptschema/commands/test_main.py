@@ -207,6 +207,9 @@ def test_an_ending_that_tells_nothing_asks_for_the_flag(tmp_path: Path) -> None:
     assert f"{path}: unknown suffix (known: .pb (binary)" in (done.stderr.decode())
     assert "use --from" in done.stderr.decode()
     assert ok("show", path, "--from", "binary").startswith(b"ModuleSet\n")
+    done = run("show", "-", stdin=b"\x12\x00")
+    message = b"standard input: use --from to give the format (binary, text, json)"
+    assert message in done.stderr
 
 
 def test_binary_never_goes_to_a_terminal(tree: Path) -> None:
