@@ -221,8 +221,13 @@ class Judge:
             raise JudgeError(f"the judge function failed with {name}: {error}") from error
         if result is None or isinstance(result, Verdict):
             return result
+        if not isinstance(result, str):
+            raise JudgeError(
+                f"the judge function returned {result!r}: it must return None, or a string that "
+                "describes the bug"
+            )
         # It may quote the source, in which bytes that are not UTF-8 are lone surrogates.
-        text = str(result).encode("utf-8", "backslashreplace").decode()
+        text = result.encode("utf-8", "backslashreplace").decode()
         return Verdict(Signature(OWN, normalisation.message(text)), text)
 
     def _types(self, sources: Sources, run: Run) -> Verdict | None:

@@ -391,6 +391,7 @@ def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.Monke
         "def judge(source, runs):\n"
         "    if 'raise' in source: raise OSError('no')\n"
         "    if 'quote' in source: return source\n"
+        "    if 'number' in source: return 42\n"
         "    return 'slow by 31' if 'slow' in source else None\n"
     )
     monkeypatch.chdir(tmp_path)
@@ -402,6 +403,8 @@ def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.Monke
     assert judged([ok("")], function="mine_to_judge:judge") is None
     with pytest.raises(JudgeError, match="OSError: no"):
         judged([ok("")], "raise()", function="mine_to_judge:judge")
+    with pytest.raises(JudgeError, match="returned 42: it must return None, or a string"):
+        judged([ok("")], "number", function="mine_to_judge:judge")
     for name in ("mine_to_judge", "mine_to_judge:no", "no_such_module:judge", "sys:path"):
         with pytest.raises(JudgeError):
             Judge(ALL, [0], function=name)
