@@ -228,8 +228,12 @@ def load(folder: Path) -> Find:
         return Find.from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
         raise FileError(f"{folder} is not a find: it contains no {FILE}") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
+    except ValueError as error:
+        raise FileError(
+            f"{path} cannot be read ({error}): restore the file, or remove the folder {folder}"
+        ) from None
 
 
 def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]:
