@@ -35,8 +35,8 @@ LINES = 20
 @click.option(
     "--replay",
     is_flag=True,
-    help="Restart the failed process and resend the last requests to it, several times if "
-    "necessary.",
+    help="Restart the failed process and resend the last requests to it, or run a command again, "
+    "several times if necessary.",
 )
 @trust_option
 def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
@@ -86,7 +86,10 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
         sys.exit(1)
     click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
-        click.echo("it may depend on earlier requests: try --replay")
+        if finds.requests_of(folder):
+            click.echo("it may depend on earlier requests: try --replay, which sends them again")
+        else:
+            click.echo("it may not happen every time: try --replay, which runs it several times")
     sys.exit(0 if is_shown else 1)
 
 
