@@ -146,6 +146,7 @@ def reduce_suspect(
         best, is_smallest, test.style = tree, False, style  # only the original is certain
     operations = operations_of(best)
     if is_smallest:
+        test.quick = None  # it is closed
         with contextlib.suppress(_OutOfTimeError):
             operations = needed_operations(best, test)
     data = encoding.encode(best)

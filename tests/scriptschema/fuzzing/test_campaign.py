@@ -1115,3 +1115,34 @@ def test_a_corpus_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (folder / CORPUS).write_text("the folder")
     with pytest.raises(FileError, match="corpus"):
         Campaign(folder, None).__enter__()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux only")
+def test_a_reduction_leaves_no_process_of_the_target_running(tmp_path: Path) -> None:
+    def children() -> set[str]:
+        return {
+            child
+            for thread in Path("/proc/self/task").iterdir()
+            for child in (thread / "children").read_text().split()
+        }
+
+    (tmp_path / "service.py").write_text(
+        """import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    wrong = request["variant"] == "-O2" and "math.sqrt" in request["source"]
+    print(json.dumps({"id": request["id"], "kind": "crash" if wrong else "ok"}), flush=True)
+"""
+    )
+    command = f"{sys.executable} {tmp_path / 'service.py'}"
+    target = Description("persistent", command, variants=("-O0", "-O2"), seconds=5)
+    before = children()
+    runner = Runner(Config(targets=(target,), size=60, seed=1))
+    tree = parse("print(math.sqrt(1) + 2)").tree
+    verdict, runs = runner.verdict(tree)
+    assert verdict is not None
+    reduced = reduce_suspect(runner, Suspect(wire.encode(tree), verdict, runs, {}))
+    runner.close()
+    assert reduced is not None
+    assert reduced.operations == {"math.sqrt"}
+    assert children() == before
