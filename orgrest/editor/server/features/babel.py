@@ -21,7 +21,7 @@ The answer contains:
   which null is a horizontal rule), or null;
 - `room`: the span of the old result to replace, in characters counted from 0, and the blank lines
   to insert at its end; or null if Org itself removes the right text;
-- `notes`.
+- `notes`, and the assertions that failed, as messages for the user.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from orgrest.org import data
 from orgrest.org.arguments import Arguments
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.rendering.masking import mask
+from orgrest.rendering.results import test_line
 from orgrest.rendering.sanitize import visible
 from orgrest.run import writable_files
 from orgrest.run.settings import Settings
@@ -100,7 +101,9 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
     finally:
         server.runs.discard(run)
     (reply,) = replies
-    notes = [visible(mask(note, reply.outcome.secrets)) for note in reply.outcome.notes]
+    outcome = reply.outcome
+    messages = (*outcome.notes, *(test_line(test) for test in outcome.tests if not test.held))
+    notes = [visible(mask(message, outcome.secrets)) for message in messages]
     room = reply.room and (reply.room.start, reply.room.end, reply.room.text)
     return {"result": reply.value, "text": reply.text, "room": room, "notes": notes}
 

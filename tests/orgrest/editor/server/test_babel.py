@@ -180,3 +180,15 @@ def test_cancelling_ends_the_evaluation(editor: Editor, tmp_path: Path) -> None:
         assert buffer.command("orgrest.cancel") == 1
         with pytest.raises(JsonRpcException, match="cancelled"):
             future.result(60)
+
+
+@pytest.mark.parametrize("results", [["raw", "replace"], ["value"], ["silent"]])
+def test_an_assertion_that_fails_is_a_message_even_if_the_result_does_not_list_it(
+    editor: Editor, tmp_path: Path, api: str, results: list[str]
+) -> None:
+    body = f"GET {api}/json\n# ?? body n == x\n# ?? body n == y"
+    answer = ask(editor, tmp_path, body, results=results, arguments=[["expect", "404"]])
+    assert answer["notes"] == [
+        "FAILED  status == 404: status is 200",
+        "FAILED  body n == y: body n is x",
+    ]
