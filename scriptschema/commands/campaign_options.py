@@ -146,6 +146,8 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
         with path.open("rb") as file:
             table = tomllib.load(file)
         _check_as_options(table)
+        if isinstance(table.get("known"), str) and table["known"]:
+            table["known"] = str(Path(table["known"]).absolute())  # as with the option
         return Config.from_json({"format": FORMAT, **table, **overrides})
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
@@ -159,7 +161,7 @@ def _check_as_options(table: dict[str, Any]) -> None:
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name
-        if name in table and name in settings():
+        if name in table and table[name] != settings().get(name, table[name]):
             value = table[name]
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             try:

@@ -39,7 +39,7 @@ ENGINES: Final = ("own", "afl")
 
 
 def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
+    if type(value) not in (int, float) or not 0 <= value <= 1:
         raise ValueError(f"{field.name} must be a number from 0 to 1, found {value!r}")
 
 

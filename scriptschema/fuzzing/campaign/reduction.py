@@ -20,6 +20,7 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Reduced, Suspect, size_of, words
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.oracles import causes
 from scriptschema.fuzzing.oracles.construct import construct_of, operations_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.needed import needed_operations
@@ -145,7 +146,7 @@ def reduce_suspect(
             break
         best, is_smallest, test.style = tree, False, style  # only the original is certain
     operations = operations_of(best)
-    if is_smallest:
+    if is_smallest and verdict.signature.kind in causes.KINDS and not is_clear(verdict.signature):
         test.quick = None  # it is closed
         with contextlib.suppress(_OutOfTimeError):
             operations = needed_operations(best, test)

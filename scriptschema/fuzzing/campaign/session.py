@@ -268,11 +268,13 @@ class Session:
                 self._start_worker()
             self._await_all()
         finally:
-            with interrupts_later():  # a second Ctrl-C must not lose counts
-                self._stop_workers()
-                sweep()
-                self.state.close()
-                self.campaign.log("end")
+            try:
+                with interrupts_later():  # a second Ctrl-C must not lose counts
+                    self._stop_workers()
+                    sweep()
+                    self.state.close()
+                    self.campaign.log("end")
+            finally:  # an interrupt ends this if nobody reads the output
                 self.on_event({**self.progress(), "event": "end"})
 
     @property

@@ -32,7 +32,7 @@ from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds, members
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.campaign.fuzzer import Enough
-from scriptschema.fuzzing.oracles.causes import Causes
+from scriptschema.fuzzing.oracles.causes import Causes, compared
 from scriptschema.fuzzing.oracles.construct import (
     VARARGS,
     construct_of,
@@ -444,7 +444,8 @@ class Triage:
         for path, member in [*members.load_all(self.store.folder(find))]:
             tree = finds.tree_of(path, finds.REDUCED)
             construct = construct_of(tree)
-            shared = reduced.operations & _operations_of(member, tree)
+            operations = compared(member.signature, _operations_of(member, tree))
+            shared = compared(member.signature, reduced.operations) & operations
             if shared or is_same_bug(construct, reduced.construct):
                 self._recall(member, path, find)
                 continue

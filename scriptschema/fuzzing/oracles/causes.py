@@ -12,6 +12,7 @@ similar programs could give quite different programs the same cause.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import attrs
@@ -21,9 +22,12 @@ from scriptschema.fuzzing.oracles.construct import VARARGS, is_member
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
-_KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, outcome.CRASH])
+KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, outcome.CRASH])
 """The kinds of signatures that may have a common cause. Only crashes without stack frames are
 compared. For these, the signal is compared instead of the variant."""
+
+
+_ACCESS: Final = re.compile(r"(?:any )?buffer\.(?:read|write)")
 
 
 @attrs.define
@@ -45,9 +49,9 @@ class Causes:
 
         `operations` are those that the bug needs (`needed.needed_operations`).
         """
-        if signature.kind not in _KINDS or not operations:
+        if signature.kind not in KINDS or not operations:
             return
-        operations = _compared(signature, operations)
+        operations = compared(signature, operations)
         blamed = differential.blamed_by(signature)
         known = self._causes.setdefault(name, _Cause(blamed, operations))
         known.operations = known.operations & operations or known.operations
@@ -68,9 +72,9 @@ class Causes:
         `is_smallest` is true if the program is completely reduced. Otherwise, its operations must
         include all of the find's operations, or vice versa.
         """
-        if signature.kind not in _KINDS:
+        if signature.kind not in KINDS:
             return None
-        operations = _compared(signature, operations)
+        operations = compared(signature, operations)
         blamed = differential.blamed_by(signature)
         for name, cause in self._causes.items():
             common = cause.operations & operations
@@ -84,11 +88,11 @@ class Causes:
         return None
 
 
-def _compared(signature: Signature, operations: frozenset[str]) -> frozenset[str]:
+def compared(signature: Signature, operations: frozenset[str]) -> frozenset[str]:
     """Return the operations to compare: in crashes, all accesses to buffers are the same one."""
     if signature.kind != outcome.CRASH:
         return operations
-    accesses = {name for name in operations if name.startswith(("buffer.read", "buffer.write"))}
+    accesses = {name for name in operations if _ACCESS.match(name)}
     return operations - accesses | ({"buffer.read"} if accesses else set())
 
 

@@ -7,8 +7,7 @@ If the program still shows the bug, the operation is not needed.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -21,6 +20,9 @@ from scriptschema.fuzzing.oracles.construct import VARARGS, alike, is_member, op
 from scriptschema.luau.library import SIGNATURES, Signature
 from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.versions import TODAY
+
+ANY: Final = "any "
+"""Precedes the name of an operation that could be any other."""
 
 _TRIES: Final = 3
 """The maximum number of replacements to try for each operation."""
@@ -42,16 +44,17 @@ _Change: TypeAlias = Callable[[Any], None]
 def needed_operations(tree: m.ModuleSet, shows: Callable[[m.ModuleSet], bool]) -> frozenset[str]:
     """Return the operations that the bug of a reduced program needs (see `operations_of`).
 
-    `...` counts as an operation (`VARARGS`). If the bug needs no operation, the result is all
-    operations of the program, and those replacements that show the bug, too. `shows` returns
-    whether a program shows the bug.
+    `...` counts as an operation (`VARARGS`). If the bug needs no operation, the result contains the
+    program's operations, and replacements that show the bug, too, all marked with `ANY`. `shows`
+    returns whether a program shows the bug.
     """
     used = operations_of(tree)
     needed, others = set(), set()
     for name in sorted(used):
-        replacements = _members(name) if is_member(name) else _operators(name)
-        for other, change in islice(replacements, _TRIES):
-            if other not in used and shows(_changed(tree, change)):
+        replacements = _members(tree, name) if is_member(name) else _operators(name)
+        unused = ((other, change) for other, change in replacements if other not in used)
+        for other, change in islice(unused, _TRIES):
+            if shows(_changed(tree, change)):
                 others.add(other)
                 break
         else:
@@ -59,7 +62,7 @@ def needed_operations(tree: m.ModuleSet, shows: Callable[[m.ModuleSet], bool]) -
     without = _without_varargs(tree)
     if without is not None and not shows(without):
         needed.add(VARARGS)
-    return frozenset(needed or used | others)
+    return frozenset(needed) or frozenset(f"{ANY}{name}" for name in used | others)
 
 
 def _changed(tree: m.ModuleSet, change: _Change) -> m.ModuleSet:
@@ -84,36 +87,59 @@ def _put_operator(old: str, new: str, node: Any) -> None:
         node.op = op.__class__[new]
 
 
-def _members(name: str) -> Iterator[tuple[str, _Change]]:
+def _members(tree: m.ModuleSet, name: str) -> Iterator[tuple[str, _Change]]:
     """Yield similar library members, each with the change that puts it in place of `name`.
 
-    Such a member has the same kinds of parameters. Members with the same results come first.
+    `name` may stand for several members, as `buffer.readi8` does for `buffer.writeu8`. Each of them
+    is replaced with a member that has the same kinds of parameters.
     """
-    by_shape = _by_shape()
-    for signature in SIGNATURES:
-        if alike(str(signature)) != name or signature.parameters is None:
-            continue
-        same = by_shape[_shape(signature)]
-        for other in sorted(same, key=lambda each: each.results != signature.results):
-            if alike(str(other)) != name:
-                yield alike(str(other)), partial(_put_member, name, other)
+    members = sorted({_member_of(node) for node, _ in walk(tree)})
+    similar = {member: _similar(member) for member in members if alike(member) == name}
+    for row in zip(*similar.values(), strict=False):
+        yield alike(str(row[0])), partial(_put_member, dict(zip(similar, row, strict=True)))
 
 
-def _put_member(old: str, new: Signature, node: Any) -> None:
-    if alike(DEFAULT.member(node)) != old:
+def _put_member(replacements: Mapping[str, Signature], node: Any) -> None:
+    new = replacements.get(_member_of(node))
+    if new is None:
         return
-    if isinstance(node, m.ExprIndexName):
-        node.index = _READER.field(new.name, new.library)
-    else:
-        node.name = _READER.global_(new.name)
+    match node:
+        case m.ExprCall():  # a method
+            node.func.alternative.index = _READER.field(new.name)
+        case m.ExprIndexName():
+            node.index = _READER.field(new.name, new.library)
+        case _:
+            node.name = _READER.global_(new.name)
+
+
+def _member_of(node: Any) -> str:
+    """Return the name of the library member or global that a node refers to, or ""."""
+    if isinstance(node, m.ExprCall):
+        method = node.func.index_name if node.self_ else None
+        name = f"string.{DEFAULT.field(method.index)}" if method is not None else ""
+        return name if name in _names() else ""
+    return DEFAULT.member(node)
 
 
 @cache
-def _by_shape() -> dict[tuple[object, ...], list[Signature]]:
-    signatures: dict[tuple[object, ...], list[Signature]] = defaultdict(list)
+def _names() -> frozenset[str]:
+    return frozenset(map(str, SIGNATURES))
+
+
+@cache
+def _similar(member: str) -> Sequence[Signature]:
+    """Return the members of the same library with the same kinds of parameters.
+
+    Those with the same results come first. Of members that are alike, only one is returned.
+    """
+    similar: dict[str, Signature] = {}
     for signature in SIGNATURES:
-        signatures[_shape(signature)].append(signature)
-    return signatures
+        if str(signature) == member:
+            same = (other for other in SIGNATURES if _shape(other) == _shape(signature))
+            for other in sorted(same, key=lambda each: each.results != signature.results):
+                similar.setdefault(alike(str(other)), other)
+    similar.pop(alike(member), None)
+    return tuple(similar.values())
 
 
 def _shape(signature: Signature) -> tuple[object, ...]:
@@ -123,15 +149,19 @@ def _shape(signature: Signature) -> tuple[object, ...]:
 
 
 def _without_varargs(tree: m.ModuleSet) -> m.ModuleSet | None:
-    """Return the tree with a new parameter in place of each `...`, or None if there is no `...`.
+    """Return the tree with a new last parameter in place of each `...`.
 
-    Outside functions, `...` is replaced with a global.
+    Outside functions, `...` is replaced with a global. The result is None if there is no `...`, or
+    if no name is left for the parameter.
     """
     edited = copy(tree)
     index = Index(edited)
     uses = index.of(m.ExprVarargs)
+    count = len(DEFAULT.locals)
     locals_: list[Any] = [index.nodes[number] for number in index.of(m.Local)]
-    new = 1 + max((local.name for local in locals_), default=0)
+    free = set(range(count)) - {local.name % count for local in locals_}
+    if not uses or not free:
+        return None
     functions = set()
     for number in uses:
         expr: Any = index.nodes[index.parents[number]]
@@ -141,13 +171,13 @@ def _without_varargs(tree: m.ModuleSet) -> m.ModuleSet | None:
             expr.global_ = m.ExprGlobal(name=m.Name(custom=_UNUSED))
         else:
             functions.add(number)
-            expr.local = m.ExprLocal(var=m.Local(name=new))
+            expr.local = m.ExprLocal(var=m.Local(name=min(free)))
     for number in functions:
         function: Any = index.nodes[number]
-        function.args.insert(0, m.Local(name=new))
-        if function.types:
-            function.types.insert(0, m.Type(primitive=m.TypePrimitive(kind=0)))
-    return edited if uses else None
+        if len(function.types) >= len(function.args):  # the type of `...` may follow
+            function.types.insert(len(function.args), m.Type(primitive=m.TypePrimitive(kind=0)))
+        function.args.append(m.Local(name=min(free)))
+    return edited
 
 
 _UNUSED: Final = len(DEFAULT.customs) - 1

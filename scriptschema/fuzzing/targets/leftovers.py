@@ -191,8 +191,13 @@ def _is_over(mark: str, mine: str) -> bool:
 
 
 def _is_left(child: int) -> bool:
+    if child in _spared:
+        return False
+    with contextlib.suppress(OSError):  # it has ended: it has no environment any more
+        if _mark_of(_PROC / str(child)) == engine_mark():
+            return False
     with contextlib.suppress(ProcessLookupError):
-        return child not in _spared and os.getsid(child) != os.getsid(0)
+        return os.getsid(child) != os.getsid(0)
     return False
 
 

@@ -205,8 +205,10 @@ def _first(pattern: re.Pattern[str], errors: str, texts: Callable[[], str]) -> r
 
     The phrase is the group `said`, or what precedes the first colon.
     """
+    own: str | None = None  # computed only if it is needed
     for match in pattern.finditer(errors):
-        if (match.groupdict().get("said") or match[0].partition(":")[0]) not in texts():
+        own = texts() if own is None else own
+        if (match.groupdict().get("said") or match[0].partition(":")[0]) not in own:
             return match
     return None
 

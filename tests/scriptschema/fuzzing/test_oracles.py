@@ -1,6 +1,7 @@
 """Oracles report bugs and nothing else, and one bug has one signature."""
 
 import math
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -35,9 +36,10 @@ from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.reports import outcome_of
 from scriptschema.generation.programs import program
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
-from scriptschema.messages import ExprVarargs, ModuleSet
+from scriptschema.messages import ExprFunction, ExprVarargs, ModuleSet
 from scriptschema.versions import TODAY
 
 ALL = ("broken", "hang", "memory", "difference", "round-trip", "types")
@@ -759,8 +761,12 @@ def test_a_bug_of_varargs_is_one_find_whatever_uses_the_wrong_value(
         ("print(math.sqrt(a) + 1)", " + ", {"ExprBinary.Op.Add"}),
         ("a += math.clamp(1, 2, 3)", "+=", {"ExprBinary.Op.Add"}),
         ("print(a <= b, #a)", "<=", {"ExprBinary.Op.CompareLe", "ExprUnary.Op.Len"}),
+        ("print((a):find('') + 0)", ":find", {"string.find"}),
+        ("print(string.find(a, '') + 0)", ".find", {"string.find"}),
+        ("buffer.writeu8(a, 0, 1) print(buffer.readu8(a, 0))", "writeu8", {"buffer.readi8"}),
         # nothing is needed: any operation shows the bug
-        ("print(a // b)", "", {"ExprBinary.Op.FloorDiv", "ExprBinary.Op.Add"}),
+        ("print(a // b)", "", {"any ExprBinary.Op.FloorDiv", "any ExprBinary.Op.Add"}),
+        ("print((a):len())", "", {"any string.len", "any string.lower"}),
     ],
 )
 def test_a_find_is_not_blamed_on_operations_that_can_be_replaced(
@@ -772,12 +778,35 @@ def test_a_find_is_not_blamed_on_operations_that_can_be_replaced(
     assert render_module_set(tree).program == render_module_set(parse(source).tree).program
 
 
+def test_the_arguments_of_a_function_stay_the_same_without_its_varargs() -> None:
+    source = "local function f(t, ...) print(math.floor(t.x), ...) end f({x = 1.5}, 2)"
+
+    def shows(tree: ModuleSet) -> bool:
+        (call,) = (node for node, _ in walk(tree) if isinstance(node, ExprFunction))
+        (argument,) = re.findall(r"math\.\w+\((\w+)\.", render_module_set(tree).program)
+        return bool(DEFAULT.local(call.args[0].name) == argument)
+
+    assert needed_operations(parse(source).tree, shows) == {"any math.floor", "any math.abs"}
+
+
+def test_a_bug_that_needs_no_operation_is_not_the_bug_of_an_operation() -> None:
+    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    tree = parse("for i = 1, 2 do print(i + 1) end").tree
+    operations = needed_operations(tree, lambda _: True)
+    assert operations == {"any ExprBinary.Op.Add", "any ExprBinary.Op.Sub"}
+    causes.add("addition", signature, frozenset({"ExprBinary.Op.Add"}))
+    assert causes.find_of(signature, operations, is_smallest=True) is None
+    causes.add("loop", signature, operations)
+    other = needed_operations(parse("for i = 1, 2 do print(i - 1) end").tree, lambda _: True)
+    assert causes.find_of(signature, other, is_smallest=True) == "loop"
+
+
 def test_a_missing_check_of_buffer_accesses_is_one_find_if_there_are_no_stack_frames() -> None:
     causes = Causes()
     for kind, same in (("crash", True), (differential.KIND, False)):
         signature = Signature(kind, "SIGSEGV")
         causes.add(kind, signature, frozenset({"buffer.readf32"}))
-        other = frozenset({"buffer.readi8"})
+        other = frozenset({"any buffer.readi8"})
         assert (causes.find_of(signature, other, is_smallest=True) == kind) is same
 
 
