@@ -150,10 +150,8 @@ def displayed(
     """
     from orgrest.http.transport.wire import quoted_url
 
-    url, fragment, _ = request.url.partition("#")
-    shown = masked(classes.evolve(request, url=url), known, limit)
-    url = mask_cut(shown.url, request.secrets | known) if fragment else shown.url
-    return classes.evolve(shown, url=quoted_url(url, "<>" if placeholders else ""))
+    shown = masked(request, known, limit)
+    return classes.evolve(shown, url=quoted_url(shown.url, "<>" if placeholders else ""))
 
 
 def spelled_in(request: Request, secret: str) -> Iterator[str]:

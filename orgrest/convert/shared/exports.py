@@ -113,11 +113,14 @@ class ExportedRequest:
         if not self.follows:
             return
         parts = [pair for pair in self.request.headers if pair[0].lower() not in safe]
-        for name, text in dict([*parts, ("the body", self.body() or "")]).items():
-            pieces = self.text(text)
-            if any(isinstance(piece, Variable) and piece.value is None for piece in pieces):
-                reason = f"if a redirect leads to another origin, {tool} sends it there"
-                yield Note(self.place, f"the protection of {name}: {reason}")
+        secret_parts = [
+            name
+            for name, text in (*parts, ("the body", self.body() or ""))
+            if any(isinstance(each, Variable) and each.value is None for each in self.text(text))
+        ]
+        for name in dict.fromkeys(secret_parts):
+            reason = f"if a redirect leads to another origin, {tool} sends it there"
+            yield Note(self.place, f"the protection of {name}: {reason}")
 
     def late(self, seen: set[Variable]) -> list[Variable]:
         """Return the late variables of this request that are not in `seen`, and add them to it."""

@@ -174,7 +174,7 @@ def _merge_body(
         texts = [(request.body or b"").decode() for request in (marked, resolved)]
     except UnicodeDecodeError:
         texts = []
-    if texts and same(*texts):
+    if texts and "\0" not in texts[0] and same(*texts):  # with NUL, it is not text: see `exports`
         merged_request.request = classes.evolve(merged_request.request, body=marked.body)
     else:
         merged_request.fix("the body")

@@ -30,7 +30,7 @@ _FIELD: Final = compiled(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)
 _EVENTUALLY: Final = compiled(
     r"eventually\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)\s+(?=\S)", re.IGNORECASE
 )
-_SINGLE_EQUALS: Final = compiled(r"(?<![=!<>])=(?!=)")
+_SINGLE_EQUALS: Final = compiled(r"(?<![=!<>])=(?![=<>~])")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -66,7 +66,7 @@ def find(text: str) -> ParsedAssertion | str:
     if match is None:
         left, *right = _SINGLE_EQUALS.split(condition, maxsplit=1)
         repaired = " == ".join([left.rstrip(), *(part.lstrip() for part in right)])
-        match = _FIRST.fullmatch(repaired) if right else None
+        match = _FIRST.fullmatch(repaired) if right and "[" not in left else None
         if match is not None and match["subject"].lower() in SUBJECTS:
             return f"to compare, write == instead of =, as in ?? {short(repaired)}"
         name, *rest = condition.split(maxsplit=1) or [""]

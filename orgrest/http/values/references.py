@@ -179,7 +179,9 @@ OBJECTS = frozenset({"$global", "$random"})
 
 def is_computed(text: str) -> bool:
     """Return whether the text in double braces is an expression, judging by its syntax only."""
-    if (text.startswith("$") and not _INDEX.match(text)) or "[?" in text:
+    if index := _INDEX.match(text):
+        return index[0] != text
+    if text.startswith("$") or "[?" in text:
         return False
     from orgrest.http import responses
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest.http.transport.limits import MAX_TIMEOUT, BrokenOffError
 from orgrest.model import REDIRECTS, TransportError, short
+from orgrest.regular import compiled
 from orgrest.run.directives import place_of, seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.settings import MOST_DELAY, may_pass
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from orgrest.run.results import Needing
     from orgrest.run.settings import Settings
     from orgrest.run.token_requests import TokenRequests
+
+_ASKING = compiled(r"(?!not |!=|<).+")
+"""The operators with which an assertion can ask for a status."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """The first and the longest pause between two checks of an `eventually` assertion, in seconds."""
@@ -90,9 +94,10 @@ def _retried(job: Job) -> Needing[None]:
             if delay is None or (yield from _is_expected(job, exchange.response)):
                 return
             if delay == math.inf:
-                wait = short(exchange.response.header("Retry-After") or "")
-                note = f"not retried: Retry-After is {wait}, which is more than {MOST_DELAY:g} s"
-                job.notes += [] if note in job.notes else [note]
+                if all(assertion.within is None for assertion in job.parsed.assertions):
+                    wait = short(exchange.response.header("Retry-After") or "")
+                    reason = f"Retry-After is {wait}, which is more than {MOST_DELAY:g} s"
+                    job.notes.append(f"not retried: {reason}")
                 return
         elif exchange.error is not None:
             delay = policy.after_error(request, exchange.error, attempt)
@@ -103,7 +108,10 @@ def _retried(job: Job) -> Needing[None]:
 
 
 def _is_expected(job: Job, response: Response) -> Needing[bool]:
-    """Return whether `:expect` or assertions check the status, and all of them hold."""
+    """Return whether `:expect` or assertions ask for a status such as the response's.
+
+    `?? status != 404`, for example, does not ask for any status.
+    """
     from orgrest.http.assertions.judging import is_about_status
     from orgrest.run.documents.expect import expected_status
     from orgrest.run.stages.judge import verdicts
@@ -111,7 +119,8 @@ def _is_expected(job: Job, response: Response) -> Needing[bool]:
     of_argument = expected_status(job.task.arguments, job.parsed.source.file, job.task.line)
     assertions = (*filter(None, (of_argument,)), *filter(is_about_status, job.parsed.assertions))
     results = yield from verdicts(job, assertions, response)
-    return bool(results) and all(verdict.held for verdict in results)
+    ask = any(_ASKING.fullmatch(assertion.operator) for assertion in assertions)
+    return ask and all(verdict.held for verdict in results)
 
 
 def _renewed(job: Job, request: Request, tokens: TokenRequests) -> Request | None:

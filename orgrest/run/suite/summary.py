@@ -28,7 +28,7 @@ class Brief:
     `repeated` is the title as written, which is the same in all repetitions. `why` contains the
     reasons for a failure, one line each. `assertions` counts the checked assertions, including
     tests in scripts. `notes` contains other messages for the user. `attempts` is more than 1 if the
-    request was retried or polled.
+    request was sent again.
     """
 
     unit: int

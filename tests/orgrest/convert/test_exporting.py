@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -377,3 +378,25 @@ def run_postman(collection: str, folder: Path) -> None:
     """Send the requests that orgrest imports from a collection."""
     assert imported(folder, collection).exit_code == 0
     run_orgrest(folder / "out.http", SECRET="s3cr3t")
+
+
+@pytest.mark.parametrize("target", ["curl", "python"])
+def test_a_binary_body_with_a_variable_is_exported_with_the_value(
+    target: str, tmp_path: Path
+) -> None:
+    (tmp_path / "b.bin").write_bytes(b"bin\0ary")
+    (tmp_path / "a.http").write_text("@a = value\nPOST http://h/\n\n{{a}}\n< b.bin\n")
+    done = export(tmp_path / "a.http", target)
+    shown = base64.b64encode(b"value\nbin\0ary").decode()
+    assert (shown if target == "curl" else repr("value\nbin\0ary")[1:-1]) in done.stdout
+    assert "not exported: the variables in the body: they were replaced" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["curl", "python", "postman"])
+def test_a_secret_is_reported_even_if_its_header_also_has_another_value(
+    target: str, tmp_path: Path
+) -> None:
+    secret = "X-Api-Key: {{$processEnv SECRET}}"
+    (tmp_path / "a.http").write_text(f"GET http://h/\n{secret}\nX-Api-Key: plain\n")
+    done = export(tmp_path / "a.http", target)
+    assert done.stderr.count("the protection of X-Api-Key") == 1

@@ -54,6 +54,9 @@ def test_an_assertion_without_an_operator_says_where_one_stands(text: str) -> No
         ("body a = 1", "body a == 1"),
         ("eventually 3 s body a = b == c", None),
         ("= 1", None),
+        ("status => 3", None),
+        ("status =~ 2.*", None),
+        ("body $.x[?(@.a=1)]", None),
     ],
 )
 def test_a_single_equals_sign_is_explained(text: str, repaired: str | None) -> None:

@@ -255,7 +255,7 @@ def test_a_loop_whose_variable_is_also_defined_says_so_once(run) -> None:
 
 @needs_engine
 @pytest.mark.parametrize(
-    "expression", ["$index + 1", "1 + $index", "$index+1", "Number($index) + 1"]
+    "expression", ["$index + 1", "1 + $index", "$index+1", "$index-1+2", "Number($index) + 1"]
 )
 def test_the_number_of_an_iteration_can_be_used_in_an_expression(run, expression: str) -> None:
     done = run(f"# @loop for 2\nGET HOST/{{{{{expression}}}}}\n")

@@ -461,6 +461,13 @@ class TestHar:
         [record] = run("a.http", a_http="@url = HOST/json#top\nGET {{url}}\n").requests
         assert record["notes"] == []
 
+    def test_a_secret_in_the_fragment_does_not_hide_the_rest_of_the_url(
+        self, run, server: RawServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t")
+        [record] = run("a.http", a_http="GET HOST/json?a=1#{{$processEnv TOKEN}}\n").requests
+        assert record["exchanges"][0]["request"]["url"] == f"{server.url}/json?a=1"
+
     @pytest.mark.parametrize("secret", ["s3cr3t#t0ken", "s3 cr3t", "s3crét", "s3cr#", "#s3cr3t"])
     def test_no_part_of_a_secret_in_a_url_is_shown(
         self, reported, secret: str, monkeypatch: pytest.MonkeyPatch

@@ -77,6 +77,7 @@ LIMITED = response(b"", "Retry-After: 0", status="429 Slow")
         ("?? js response.statusCode === 429\n", 1, "passed"),
         ("?? status >= 400\n?? status < 429\n", 2, "failed"),
         ("?? status == 200\n", 2, "passed"),
+        ("?? status != 404\n?? status < 600\n?? status not in 404, 500\n", 2, "passed"),
         ("?? header Retry-After == 0\n", 2, "failed"),
     ],
 )
@@ -132,6 +133,14 @@ def test_a_server_that_asks_for_a_long_wait_is_noted(run) -> None:
     assert done.requests[0]["notes"] == [note]
     assert note in done.err
     assert expected.requests[0]["notes"] == []
+
+
+def test_a_request_that_is_polled_is_not_said_to_be_sent_only_once(run) -> None:
+    busy = response(b"", "Retry-After: 3600", status="503 Busy")
+    with in_turn(busy, busy, OK) as server:
+        text = f"GET {server.url}\n?? eventually 20s status == 200\n"
+        [record] = run(*RETRY, "a.http", a_http=text).requests
+    assert (record["outcome"], record["notes"]) == ("passed", [])
 
 
 def test_nothing_is_sent_again_unless_that_is_requested(run) -> None:
