@@ -94,7 +94,8 @@ def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
     step = id_of(block, document.editor.file, block.start)
-    inserted = tuple(word for word in call.arguments.results if word not in _SILENT)
+    added = _SILENT.difference(document.editor.arguments(block).results)  # by Org
+    inserted = tuple(word for word in call.arguments.results if word not in added)
     arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
     task = document.reader.task(
         block, step, arguments, call.text, places, call.values, call.literal, context

@@ -21,7 +21,6 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest import classes
-from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.text import escape
@@ -57,7 +56,7 @@ IN_EXAMPLE = "the response looks like Org markup, so its result is an example bl
 NO_EXPORT = (
     "the response cannot be inserted in an export block: when exported, it could run scripts"
 )
-NO_REQUEST = "the response is itself a request: it cannot be inserted in a block that could be sent"
+NO_REQUEST = "the response may be a request: it cannot be inserted in a block that could be sent"
 NO_CODE = (
     "the response cannot be inserted in this kind of source block, because Org could then run or "
     "tangle it"
@@ -239,9 +238,16 @@ def _shaped(arguments: Arguments) -> bool:
 
 
 def _would_be_sent(text: str, language: str) -> bool:
-    if language == VERB:
-        return bool(text.strip())
-    return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
+    # A request may also be just a URL, a path, a variable or a reference to a block.
+    is_sent = language == VERB or (language in REQUEST_LANGUAGES and not _is_json(text))
+    return is_sent and bool(text.strip())
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _delimited(arguments: Arguments) -> bool:

@@ -273,3 +273,19 @@ class TestData:
 
     def test_texts_and_numbers_stay_as_they_are(self) -> None:
         assert [data.to_text(x) for x in ("a b", Number("1.50"), None)] == ["a b", "1.50", ""]
+
+
+@pytest.mark.parametrize("language", ["http", "rest", "restclient", "verb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("GET http://h/x", "https://h/x?t={{token}}", "/path", "{{a}}", "@a=http://h\n{{a}}"),
+        *("\ufeffGET http://h", "<<delete>>", "<<delete>>()", "text"),
+    ],
+)
+def test_a_response_is_not_inserted_in_a_block_that_could_be_sent(language: str, text: str) -> None:
+    document = OrgDocument(f"#+begin_src {language} :results value code\nGET x\n#+end_src\n")
+    arguments = of_block(document.blocks[0], Inherited(document))
+    result = layout.show(arguments, [text], [text], language)
+    assert result.text.startswith("#+begin_example\n")
+    assert result.notes == (layout.NO_REQUEST,)

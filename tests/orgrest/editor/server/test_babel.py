@@ -192,3 +192,13 @@ def test_an_assertion_that_fails_is_a_message_even_if_the_result_does_not_list_i
         "FAILED  status == 404: status is 200",
         "FAILED  body n == y: body n is x",
     ]
+
+
+def test_a_snapshot_that_is_not_inserted_is_refused_before_anything_is_sent(
+    editor: Editor, tmp_path: Path, api: str
+) -> None:
+    header = ":results silent :expect same"
+    document = f"* A\n#+begin_src restclient {header}\nGET {api}/nowhere\n#+end_src\n"
+    changes: Any = {"document": document, "arguments": [["expect", "same"]]}
+    with pytest.raises(JsonRpcException, match="requires a result that replaces"):
+        ask(editor, tmp_path, f"GET {api}/nowhere", results=["silent"], **changes)
