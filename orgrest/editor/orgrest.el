@@ -132,7 +132,8 @@ the same folder."
   "The connections to language servers, by command and process environment.")
 
 (defvar-local orgrest--opened nil
-  "The version of this buffer that a server has: (SERVER URI VERSION).")
+  "The document that a server has opened for this buffer: (SERVER URI).
+Org copies this variable to the buffer that it exports.")
 
 (defvar-local orgrest--pending nil
   "The requests in progress here: the markers of blocks, or t for others.")
@@ -246,13 +247,29 @@ The arguments of THEN are the result, and the error message or nil."
       (cancel-timer timer)))
   (setq orgrest--servers (seq-remove (lambda (pair) (eq (cdr pair) server)) orgrest--servers)))
 
+(defun orgrest--sent (server uri)
+  "Return (BUFFER . VERSION) of the text that SERVER has for URI, or nil."
+  (cdr (assoc uri (process-get (jsonrpc--process server) 'orgrest-sent))))
+
+(defun orgrest--set-sent (server uri sent)
+  "Record that SERVER has SENT, a value of `orgrest--sent', for URI."
+  (let* ((process (jsonrpc--process server))
+         (others (assoc-delete-all uri (process-get process 'orgrest-sent))))
+    (process-put process 'orgrest-sent (if sent (cons (cons uri sent) others) others))))
+
 (defun orgrest--close ()
-  "Notify the language server that this buffer is closed."
+  "Notify the language server that this buffer is closed.
+Another buffer may still have the same document open."
   (pcase orgrest--opened
-    (`(,server ,uri ,_)
-     (when (jsonrpc-running-p server)
-       (orgrest--notify server :textDocument/didClose `(:textDocument (:uri ,uri))))))
-  (setq orgrest--opened nil))
+    (`(,server ,uri)
+     (setq orgrest--opened nil)
+     (unless (or (not (jsonrpc-running-p server))
+                 (seq-some (lambda (buffer)
+                             (let ((opened (buffer-local-value 'orgrest--opened buffer)))
+                               (and (eq (car opened) server) (equal (nth 1 opened) uri))))
+                           (buffer-list)))
+       (orgrest--set-sent server uri nil)
+       (orgrest--notify server :textDocument/didClose `(:textDocument (:uri ,uri)))))))
 
 (defun orgrest--synchronize ()
   "Send the text of this buffer to the language server; return the server."
@@ -265,18 +282,20 @@ The arguments of THEN are the result, and the error message or nil."
     (when (string-match-p "[\x3fff80-\x3fffff]" text)
       (user-error "The buffer has bytes that are not text in UTF-8"))
     (with-current-buffer base
-      (pcase orgrest--opened
-        ((and `(,(pred (eq server)) ,(pred (equal uri)) ,known))
-         (unless (equal known version)
-           (orgrest--notify server :textDocument/didChange
-                           `( :textDocument (:uri ,uri :version ,version)
-                              :contentChanges [(:text ,text)]))))
-        (_ (orgrest--close)
-           (orgrest--notify server :textDocument/didOpen
-                           `(:textDocument ( :uri ,uri :languageId ,language
-                                             :version ,version :text ,text)))
-           (add-hook 'kill-buffer-hook #'orgrest--close nil t)))
-      (setq orgrest--opened (list server uri version)))
+      (unless (and (eq (car orgrest--opened) server) (equal (nth 1 orgrest--opened) uri))
+        (orgrest--close)
+        (setq orgrest--opened (list server uri))
+        (add-hook 'kill-buffer-hook #'orgrest--close nil t))
+      (let ((sent (orgrest--sent server uri)))
+        (cond ((null sent)
+               (orgrest--notify server :textDocument/didOpen
+                               `(:textDocument ( :uri ,uri :languageId ,language
+                                                 :version ,version :text ,text))))
+              ((not (equal sent (cons base version)))
+               (orgrest--notify server :textDocument/didChange
+                               `( :textDocument (:uri ,uri :version ,version)
+                                  :contentChanges [(:text ,text)])))))
+      (orgrest--set-sent server uri (cons base version)))
     server))
 
 (defun orgrest--ask (method params then)

@@ -487,6 +487,27 @@ def test_what_a_server_answers_is_never_run_as_code(line: str, tmp_path: Path, a
 
 
 @needs_emacs
+@pytest.mark.parametrize(("path", "result"), [("lines", "two"), ("json", "{")])
+def test_a_block_can_be_evaluated_after_an_export_in_the_buffer_as_it_is(
+    tmp_path: Path, api: str, path: str, result: str
+) -> None:
+    exported = f"#+begin_src restclient :exports results\nGET {api}/json\n#+end_src\n"
+    block = f"#+begin_src restclient :results value :exports none\nGET {api}/lines\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(f"{exported}\n{block}")
+    answers = emacs(
+        tmp_path,
+        f"""(require 'ox-ascii) (find-file "notes.org")
+        (at "/lines") (org-babel-execute-src-block)
+        (org-export-to-file 'ascii "notes.txt")
+        (goto-char (point-min)) (search-forward "/lines") (replace-match "/{path}")
+        (org-babel-execute-src-block)
+        (tell (buffer-string))""",
+    )
+    (text,) = answers
+    assert result in text.partition("#+RESULTS:")[2]
+
+
+@needs_emacs
 def test_without_support_for_the_language_of_an_answer_all_requests_are_sent(
     tmp_path: Path, api: str
 ) -> None:
