@@ -155,7 +155,7 @@ def _evaluate(
             if not source.plain:
                 results.end(run, source.text)
     except KeyboardInterrupt:
-        place = source.name if run.step is None else f"{source.name}:{run.step.line}"
+        place = ":".join(map(str, run.place or (source.name,)))
         saved = results.file is not None and source.text != results.file.text == run.text
         complain(f"{place}: interrupted{'; the results so far were saved' if saved else ''}")
         raise

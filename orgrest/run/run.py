@@ -68,7 +68,8 @@ class Run:
         `file` is used in messages and links. If `services` is None, nothing can be sent. If `plain`
         is true, `text` is a request file, otherwise an Org document.
         """
-        self.step: Step | None = None
+        self.place: tuple[str, int] | None = None
+        """The file and line of the step or request in progress, if any."""
         self._name = file
         self._settings = settings
         self._services = services = services or Services()
@@ -163,7 +164,7 @@ class Run:
         If `client` is given, it is used from now on. Call `close` after the last step.
         """
         self._work.client = client or self._work.client
-        self.step = step
+        self.place = self._name, step.line
         began, start = time.time(), time.monotonic()
         for outcome in self._outcomes(step):
             self._reported.add(step.id)
@@ -327,7 +328,9 @@ class Run:
             outcome = self.results.known(task.id)
             if outcome is not None and not again:
                 return outcome
+            before, self.place = self.place, (task.file or self._name, task.line)
             sent = self._done(stages.do(Job(self._work, task)))
+            self.place = before  # an interrupt leaves the request that it stopped
         self.results.latest[task.id] = sent
         if outcome is None:
             self.results.keep(task.id, sent)

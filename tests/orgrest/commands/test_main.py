@@ -677,6 +677,18 @@ class TestProcess:
         assert f"orgrest: {name}:1: interrupted\n" in err
         assert path.read_text() == text
 
+    def test_ctrl_c_names_the_request_that_was_in_progress_for_another(self, notes) -> None:
+        with RawServer(silent) as other:
+            text = (
+                f"GET http://h/{{{{later.response.body}}}}\n###\n# @name later\nGET {other.url}/\n"
+            )
+            notes(text, "a.http")
+            process = start("a.http")
+            wait_until(lambda: other.requests)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert err.endswith("orgrest: a.http:4: interrupted\n")
+
     def test_ctrl_c_tells_where_the_results_are_if_the_document_was_changed_meanwhile(
         self, notes, tmp_path: Path
     ) -> None:
