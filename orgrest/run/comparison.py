@@ -45,6 +45,9 @@ _TESTS = compiled(
     r"(?=[ \t]*#\+end_|\s*\Z)",
     re.IGNORECASE | re.MULTILINE,
 )
+_CACHED = compiled(r"(?i)\A[ \t]*#\+results\[[^\]\n]*\]:[^\n]*\n")
+"""A keyword with the hash of a block with ``:cache yes``, which differs if the block has changed."""
+
 _STEP = compiled(r'"(?:[^"\\]|\\.)*"|(?P<step>\."(?:[^"\\]|\\.)*+"|\.[A-Za-z_]\w*+|\])(?!\?)')
 """A string, or a step of a jq path: `.name`, `."name"` or the end of `[...]`, without a `?`."""
 _REPLACED = "..."
@@ -269,7 +272,7 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
     """
     if old == new:
         return ()
-    before, after = content(old), content(new)
+    before, after = (content(_CACHED.sub("", text)) for text in (old, new))
     if volatile.paths:
         before, after = _without_paths(before, after, volatile.paths)
     headers = volatile.headers

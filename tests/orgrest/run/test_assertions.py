@@ -544,6 +544,13 @@ def test_a_volatile_part_that_cannot_be_read_is_reported(
     assert why.startswith(f":volatile: {reason}")
 
 
+def test_the_hash_of_a_block_is_no_part_of_its_result() -> None:
+    old, new = "#+RESULTS[01ab]: a\nx\n", "#+results[23cd]: a\nx\n"
+    assert difference(old, new, Volatile()) == ()
+    assert difference(old, new.replace("x", "y"), Volatile())[1:] == ("-x", "+y")
+    assert difference("a\n#+RESULTS[1]:\n", "a\n#+RESULTS[2]:\n", Volatile()) != ()
+
+
 def test_a_status_and_the_same_result_can_be_expected_together(
     changing: tuple[RawServer, dict[str, Any]], tmp_path: Path
 ) -> None:
