@@ -46,7 +46,7 @@ _TESTS = compiled(
     re.IGNORECASE | re.MULTILINE,
 )
 _CACHED = compiled(r"(?i)\A[ \t]*#\+results\[[^\]\n]*\]:[^\n]*\n")
-"""A keyword with the hash of a block with ``:cache yes``, which differs if the block has changed."""
+"""A results keyword with the hash of the block (``:cache yes``)."""
 
 _STEP = compiled(r'"(?:[^"\\]|\\.)*"|(?P<step>\."(?:[^"\\]|\\.)*+"|\.[A-Za-z_]\w*+|\])(?!\?)')
 """A string, or a step of a jq path: `.name`, `."name"` or the end of `[...]`, without a `?`."""
