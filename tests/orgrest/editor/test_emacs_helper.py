@@ -97,7 +97,8 @@ def test_quitting_ends_the_request_that_is_under_way(tmp_path: Path, api: str) -
 def test_a_program_that_cannot_serve_says_why(tmp_path: Path, api: str) -> None:
     document(tmp_path, f"GET {api}/json")
     broken = tmp_path / "broken"
-    broken.write_text("#!/bin/sh\necho 'orgrest: it is broken' >&2\nexit 3\n")
+    # It ends after Emacs has written to it: SIGPIPE would end a batch Emacs.
+    broken.write_text("#!/bin/sh\necho 'orgrest: it is broken' >&2\nsleep 1\nexit 3\n")
     broken.chmod(0o755)
     answers = emacs(tmp_path, f'{RUN}(setq orgrest-command (list "{broken}")) (run "GET")')
     assert answers == ["it is broken"]
