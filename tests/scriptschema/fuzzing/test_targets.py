@@ -446,9 +446,9 @@ for line in sys.stdin:
     target = open_target(Description(kind, command, variants=("-O0", "-O1")))
     first, second = run(target, "print(1)")
     target.close()
-    assert 0.4 <= first.starting <= first.seconds
+    assert 0.2 <= first.starting <= first.seconds  # on a busy machine, it is measured too late
     # A command starts for every run, a service only for the first one.
-    assert (second.starting >= 0.4) == (kind == "command")
+    assert (second.starting >= 0.2) == (kind == "command")
 
 
 def test_a_service_may_end_between_two_programs(service: Target) -> None:
