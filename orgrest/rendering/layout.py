@@ -239,7 +239,8 @@ def _shaped(arguments: Arguments) -> bool:
 
 def _would_be_sent(text: str, language: str) -> bool:
     # A request may also be just a URL, a path, a variable or a reference to a block.
-    is_sent = language == VERB or (language in REQUEST_LANGUAGES and not _is_json(text))
+    is_safe = _is_json(text) and "<<" not in text
+    is_sent = language == VERB or (language in REQUEST_LANGUAGES and not is_safe)
     return is_sent and bool(text.strip())
 
 

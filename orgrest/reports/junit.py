@@ -19,7 +19,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from orgrest.run.suite.summary import attempts, reasons, unique_title
+from orgrest.run.suite.summary import reasons, remarks, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -78,8 +78,7 @@ def _counts(counts: Mapping[str, Any]) -> dict[str, int]:
 def _case(record: Record, name: str) -> str:
     time = _time(record["duration"])
     head = _attributes(name=name, classname=record["file"], time=time)
-    inside, count = _result(record), attempts(record)
-    notes = [*record["notes"], *([f"{count} attempts"] if count > 1 else [])]
+    inside, notes = _result(record), remarks(record)
     if notes:
         text = _text("\n".join(notes))
         inside += f"      <system-out>{text}</system-out>\n"

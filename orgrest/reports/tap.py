@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from orgrest.rendering.sanitize import visible
-from orgrest.run.suite.summary import KILLED, attempts, place, reasons, unique_title
+from orgrest.run.suite.summary import KILLED, place, reasons, remarks, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,8 +26,7 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     for number, record in enumerate(records, 1):
         title = unique_title(record, titles)
         yield _test(number, title, record).encode("utf-8", "backslashreplace")
-        count = attempts(record)
-        for note in (*record["notes"], *([f"{count} attempts"] if count > 1 else [])):
+        for note in remarks(record):
             yield f"# {visible(note, one_line=True)}\n".encode("utf-8", "backslashreplace")
     if run["summary"]["ended"] == KILLED:
         yield f"Bail out! {KILLED}\n".encode()

@@ -43,6 +43,8 @@ MOST_OF_RUN = 8 * 2**20
 """The maximum number of bytes that are kept of one run. Later outcomes are dropped."""
 _NAME = compiled(r"(?P<id>\d{8}-\d{6}-\d{6}-[0-9a-f]{4})\.jsonl")
 _LONGEST_LINE = 2 * MOST_OF_RUN
+_MOST_WAITING = 1000
+"""After this number of errors, a file is created even if nothing has been sent."""
 
 
 def folder() -> Path | None:
@@ -103,7 +105,7 @@ class History:
                 place = {"order": [0, self._count], "document": document, "file": document}
                 self._waiting.append(encoded(of_outcome(outcome, place, fail=self._fails)))
                 if self._number is None:
-                    self._number = self._create() if sent else None
+                    self._number = self._create() if sent or self._count >= _MOST_WAITING else None
                     if self._number is None:
                         return
                 lines, self._waiting = self._waiting, []

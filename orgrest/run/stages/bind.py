@@ -22,7 +22,7 @@ def bind_secrets(job: Job) -> None:
 
 
 def bound(request: Request, secrets: Secrets) -> Request:
-    """Return the request with a record of each bound secret in it, in whatever encoding.
+    """Return the request with a record of each bound secret in it, in any encoding.
 
     Existing records are kept: the request may contain a secret that a server returned. Raises
     ExpansionError if a secret may not be sent to the request's URL.

@@ -136,6 +136,12 @@ def attempts(record: Record) -> int:
     return max((exchange["attempts"] for exchange in record["exchanges"]), default=1)
 
 
+def remarks(record: Record) -> list[str]:
+    """Return the notes of a record, and the number of attempts if the request was sent again."""
+    count = attempts(record)
+    return [*record["notes"], *([f"{count} attempts"] if count > 1 else [])]
+
+
 def reasons(record: Record) -> Iterable[str]:
     """Yield the reasons why a request failed or was skipped, one line each."""
     if record["reason"]:

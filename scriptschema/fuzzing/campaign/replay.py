@@ -157,7 +157,7 @@ def bisect(
                 raise TargetError(f"{name}: {error}") from None
             verdict = run(built, find, tree, find.smallest.style).verdict
             kind = "" if verdict is None else verdict.signature.kind
-            bisection.shows[name] = Signature(kind).agrees(Signature(wanted))
+            bisection.shows[name] = outcome.agree(kind, wanted)
             on_run(name, bisection.shows[name])
         return bisection.shows[name]
 

@@ -274,7 +274,7 @@ class Session:
                     sweep()
                     self.state.close()
                     self.campaign.log("end")
-            finally:  # an interrupt ends this if nobody reads the output
+            finally:  # an interrupt ends this if the output is blocked
                 self.on_event({**self.progress(), "event": "end"})
 
     @property

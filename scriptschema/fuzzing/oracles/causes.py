@@ -12,22 +12,18 @@ similar programs could give quite different programs the same cause.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import attrs
 
 from scriptschema.fuzzing.oracles import differential
-from scriptschema.fuzzing.oracles.construct import VARARGS, is_member
+from scriptschema.fuzzing.oracles.construct import ANY, VARARGS, is_member
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
 KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, outcome.CRASH])
 """The kinds of signatures that may have a common cause. Only crashes without stack frames are
 compared. For these, the signal is compared instead of the variant."""
-
-
-_ACCESS: Final = re.compile(r"(?:any )?buffer\.(?:read|write)")
 
 
 @attrs.define
@@ -89,10 +85,11 @@ class Causes:
 
 
 def compared(signature: Signature, operations: frozenset[str]) -> frozenset[str]:
-    """Return the operations to compare: in crashes, all accesses to buffers are the same one."""
+    """Return the operations to compare. In crashes, all accesses to buffers are one operation."""
     if signature.kind != outcome.CRASH:
         return operations
-    accesses = {name for name in operations if _ACCESS.match(name)}
+    kinds = ("buffer.read", "buffer.write")
+    accesses = {name for name in operations if name.removeprefix(ANY).startswith(kinds)}
     return operations - accesses | ({"buffer.read"} if accesses else set())
 
 

@@ -33,6 +33,9 @@ from scriptschema.messages import (
 
 VARARGS: Final = ExprVarargs.__name__
 
+ANY: Final = "any "
+"""Precedes the name of an operation that a bug does not need: it could be any other."""
+
 _PLAIN: Final = frozenset(
     [
         *("ModuleSet", "Stat", "StatBlock", "StatCall", "StatLocal", "StatAssign", "StatReturn"),

@@ -16,13 +16,10 @@ from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles.construct import VARARGS, alike, is_member, operations_of
+from scriptschema.fuzzing.oracles.construct import ANY, VARARGS, alike, is_member, operations_of
 from scriptschema.luau.library import SIGNATURES, Signature
 from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.versions import TODAY
-
-ANY: Final = "any "
-"""Precedes the name of an operation that could be any other."""
 
 _TRIES: Final = 3
 """The maximum number of replacements to try for each operation."""
@@ -90,8 +87,8 @@ def _put_operator(old: str, new: str, node: Any) -> None:
 def _members(tree: m.ModuleSet, name: str) -> Iterator[tuple[str, _Change]]:
     """Yield similar library members, each with the change that puts it in place of `name`.
 
-    `name` may stand for several members, as `buffer.readi8` does for `buffer.writeu8`. Each of them
-    is replaced with a member that has the same kinds of parameters.
+    Several members may share `name` (see `construct.alike`). Each of them is replaced with one that
+    has the same kinds of parameters.
     """
     members = sorted({_member_of(node) for node, _ in walk(tree)})
     similar = {member: _similar(member) for member in members if alike(member) == name}

@@ -31,14 +31,8 @@ class Signature:
         return f"{text} ({self.construct})" if self.construct else text
 
     def agrees(self, other: Signature) -> bool:
-        """Return whether two runs of one program show the same bug, ignoring constructs.
-
-        A program that does not end may reach the time limit in one run, and the memory limit in the
-        other.
-        """
-        if self.detail != other.detail:
-            return False
-        return self.kind == other.kind or {self.kind, other.kind} <= outcome.LIMITS
+        """Return whether two runs of one program show the same bug, ignoring constructs."""
+        return self.detail == other.detail and outcome.agree(self.kind, other.kind)
 
     @property
     def name(self) -> str:

@@ -108,3 +108,12 @@ class Run:
     def from_json(cls, value: dict[str, Any]) -> Run:
         """Return the run stored in JSON data. Raises KeyError or TypeError for invalid data."""
         return cls(value["target"], Outcome.from_json(value["outcome"]))
+
+
+def agree(kind: str, other: str) -> bool:
+    """Return whether two runs of one program that ended in these ways may show the same bug.
+
+    A program that does not end may reach the time limit in one run, and the memory limit in the
+    other.
+    """
+    return kind == other or {kind, other} <= LIMITS

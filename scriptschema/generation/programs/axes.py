@@ -33,7 +33,7 @@ class Source:
     """A source of operands, such as a local variable. `nodes` is the number of nodes that it adds.
 
     The operand must be a constant if `is_constant` is true, and can be assigned to if `is_variable`
-    is true. If `renews` is true, its value is created anew each time the code runs. It must be in a
+    is true. If `renews` is true, each run of the code creates a new value. It must be in a
     function if `in_function` is true, in a loop if `in_loop` is true, and in a function with `...`
     if `in_vararg` is true. If `annotated` is true, it needs an annotation. If `untyped` is true, a
     type checker rejects it.

@@ -99,7 +99,7 @@ def _read_constant(r: Reader) -> m.Expr | None:
 def read_expression(r: Reader) -> Reading:
     """Read an expression: operands and operators, grouped by precedence.
 
-    Parentheses become an ExprGroup, except those that `render` adds by itself.
+    Parentheses become an ExprGroup, except those that `render` prints without one.
     """
     pending: list[tuple[int, Any, m.Expr | None]] = []
     while True:

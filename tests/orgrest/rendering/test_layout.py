@@ -281,6 +281,8 @@ class TestData:
     [
         *("GET http://h/x", "https://h/x?t={{token}}", "/path", "{{a}}", "@a=http://h\n{{a}}"),
         *("\ufeffGET http://h", "<<delete>>", "<<delete>>()", "text"),
+        '{"a":\n<<delete>>}',
+        '["<<delete>>"]',
     ],
 )
 def test_a_response_is_not_inserted_in_a_block_that_could_be_sent(language: str, text: str) -> None:

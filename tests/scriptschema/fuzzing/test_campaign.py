@@ -1120,7 +1120,7 @@ def test_a_corpus_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
         Campaign(folder, None).__enter__()
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux only")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 def test_a_reduction_leaves_no_process_of_the_target_running(tmp_path: Path) -> None:
     def children() -> set[str]:
         found: set[str] = set()
