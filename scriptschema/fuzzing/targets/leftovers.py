@@ -150,11 +150,13 @@ class Folder:
     def remove(self) -> None:
         """Remove the folder with its contents."""
         if self in _FOLDERS:
-            _FOLDERS.remove(self)
             for _ in range(_ROUNDS):  # another thread may still write to it
                 shutil.rmtree(self.path, ignore_errors=True)
                 if not self.path.exists():
                     break
+            # Only now: a thread that ends the process must not leave a folder half removed.
+            with contextlib.suppress(ValueError):
+                _FOLDERS.remove(self)
             self._lock.close()
 
 

@@ -1,10 +1,12 @@
 """Targets leave nothing behind: no process in its own session, no folder, no full disk."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -219,6 +221,29 @@ def test_a_folder_that_is_in_use_is_not_removed(
         leftovers.sweep()
         assert {*tmp_path.iterdir()} == {used.path, strange}
     assert {*tmp_path.iterdir()} == {strange}
+
+
+def test_a_thread_that_ends_the_process_removes_a_folder_that_another_is_removing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    used = leftovers.Folder()
+    remove, begun, may_go_on = shutil.rmtree, threading.Event(), threading.Event()
+
+    def slowly(path: Path, *, ignore_errors: bool) -> None:
+        if threading.current_thread() is other:
+            begun.set()
+            may_go_on.wait(60)
+        remove(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", slowly)
+    other = threading.Thread(target=used.remove)
+    other.start()
+    assert begun.wait(60)
+    leftovers.remove_folders()
+    removed = not used.path.exists()
+    may_go_on.set()
+    other.join()
+    assert removed
 
 
 def test_endless_standard_error_costs_no_disk_and_little_memory(
