@@ -10,16 +10,18 @@ needs only one target at one optimization level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
 from scriptschema import messages as m
+from scriptschema.base import Message
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index, own_nodes
 from scriptschema.generation.programs import nodes
+from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import is_valid
 
@@ -140,27 +142,208 @@ def _is_in_function(index: Index[Any], number: int) -> bool:
 
 
 def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
-    """Replace constants with `select(1, x)`, which compilers cannot fold, in a copy of the tree."""
+    """Replace constants with `select(1, x)`, which compilers cannot fold, in a copy of the tree.
+
+    Names of fields are constants, too: `t.k` becomes `t[select(1, "k")]`.
+    """
     used = _used(tree)
     edited = copy(tree)
     index = Index(edited)
     if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index):
         return None
-    count = 0
-    for number in index.of(m.Expr):
-        node: Any = index.nodes[number]
-        above = index.nodes[index.parents[number]]
-        if node.which in ("number", "string") and not isinstance(above, m.ExprInterpString):
-            count += 1
-            constant = m.Expr(**{node.which: node.alternative})
-            node.call = nodes.call_builtin("select", nodes.number(1), constant).alternative
-    return edited if count and is_valid(edited) else None
+    names = [*_names(index)]
+    parts = {id(part) for string in _all(index, m.ExprInterpString) for part in string.parts}
+    constants = [
+        node
+        for node in _all(index, m.Expr)
+        if node.which in ("number", "string") and id(node) not in parts
+    ]
+    for node in constants:
+        node.call = _selected(m.Expr(**{node.which: node.alternative}))
+    for node in names:
+        field = node.alternative
+        if isinstance(node, m.TableItem):
+            node.key_expr = m.Expr(call=_selected(nodes.string(DEFAULT.field(field))))
+        else:
+            name = DEFAULT.field(field.index, DEFAULT.owner(field.expr))
+            key = m.Expr(call=_selected(nodes.string(name)))
+            node.index_expr = m.ExprIndexExpr(expr=field.expr, index=key)
+    return edited if (constants or names) and is_valid(edited) else None
+
+
+def _selected(constant: m.Expr) -> m.ExprCall:
+    call: m.ExprCall = nodes.call_builtin("select", nodes.number(1), constant).alternative
+    return call
+
+
+def _names(index: Index[Any]) -> Iterator[Any]:
+    """Yield the nodes that name a field, except the names of declared functions and of methods."""
+    fixed = {id(call.func) for call in _all(index, m.ExprCall) if call.self_}
+    for declaration in _all(index, m.StatFunction):
+        name = declaration.var
+        while name.which == "index_name":
+            fixed.add(id(name))
+            name = name.alternative.expr
+    for number in index.of(m.ExprIndexName):
+        node = index.nodes[index.parents[number]]
+        if id(node) not in fixed:
+            yield node
+    yield from (item for item in _all(index, m.TableItem) if item.which == "key_name")
+
+
+def _all(index: Index[Any], cls: type[Message]) -> list[Any]:
+    """Return all messages of class `cls`."""
+    return [index.nodes[number] for number in index.of(cls)]
+
+
+def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
+    """Keep the value of each local variable in a table of its own, in a copy of the tree.
+
+    `local a = 1` becomes `local a = 1 a = {a}`, and `a += 1` becomes `a[1] += 1`. Parameters and
+    loop variables get their tables at the start of the function or loop.
+    """
+    used = _used(tree)
+    edited = copy(tree)
+    index = Index(edited)
+    if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index) or index.of(m.StatClass):
+        return None
+    if _depends_on_order(index, used):
+        return None
+    for stat in _all(index, m.Stat):
+        if stat.which == "function":
+            _declare_by_assignment(stat)
+    uses = index.of(m.ExprLocal)
+    for number in uses:
+        use: Any = index.nodes[index.parents[number]]
+        use.index_expr = _item_of(use.alternative)
+    for cls, variables in _BODIES.items():
+        for node in _all(index, cls):
+            node.body.body[:0] = _into_tables(variables(node))
+    for block in _all(index, m.StatBlock):
+        block.body = [each for stat in block.body for each in _declared_in_table(stat)]
+    return edited if uses and is_valid(edited) else None
+
+
+_BODIES: Final[Mapping[type[Message], Callable[[Any], list[m.Local]]]] = {
+    m.ExprFunction: lambda function: function.args,
+    m.StatFor: lambda loop: [loop.var],
+    m.StatForIn: lambda loop: loop.vars,
+}
+"""For each message whose body begins with new variables, a function that returns these."""
+
+
+def _item_of(table: m.ExprLocal) -> m.ExprIndexExpr:
+    """Return `table[1]`."""
+    return m.ExprIndexExpr(expr=m.ExprPrefix(local=table), index=nodes.number(1))
+
+
+def _into_tables(variables: list[m.Local]) -> list[m.Stat]:
+    """Return the statement `a, b = {a}, {b}`, if there are variables."""
+    if not variables:
+        return []
+    targets = [m.LValue(local=m.ExprLocal(var=copy(each))) for each in variables]
+    values = [nodes.table([nodes.read(each.name)]) for each in variables]
+    return [m.Stat(assign=m.StatAssign(vars=targets, values=values))]
+
+
+def _declared_in_table(stat: m.Stat) -> list[m.Stat]:
+    declaration: Any = stat.alternative
+    if stat.which == "local":
+        declaration.is_const = declaration.is_exported = None
+        return [stat, *_into_tables(declaration.vars)]
+    if stat.which == "local_function":
+        variable = declaration.var
+        target = m.LValue(index_expr=_item_of(m.ExprLocal(var=variable)))
+        function = m.Expr(function=declaration.func)
+        return [nodes.let(variable.name, nodes.table()), nodes.assign(target, function)]
+    return [stat]
+
+
+def _declare_by_assignment(stat: m.Stat) -> None:
+    """Change `function a.f() end` to `a.f = function() end`."""
+    declaration: Any = stat.alternative
+    function = declaration.func
+    if declaration.self_:
+        function.args.insert(0, nodes.declared(_SELF))
+        function.types = []  # they correspond to the parameters by position
+    stat.assign = m.StatAssign(vars=[declaration.var], values=[m.Expr(function=function)])
+
+
+_SELF: Final = DEFAULT.locals.index("self")
+
+
+def _depends_on_order(index: Index[Any], used: set[str]) -> bool:
+    """Return whether an expression may use a local variable that another part of it changes.
+
+    In `a + f()`, Luau reads a local variable `a` after the call, but the item of a table before it.
+    `used` contains the library members that the program uses.
+    """
+    targets = [each for each in _all(index, m.LValue) if each.which == "local"]
+    changed = {DEFAULT.local(each.alternative.var.name) for each in targets}
+    has_objects = "setmetatable" in used
+
+    def is_changed(node: Any) -> bool:
+        while node.which == "group":
+            node = node.alternative.expr
+        return node.which == "local" and DEFAULT.local(node.alternative.var.name) in changed
+
+    def runs_code(value: m.Expr) -> bool:
+        for node in own_nodes(value):
+            if isinstance(node, m.ExprCall):
+                if has_objects or DEFAULT.member(node.func.alternative) not in _INERT:
+                    return True
+            elif has_objects and isinstance(node, _OPERATIONS):  # it may call a metamethod
+                return True
+        return False
+
+    return any(
+        any(map(is_changed, early)) and any(map(runs_code, late))
+        for early, late in _operands(index)
+    )
+
+
+_INERT: Final = frozenset(
+    str(each)
+    for each in SIGNATURES
+    if each.library in ("bit32", "buffer", "math", "string", "utf8", "vector")
+    or str(each) in ("select", "tonumber", "type", "typeof")
+) - {"string.gsub"}
+"""The functions that call no other code of a program without metatables."""
+
+_OPERATIONS: Final = (
+    *(m.ExprBinary, m.ExprUnary, m.ExprIndexName, m.ExprIndexExpr, m.ExprInterpString),
+)
+
+
+def _operands(index: Index[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Yield the operands that are evaluated first, and the others, of each operation."""
+    for binary in _all(index, m.ExprBinary):
+        yield [binary.left], [binary.right]
+    for indexed in _all(index, m.ExprIndexExpr):
+        yield [indexed.expr], [indexed.index]
+    for call in _all(index, m.ExprCall):
+        if DEFAULT.member(call.func.alternative) not in ("", "print"):  # it may be a fast call
+            yield call.args[:-1], call.args[1:]
+    for change in _all(index, m.StatCompoundAssign):
+        yield [change.var, *_parts([change.var])], [change.value]
+    for assignment in _all(index, m.StatAssign):
+        variables = assignment.vars
+        yield [*(variables[1:] and variables), *_parts(variables)], assignment.values
+
+
+def _parts(variables: list[Any]) -> Iterator[Any]:
+    """Yield the tables and keys of variables such as `a[b]`."""
+    for variable in variables:
+        if variable.which.startswith("index"):
+            yield variable.alternative.expr
+        if variable.which == "index_expr":
+            yield variable.alternative.index
 
 
 def _changes_globals(index: Index[Any]) -> bool:
-    values: list[Any] = [index.nodes[number] for number in index.of(m.LValue)]
     return any(
-        value.which == "global_" and value.alternative.name.which == "builtin" for value in values
+        value.which == "global_" and value.alternative.name.which == "builtin"
+        for value in _all(index, m.LValue)
     )
 
 
@@ -176,6 +359,7 @@ REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = M
             in_coroutine, _BY_LEVEL | _BY_THREAD, into_functions=False
         ),
         "constants at run time": _at_run_time,
+        "variables in tables": _in_tables,
     }
 )
 """The functions that rewrite programs, by name, such as "statements in functions". They return None
