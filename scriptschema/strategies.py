@@ -79,7 +79,7 @@ def _trees(
 ) -> MessageT:
     choices = DrawnChoices(draw)
     if swarm:
-        grammar = grammar.swarm(choices)
+        grammar = grammar.swarm(choices, cls, max_depth)
     return _DrawnSampler(grammar, choices).tree(cls, size, max_depth)
 
 

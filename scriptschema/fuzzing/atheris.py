@@ -2,9 +2,9 @@
 
     atheris.Setup(sys.argv, test, custom_mutator=custom_mutator, custom_crossover=custom_crossover)
 
-Mutants are sources that Luau compiles. libFuzzer, which Atheris runs, starts with inputs of only a
-few bytes. Programs are larger, so pass `-len_control=0 -max_len=20000`. For an example, see
-`examples/fuzz_tree_sitter.py`.
+Mutants are sources that Luau compiles, unless no program fits into the maximum size: then the input
+is returned. libFuzzer, which Atheris runs, starts with inputs of only a few bytes, so pass
+`-len_control=0 -max_len=20000`. For an example, see `examples/fuzz_tree_sitter.py`.
 
 `SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. If it is not set,
 generated code uses no extensions, but extensions in sources are preserved.

@@ -94,9 +94,9 @@ def mutate(
     """Return a tree that differs from `tree` in one place, without changing `tree`.
 
     `donors` are trees whose parts may be used. `size` is the number of messages that mutants tend
-    to have, by default as many as `tree`. No mutant is deeper than `max_depth` levels or, if `tree`
-    itself is deeper, than `tree`. `luau` is the version of Luau whose features inserted parts may
-    use.
+    to have, by default as many as `tree`. No inserted part makes a mutant deeper than `max_depth`
+    levels, but a repair may add a few levels below the default. `luau` is the version of Luau whose
+    features inserted parts may use.
 
     If `programs` is true, `check` finds no problem in the mutant. If `tree` is a program that runs
     to completion, the mutant usually does so as well. If `programs` is false, the mutant only

@@ -160,10 +160,11 @@ class Grammar:
         self.plans = {cls: self._plan(cls) for cls in known.fields}
         self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}
 
-    def swarm(self, choices: Choices) -> Grammar:
+    def swarm(self, choices: Choices, root: type[Message], max_depth: int) -> Grammar:
         """Return this grammar with about half of the alternatives disabled.
 
-        Each oneof keeps an alternative that makes a finite tree possible.
+        Each oneof keeps an alternative that makes a finite tree possible. If the kept alternatives
+        do not allow a `root` of at most `max_depth` levels, return this grammar unchanged.
         """
         weights = {}
         for message, inner in self.weights.items():
@@ -180,7 +181,8 @@ class Grammar:
                 end = _schema_name(ends[choices.below(len(ends))].field)
                 kept[end] = inner[end]
             weights[message] = kept
-        return Grammar(weights, self.schema)
+        swarmed = Grammar(weights, self.schema)
+        return swarmed if swarmed.heights[root] <= max_depth else self
 
     def weight(self, field: FieldInfo) -> float:
         """Return the weight of the alternative `field` of a oneof."""

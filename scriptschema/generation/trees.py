@@ -107,7 +107,7 @@ def generate(
     # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     if swarm:
-        grammar = grammar.swarm(source)
+        grammar = grammar.swarm(source, cls, max_depth)
     if max_depth < grammar.heights[cls]:
         raise ValueError(
             f"a {cls.__name__} has a depth of at least {grammar.heights[cls]}, so max_depth "

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Final, Unpack
 
 from scriptschema import files
-from scriptschema.luau.render import RenderOptions, render_module_set
-from scriptschema.messages import ModuleSet
+from scriptschema.codec.copying import copy
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.render import RenderOptions, render, render_module_set
+from scriptschema.luau.validation.constants import exported_declarations
+from scriptschema.messages import Local, ModuleSet, StatLocalFunction
 
 PROGRAM: Final = "program.luau"
 MODULE: Final = "module0.luau"
@@ -88,12 +91,22 @@ def source_files_of(
 def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
     """Return a program as a single self-contained source.
 
-    A module becomes a function `require` in this source. `options` are those of `render`.
+    A module becomes a function `require` in this source, which returns what the module exports.
+    `options` are those of `render`.
     """
-    sources = render_module_set(tree, **options)
-    if sources.module is None:
-        return sources.program
-    return f"local function require(_, ...)\n{sources.module}\nend\n{sources.program}"
+    if tree.module is None:
+        return render(tree.program, **options)
+    module = copy(tree.module)
+    exports: list[Local] = []
+    for declaration, _ in exported_declarations(module):
+        declaration.is_exported = None  # a function cannot export values
+        is_function = isinstance(declaration, StatLocalFunction)
+        exports += [declaration.var] if is_function else declaration.vars
+    sources = render_module_set(ModuleSet(program=tree.program, module=module), **options)
+    names = [options.get("names", DEFAULT).local(variable.name) for variable in exports]
+    items = ", ".join(f"{name} = {name}" for name in names)
+    returned = f"return table.freeze({{{items}}})\n" if exports else ""
+    return f"local function require(_, ...)\n{sources.module}\n{returned}end\n{sources.program}"
 
 
 def place_of(target: Path, tree: ModuleSet) -> Path:

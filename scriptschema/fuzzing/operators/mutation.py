@@ -16,6 +16,7 @@ from scriptschema.codec.copying import shallow_copy
 from scriptschema.fuzzing.context import Context, Kinds, context_of, kind_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation import programs, trees
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import repair_in_place
 from scriptschema.versions import Version
 
@@ -190,8 +191,10 @@ class Mutation:
             if cls in _FROM_AROUND or (cls is m.ExprVarargs and not context.vararg):
                 return False
             if cls is m.ExprLocal:
-                there = context_of(donor, number).variables if there is None else there
-                name = node.var.name
+                if there is None:  # several indexes have the same name
+                    variables = context_of(donor, number).variables
+                    there = {name % len(DEFAULT.locals): kind for name, kind in variables.items()}
+                name = node.var.name % len(DEFAULT.locals)
                 if name in there and (
                     name not in context.variables or there[name] != context.variables[name]
                 ):

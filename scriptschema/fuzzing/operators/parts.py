@@ -205,8 +205,11 @@ def show(mut: Mutation, number: int) -> bool:
         value = nodes.read(variable)
         is_printed = context.variables.get(variable) is not None
         shown.append(value if is_printed else nodes.call_builtin("type", value))
-    printed = insertion(position + 1, nodes.print_(shown))
-    return bool(shown) and mut.change_body(mut.index.parents[number], printed, safe=True)
+    printed = nodes.print_(shown)
+    if not shown or Index(printed).heights[0] > mut.levels(number):
+        return False
+    inserted = insertion(position + 1, printed)
+    return mut.change_body(mut.index.parents[number], inserted, safe=True)
 
 
 def recurse(mut: Mutation, number: int) -> bool:

@@ -57,7 +57,7 @@ def assigned(v: Traversal, binding: Binding, path: Place) -> None:
         module = v.tree.module if isinstance(v.tree, m.ModuleSet) else None
         if (
             module is not None
-            and not _exported_declarations(module)
+            and not exported_declarations(module)
             and not ends_with_return(module)
         ):
             add_return(module)
@@ -73,7 +73,8 @@ def add_return(module: m.StatBlock) -> None:
     module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
 
 
-def _exported_declarations(block: m.StatBlock) -> list[tuple[Any, int]]:
+def exported_declarations(block: m.StatBlock) -> list[tuple[Any, int]]:
+    """Return the top-level statements that export values, each with its index in the block."""
     return [
         (statement.alternative, index)
         for index, statement in enumerate(block.body)
@@ -83,7 +84,7 @@ def _exported_declarations(block: m.StatBlock) -> list[tuple[Any, int]]:
 
 def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
     """Check the exports of a source before it is visited. Return whether it exports anything."""
-    exporting = _exported_declarations(block)
+    exporting = exported_declarations(block)
     if not exporting:
         return False
     has_return = returns(block)
@@ -100,11 +101,13 @@ def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
             continue
         if v.partial:
             raise IncompleteError
-        if has_return:
+        if not names:
+            v.note(here, "export", "there is no name to export")
+        elif has_return:
             v.note(
                 here, "export", "a source with exports cannot have a return outside of functions"
             )
-        elif not is_new:
+        else:
             v.note(here, "export", "this name is already exported")
         node.is_exported = None
     return kept

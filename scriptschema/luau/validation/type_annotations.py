@@ -111,13 +111,14 @@ def _settle_argument(v: Traversal, argument: m.TypeArgument, path: Place) -> Non
 def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
     """Move the leading arguments (types, then generic packs) to the original schema's fields."""
     items = node.arguments.items if node.arguments is not None else []
+    types, packs = [*node.generics], [*node.genericpacks]
     for index, argument in enumerate(items):
         _settle_argument(v, argument, ((path, "arguments", None), "items", index))
         inner: Any = argument.alternative
-        if argument.which == "type" and not node.genericpacks:
-            node.generics = [*node.generics, inner]
+        if argument.which == "type" and not packs:
+            types.append(inner)
         elif inner.which == "generic":
-            node.genericpacks = [*node.genericpacks, inner.alternative]
+            packs.append(inner.alternative)
         else:
             break
     else:
@@ -129,6 +130,7 @@ def _split_arguments(v: Traversal, node: m.TypeLiteral, path: Place) -> None:
             "types at the start of `arguments` must be in `generics` instead, and the generic "
             "packs that follow them must be in `genericpacks`",
         )
+        node.generics, node.genericpacks = types, packs
         rest = items[index:]
         node.arguments = m.TypeArguments(items=rest) if rest else None
 

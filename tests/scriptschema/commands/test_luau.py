@@ -17,6 +17,7 @@ from scriptschema.luau.names import Names
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
+from scriptschema.luau.sources import one_source
 from scriptschema.messages import ModuleSet
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "luau"
@@ -352,6 +353,17 @@ def test_one_source_goes_to_standard_output_with_n_as_well() -> None:
     assert run(*args, "-n", 1).stdout == run(*args).stdout
     for seed in range(6):  # some of them have a module
         parse(run(*args, "-n", 1, "--seed", seed).stdout)
+
+
+def test_one_source_with_a_module_that_exports_values_is_valid() -> None:
+    exporting = 0
+    for seed in range(40):
+        tree = program(seed=seed, size=60, luau="today")
+        is_exporting = tree.module is not None and "export " in render(tree.module)
+        source = one_source(tree)
+        assert check(parse(source, luau="today").tree) == [], source
+        exporting += is_exporting and "return table.freeze({v0 = v0, " in source
+    assert exporting > 5
 
 
 def test_sources_are_written_in_the_style_that_is_requested() -> None:

@@ -18,6 +18,7 @@ from scriptschema.fuzzing.operators import OPERATORS
 from scriptschema.fuzzing.operators.mutation import Mutation
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.repair import check, repair
 from scriptschema.messages import ModuleSet, Stat, StatBlock
@@ -233,6 +234,26 @@ def test_no_mutant_is_deeper_than_its_parent_if_that_is_deeper_than_allowed(
 
     tree = parse("local t = {1, {2, {3}}} print(t[1] * 2) if t then print(#t) end").tree
     assert depth(mutate(tree, RandomChoices(seed), max_depth=3, programs=programs)) <= depth(tree)
+
+
+@settings(max_examples=40)
+@given(SEEDS)
+def test_a_mutant_of_the_deepest_tree_can_be_encoded(seed: int) -> None:
+    blocks = 47
+    source = "do " * blocks + 'local a: string = "x" a = "y"' + " end" * blocks
+    tree = parse(source).tree
+    index = Index(tree)
+    assert max(map(index.depth, range(len(index)))) == 100
+    wire.encode(mutate(tree, RandomChoices(seed)))
+
+
+def test_a_part_of_a_donor_uses_no_variable_that_the_donor_declares_under_another_index() -> None:
+    donor = parse("local v3 = 1 if v3 then print(1) end").tree
+    [variable] = donor.program.body[0].local.vars  # type: ignore[union-attr]
+    variable.name += 3 * len(DEFAULT.locals)  # another index of the same name
+    tree = parse("print(2) print(3)").tree
+    for seed in range(200):
+        assert check(mutate(tree, RandomChoices(seed), donors=[donor])) == []
 
 
 def test_the_smallest_trees_have_mutants() -> None:

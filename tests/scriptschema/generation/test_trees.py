@@ -21,7 +21,18 @@ from scriptschema.generation.grammar import grammar_of
 from scriptschema.generation.trees import generate
 from scriptschema.generation.weights import WEIGHTS, WeightsError
 from scriptschema.luau.repair import check, repair
-from scriptschema.messages import ENUMS, MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
+from scriptschema.messages import (
+    ENUMS,
+    MESSAGES,
+    Expr,
+    ExprIfElse,
+    ModuleSet,
+    Stat,
+    StatBlock,
+    StatFor,
+    Type,
+    schema,
+)
 
 ALL = list(MESSAGES.values())
 
@@ -292,6 +303,14 @@ def test_a_weights_file_that_is_invalid_is_refused(tmp_path: FilePath) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(WeightsError, match=r"weights.toml: .*utf-8"):
         generate(seed=1, weights=path)
+
+
+@pytest.mark.parametrize(("cls", "max_depth"), [(ExprIfElse, 2), (StatFor, 2), (Expr, 1)])
+def test_swarm_allows_each_depth_that_the_smallest_tree_has(
+    cls: type[Message], max_depth: int
+) -> None:
+    for seed in range(1000):
+        generate(cls, seed=seed, size=30, max_depth=max_depth, swarm=True)
 
 
 def test_swarm_leaves_features_out_per_tree_and_all_occur_over_many() -> None:

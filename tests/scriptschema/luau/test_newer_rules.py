@@ -104,6 +104,16 @@ def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:
         ),
         ("indexer", m.TypeTable(indexer_position=3)),
         (
+            "pack",
+            m.TypeLiteral(
+                name=m.Typename(index=1),
+                arguments=m.TypeArguments(
+                    items=[m.TypeArgument(type=m.Type(boolean=m.TypeBoolean(val=True)))]
+                ),
+            ),
+        ),
+        ("export", m.StatBlock(body=[m.Stat(local=m.StatLocal(is_exported=True))])),
+        (
             "default",
             m.StatTypeAlias(
                 export=False,
@@ -115,6 +125,8 @@ def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:
     ],
 )
 def test_what_no_source_can_say_is_refused_in_trees(rule: str, tree: Message) -> None:
+    before = pickle.dumps(tree)
     assert not is_valid(tree)
     assert rule in {problem.rule for problem in check(tree)}
+    assert pickle.dumps(tree) == before
     assert check(repair(tree)) == []
