@@ -636,6 +636,21 @@ def test_tests_of_postman_hold_where_postman_says_so(run, start: str, end: str) 
     assert done.tests == [(name, name not in failing) for name in names]
 
 
+@pytest.mark.parametrize(
+    ("body", "kind", "holds"),
+    [(b"{}", "text/plain", True), (b"null", "text/plain", True), (b"{", "application/json", False)],
+)
+def test_the_body_decides_whether_a_response_is_json_for_postman(
+    body: bytes, kind: str, holds: bool, tmp_path: Path
+) -> None:
+    tests = "\n".join(
+        f"pm.test('{word}', () => pm.response.to.{word}.json);" for word in ("be", "not.be")
+    )
+    with RawServer(response(body, f"Content-Type: {kind}")) as server:
+        done = Ran(server, tmp_path, f"GET HOST/\n\n> {{%\n{tests}\n%}}\n")
+    assert done.tests == [("be", holds), ("not.be", not holds)]
+
+
 def test_variables_of_postman_are_those_of_the_run(run) -> None:
     done = run(
         "@given = g\n< {%\npm.environment.set('a', pm.variables.get('given') + '1');\n"

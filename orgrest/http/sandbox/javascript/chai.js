@@ -18,8 +18,21 @@ const typeOf = (value) => {
   return type === "object" ? Object.prototype.toString.call(value).slice(8, -1).toLowerCase()
     : type;
 };
-const lengthOf = (value) => (value instanceof Map || value instanceof Set ? value.size
-  : value.length);
+const verdict = (state, holds, words) => {
+  if (Boolean(holds) !== Boolean(state.not)) return;
+  const message = `expected ${shown(state.value)} ${state.not ? "not " : ""}${words}`;
+  throw new AssertionError({message: state.message ? `${state.message}: ${message}` : message});
+};
+// What an assertion needs, with .not as well: no comparison with null holds, nor does its opposite.
+const must = (state, holds, words) => verdict({...state, not: false}, holds, words);
+const mustBe = (state, value, type) => must({...state, value}, typeOf(value) === type,
+  `to be a ${type}`);
+const lengthOf = (state, value) => {
+  if (value instanceof Map || value instanceof Set) return value.size;
+  must(state, value !== null && value !== undefined && "length" in Object(value),
+    "to have a length");
+  return value.length;
+};
 const isEmpty = (value) => {
   if (typeof value === "string" || Array.isArray(value)) return value.length === 0;
   if (value instanceof Map || value instanceof Set) return value.size === 0;
@@ -37,17 +50,26 @@ const follow = (value, path) => {
   return {found: true, value: now};
 };
 const same = (state, a, b) => (state.deep ? equal(a, b, true) : a === b);
+const propertyOf = (state, name) => {
+  const {value} = state;
+  must(state, value !== null && value !== undefined, `to have properties such as ${shown(name)}`);
+  must({...state, value: name}, ["string", "number", "symbol"].includes(typeof name),
+    "to be the name of a property");
+  if (state.nested) return follow(value, name);
+  return {
+    found: state.own ? orgrest.has(value, name) : name in Object(value), value: value[name],
+  };
+};
 const contains = (state, value, wanted) => {
-  if (typeof value === "string") return value.includes(wanted);
+  if (typeof value === "string") return value.indexOf(wanted) >= 0;
   if (Array.isArray(value)) return value.some((one) => same(state, one, wanted));
   if (value instanceof Set) return [...value].some((one) => same(state, one, wanted));
   if (value instanceof Map) return [...value.values()].some((one) => same(state, one, wanted));
-  if (value === null || typeof value !== "object") {
-    throw new AssertionError({message: `${shown(value)} cannot include anything`});
-  }
-  return Object.keys(wanted).every(
-    (name) => name in value && same(state, value[name], wanted[name])
-  );
+  must(state, wanted === Object(wanted), `to be able to include ${shown(wanted)}`);
+  return Object.keys(wanted).every((name) => {
+    const own = propertyOf({...state, value}, name);
+    return own.found && same(state, own.value, wanted[name]);
+  });
 };
 
 const PROPERTIES = {
@@ -64,8 +86,13 @@ const PROPERTIES = {
 };
 PROPERTIES.exists = PROPERTIES.exist;
 const compare = (words, holds) => [
-  (state, value, wanted) => holds(state.length ? lengthOf(value) : value, wanted),
-  (wanted) => `to be ${words} ${shown(wanted)}`,
+  (state, value, ...wanted) => {
+    const type = state.length ? "number" : typeOf(value);
+    must(state, type === "number" || type === "date", "to be a number or a date");
+    for (let at = 0; at < holds.length - 1; at += 1) mustBe(state, wanted[at], type);
+    return holds(state.length ? lengthOf(state, value) : value, ...wanted);
+  },
+  (...wanted) => `to be ${words} ${wanted.slice(0, holds.length - 1).map(shown).join(" and ")}`,
 ];
 const METHODS = {
   equal: [(state, a, b) => same(state, a, b), (b) => `to equal ${shown(b)}`],
@@ -74,37 +101,53 @@ const METHODS = {
   least: compare("at least", (a, b) => a >= b),
   below: compare("below", (a, b) => a < b),
   most: compare("at most", (a, b) => a <= b),
-  within: [
-    (state, value, from, to) => {
-      const number = state.length ? lengthOf(value) : value;
-      return number >= from && number <= to;
-    },
-    (from, to) => `to be within ${from}..${to}`,
-  ],
+  within: compare("between", (value, from, to) => value >= from && value <= to),
   closeTo: [
-    (state, value, wanted, delta) => Math.abs(value - wanted) <= delta,
+    (state, value, wanted, delta) => {
+      for (const number of [value, wanted, delta]) mustBe(state, number, "number");
+      return Math.abs(value - wanted) <= delta;
+    },
     (wanted, delta) => `to be close to ${wanted} +/- ${delta}`,
   ],
-  a: [(state, value, type) => typeOf(value) === String(type).toLowerCase(),
-    (type) => `to be a ${type}`],
+  a: [
+    (state, value, type) => {
+      mustBe(state, type, "string");
+      return typeOf(value) === type.toLowerCase();
+    },
+    (type) => `to be a ${type}`,
+  ],
   instanceof: [(state, value, type) => value instanceof type, (type) => `to be a ${type.name}`],
   include: [contains, (wanted) => `to include ${shown(wanted)}`],
   match: [(state, value, pattern) => pattern.test(value), (pattern) => `to match ${pattern}`],
-  string: [(state, value, part) => value.includes(part), (part) => `to contain ${shown(part)}`],
-  lengthOf: [(state, value, size) => lengthOf(value) === size, (size) => `to have length ${size}`],
+  string: [
+    (state, value, part) => {
+      mustBe(state, value, "string");
+      return value.indexOf(part) >= 0;
+    },
+    (part) => `to contain ${shown(part)}`,
+  ],
+  lengthOf: [
+    (state, value, size) => lengthOf(state, value) == size, // chai does not compare the types here
+    (size) => `to have length ${shown(size)}`,
+  ],
   satisfy: [(state, value, body) => Boolean(body(value)), () => "to satisfy the function"],
   oneOf: [
-    (state, value, list) => (state.contain ? list.some((one) => contains(state, value, one))
-      : list.some((one) => same(state, one, value))),
+    (state, value, list) => {
+      mustBe(state, list, "array");
+      return list.some((one) => (state.contain ? value.indexOf(one) >= 0
+        : same(state, one, value)));
+    },
     (list) => `to be one of ${shown(list)}`,
   ],
   members: [
     (state, value, list) => {
+      mustBe(state, value, "array");
+      mustBe(state, list, "array");
       const rest = [...value];
       const holds = list.every((one, index) => {
         const at = state.ordered ? (same(state, rest[index], one) ? index : -1)
           : rest.findIndex((other) => same(state, other, one));
-        if (at >= 0 && !state.ordered) rest.splice(at, 1);
+        if (at >= 0 && !state.ordered && !state.contain) rest.splice(at, 1);
         return at >= 0;
       });
       return holds && (state.contain || value.length === list.length);
@@ -113,9 +156,16 @@ const METHODS = {
   ],
   keys: [
     (state, value, ...names) => {
-      const given = names.length === 1 && typeof names[0] === "object" ? names[0] : names;
-      const wanted = Array.isArray(given) ? given.map(String) : Object.keys(given);
-      const own = value instanceof Map ? [...value.keys()] : Object.keys(value);
+      const isCollection = value instanceof Map || value instanceof Set;
+      must(state, value !== null && value !== undefined, "to have keys");
+      const type = typeOf(names[0]);
+      let wanted = names;
+      if (type === "array") [wanted] = names;
+      else if (type === "object" && !isCollection) wanted = Object.keys(names[0]);
+      must(state, wanted.length > 0 && (isCollection || wanted === names || names.length === 1),
+        "to be compared with one list of keys");
+      if (!isCollection) wanted = wanted.map(String);
+      const own = isCollection ? [...value.keys()] : Object.keys(value);
       if (state.any) return wanted.some((name) => own.includes(name));
       const all = wanted.every((name) => own.includes(name));
       return all && (state.contain || own.length === wanted.length);
@@ -131,28 +181,20 @@ for (const [name, other] of Object.entries({
   length: "lengthOf",
 })) METHODS[name] = METHODS[other];
 
-const verdict = (state, holds, words) => {
-  if (Boolean(holds) !== Boolean(state.not)) return;
-  const message = `expected ${shown(state.value)} ${state.not ? "not " : ""}${words}`;
-  throw new AssertionError({message: state.message ? `${state.message}: ${message}` : message});
-};
 // The assertions that change what the chain is about, or need its state.
 const SPECIAL = {
   property(state, name, ...rest) {
-    const {found, value} = state.nested ? follow(state.value, name) : {
-      found: state.own ? orgrest.has(state.value, name)
-        : state.value !== null && state.value !== undefined && name in Object(state.value),
-      value: Object(state.value)[name],
-    };
+    const {found, value} = propertyOf(state, name);
     const words = `to have property ${shown(name)}`;
     if (rest.length) {
       verdict(state, found && same(state, value, rest[0]), `${words} of ${shown(rest[0])}`);
     } else {
       verdict(state, found, words);
     }
-    return {...state, value, not: false, nested: false, own: false};
+    return {...state, value};
   },
   throw(state, wanted, message) {
+    mustBe(state, state.value, "function");
     let error;
     let thrown = false;
     try {
@@ -163,7 +205,7 @@ const SPECIAL = {
     }
     const said = String((error && error.message) || error);
     const fits = (pattern) => (pattern instanceof RegExp ? pattern.test(said)
-      : said.includes(pattern));
+      : typeof pattern === "string" && said.includes(pattern));
     let holds = thrown;
     if (thrown && typeof wanted === "function") holds = error instanceof wanted;
     else if (thrown && wanted instanceof Error) holds = error === wanted;
@@ -179,11 +221,11 @@ SPECIAL.ownProperty = SPECIAL.haveOwnProperty = (state, ...rest) => SPECIAL.prop
 );
 
 const chain = (state) => {
-  const call = (name) => (...given) => {
-    if (orgrest.has(SPECIAL, name)) return chain(SPECIAL[name](state, ...given));
+  const call = (further, name) => (...given) => {
+    if (orgrest.has(SPECIAL, name)) return chain(SPECIAL[name](further, ...given));
     const [holds, words] = METHODS[name];
-    verdict(state, holds(state, state.value, ...given), words(...given));
-    return chain(state);
+    verdict(further, holds(further, further.value, ...given), words(...given));
+    return chain(further);
   };
   return new Proxy(() => {}, {
     get(_, name) {
@@ -203,7 +245,7 @@ const chain = (state) => {
       if (METHODS[name] === METHODS.include) further.contain = true;
       if (METHODS[name] === METHODS.lengthOf) further.length = true;
       const words = chain(further);
-      return new Proxy(call(name), {
+      return new Proxy(call(further, name), {
         get: (function_, inner) => (typeof inner === "symbol" ? undefined : words[inner]),
       });
     },
