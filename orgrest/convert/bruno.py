@@ -30,7 +30,6 @@ from orgrest.convert.shared.requests import Draft, Inherited, Pairs, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
 from orgrest.files import decode
-from orgrest.http.assertions.language import ParsedAssertion, find
 from orgrest.model import explained
 
 TOP: Final = "bruno.json"
@@ -454,14 +453,18 @@ def _assertions(pair: _Pair) -> list[str] | None:
         value = re.sub(r"^/(.*)/$", r"\1", value)
     elif operator in ("eq", "neq") and not re.fullmatch(r"-?\d+(?:\.\d+)?|true|false|null", value):
         value = json.dumps(value.strip("'\""), ensure_ascii=False)
-    assertions = [f"{subject} {_OPERATORS[operator].format(value)}"]
-    if (operator, value) == ("neq", "null"):  # undefined, a value that is missing, is not null
-        if not subject.startswith("body $"):
-            return None
-        path = _STEP.sub(lambda step: _OPTIONAL.get(step[0], step[0]), subject[len("body $") :])
-        assertions = [f"js JSON.parse(response.body){path} !== null isTrue"]
+    condition = _OPERATORS[operator].format(value)
+    assertions: list[str] | None = [f"{subject} {condition}"]
     if operator == "eq":
         assertions = expectations.equality(subject, value)
-    return (
-        assertions if all(isinstance(find(each), ParsedAssertion) for each in assertions) else None
-    )
+    elif operator == "neq":
+        assertions = expectations.inequality(subject, value)
+        if assertions is None and subject.startswith("body $"):
+            path = _STEP.sub(lambda step: _OPTIONAL.get(step[0], step[0]), subject[len("body $") :])
+            assertions = [f"js JSON.parse(response.body){path} !== {value} isTrue"]
+    elif operator in ("gt", "gte", "lt", "lte"):
+        assertions = expectations.comparison(subject, condition)
+    elif operator == "notContains":
+        present = "isDefined" if subject.startswith("header") else "!= null"
+        assertions = [f"{subject} {present}", f"{subject} {condition}"]
+    return expectations.valid(assertions)

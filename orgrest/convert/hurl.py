@@ -268,6 +268,7 @@ class _Reader(Reader):
             return None
         of_text = value.startswith('"') and predicate in (">", ">=", "<", "<=")
         several = match["query"] == "jsonpath" and _SEVERAL.search(re.sub(r"'[^']*'", "", shown))
+        assertions: list[str] | None
         if match["count"]:
             counted = _COUNTED.get(match["query"], f"{subject} count")
             assertions = [f"{counted} {predicate} {value}"] if not no else []

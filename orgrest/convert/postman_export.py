@@ -233,7 +233,7 @@ def _check(assertion: Assertion, expected: str) -> str | None:
     if subject == "duration" and operator in _SIGNS and re.fullmatch(r"\d+", expected):
         return f"pm.expect(pm.response.responseTime).to.be.{_SIGNS[operator]}({expected})"
     if subject == "header" and re.fullmatch(r"[\w-]+", path):
-        if operator == "exists":
+        if operator in ("exists", "isDefined"):
             return f"pm.response.to.have.header({json.dumps(path)})"
         inside = quoted(expected)
         text = json.dumps(expected if inside is None else inside, ensure_ascii=False)

@@ -58,6 +58,17 @@ _JSON: Final = (
 _ASSIGNED: Final = re.compile(
     rf"(?:var|let|const)\s+(?P<name>[A-Za-z_$][\w$]*)\s*=\s*(?P<json>{_JSON})"
 )
+_CHANGED: Final = re.compile(
+    r"\bdelete\s+(?P<deleted>[\w$]+)|(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)(?:\.[\w$]+|\[[^\[\]]*\])*?"
+    r"(?:\s*(?:\+\+|--|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^])?=(?![=>])"
+    rf"(?!\s*{_JSON}\s*(?:[;}}\n]|\Z)))|"
+    r"\.(?:copyWithin|fill|pop|push|reverse|shift|sort|splice|unshift)\()"
+)
+"""Matches code that changes a variable or a part of its value, unless it assigns the JSON."""
+_LEAVES: Final = re.compile(
+    r"(?:(?:do|else|for|if|switch|try|while)\b.*|\{.*)?\b(?:return|throw)\b", re.DOTALL
+)
+"""Matches a statement of a script after which the script may end."""
 _RESPONSE: Final = re.compile(r"(?:pm|insomnia)\.response\.(?P<rest>.+)", re.DOTALL)
 _EXPECT: Final = re.compile(
     r"(?:(?:pm|insomnia)\.)?expect\((?P<what>.+?)\)\s*(?P<chain>\.(?:to|is|not|be|have|and)\b.*)",
@@ -79,6 +90,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 _COMPARED: Final = re.compile(rf"\.({'|'.join(_SIGNS)})\(\s*(-?\d+(?:\.\d+)?)\s*\)")
 _ONE_OF: Final = re.compile(rf"\.oneOf\(\s*\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL})*)\s*,?\s*\]\s*\)")
+_SHALLOW: Final = re.compile(r"body \$(?:\.\w+|\[[^\]]*\])?")
+"""Matches a subject without steps below the first, which may be missing without an error."""
 _TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
                  "array": "isArray", "object": "isObject"}  # fmt: skip
 # The functions of other tools, and their equivalents in `pm`, which orgrest's scripts can use.
@@ -139,11 +152,15 @@ def translated(script: str) -> Translated:
     for statement in statements:
         if match := _ASSIGNED.fullmatch(statement):
             names[match["name"]] = match["json"]
+    for match in _CHANGED.finditer("\n".join(statements)):
+        names.pop(match["name"] or match["deleted"], None)
     assertions: list[str] = []
     left: list[str] = []
     titles: dict[str, str] = {}
+    may_have_ended = False
     for statement in statements:
-        of_statement = _of_statement(statement, dict(names))
+        may_have_ended |= _LEAVES.match(re.sub(_STRING, "", statement)) is not None
+        of_statement = None if may_have_ended else _of_statement(statement, dict(names))
         if of_statement is None:
             left.append(statement)
         else:
@@ -250,9 +267,9 @@ def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:
     A variable to which the response's JSON is assigned is added to `names`.
     """
     if match := _OLD.fullmatch(statement):
-        if (match["sign"], match["right"]) == ("==", "null"):  # undefined is also equal to null
-            return None
-        return _equal(match["left"], match["right"], names)
+        subject = subject_of(match["left"].strip(), names)
+        same = equality if match["sign"] == "===" else _loose_equality
+        return None if subject is None else valid(same(subject, match["right"]))
     match = _TEST.fullmatch(statement) or _BRIEF.fullmatch(statement)
     if match is None:
         return _of_expectation(statement, names)
@@ -296,12 +313,12 @@ def _of_response(chain: str) -> list[str] | None:
     if chain in _STATUS_WORDS:
         return [f"status == {_STATUS_WORDS[chain]}"]
     if chain == "to.be.json":
-        return ["header Content-Type contains json"]
+        return ["body $ isDefined"]
     if match := re.fullmatch(r"to\.have\.status\(\s*(\d{3})\s*\)", chain):
         return [f"status == {match[1]}"]
     if match := _HAS_HEADER.fullmatch(chain):
         name = _header_name(match[1])
-        same = "exists" if match[2] is None else f"== {_shown(match[2])}"
+        same = "isDefined" if match[2] is None else f"== {_shown(match[2])}"
         return None if name is None else [f"header {name} {same}"]
     if match := re.fullmatch(rf"to\.have\.body\(\s*({_STRING})\s*\)", chain):
         return [f"body == {_shown(match[1])}"]
@@ -317,19 +334,21 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
     negated = chain.startswith(".not.")
     if negated:
         chain = re.sub(r"^\.not(?:\.(?:be|have|deep|a|an)(?=\.))*", "", chain)
+        if subject.startswith("body $") and not _SHALLOW.fullmatch(subject):
+            return None  # JavaScript cannot read a.b if a is missing, but `!=` holds
     no = "not " if negated else ""
     if match := re.fullmatch(rf"\.(?:equals?|eql|eq)\(\s*({_LITERAL})\s*\)", chain):
-        if negated and match[1] == "null":
-            return None
-        return [f"{subject} != {_shown(match[1])}"] if negated else equality(subject, match[1])
+        return inequality(subject, match[1]) if negated else equality(subject, match[1])
     if match := re.fullmatch(r"\.(true|false|null)(?:\(\))?", chain):
         return None if negated else equality(subject, match[1])
     if match := re.fullmatch(rf"\.(?:includes?|contains?)\(\s*({_STRING})\s*\)", chain):
-        is_text = subject == "body" or subject.startswith("header")
         text = bare(_string(match[1]))
-        return [f"{subject} {no}contains {text}"] if is_text and text else None
+        if text is None or not _is_text(subject):
+            return None
+        present = [f"{subject} isDefined"] if negated and subject != "body" else []
+        return [*present, f"{subject} {no}contains {text}"]
     if match := _COMPARED.fullmatch(chain):
-        return None if negated else [f"{subject} {_SIGNS[match[1]]} {match[2]}"]
+        return None if negated else comparison(subject, f"{_SIGNS[match[1]]} {match[2]}")
     if match := _ONE_OF.fullmatch(chain):
         values = re.findall(_LITERAL, match[1])
         is_known = subject == "status" and all(re.fullmatch(r"\d+", value) for value in values)
@@ -340,19 +359,46 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
     return None
 
 
-def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
-    subject = subject_of(left.strip(), names)
-    return None if subject is None else valid(equality(subject, right))
+def equality(subject: str, literal: str) -> list[str] | None:
+    """Return assertions that a subject equals a JavaScript literal in both value and type.
+
+    Returns None if the subject can never equal it.
+    """
+    if literal[0] in "\"'" or (literal == "null" and not _is_text(subject)):
+        return [f"{subject} == {_shown(literal)}"]
+    kind = "isBoolean" if literal in ("true", "false") else "isNumber"
+    return _of_type(subject, f"== {literal}", kind)
 
 
-def equality(subject: str, literal: str) -> list[str]:
-    """Return assertions that a subject equals a JavaScript literal in both value and type."""
-    assertions = [f"{subject} == {_shown(literal)}"]
-    if subject.startswith("body $") and literal[0] not in "\"'n":
-        assertions.append(
-            f"{subject} {'isBoolean' if literal in ('true', 'false') else 'isNumber'}"
-        )
-    return assertions
+def _loose_equality(subject: str, literal: str) -> list[str] | None:
+    """Like `equality`, for JavaScript's `==`, which converts strings, numbers and booleans."""
+    value = _string(literal) if literal[0] in "\"'" else literal
+    if re.fullmatch(r"-?\d+(?:\.\d+)?", value):  # false == 0 and true == 1
+        return None if float(value) in (0, 1) else [f"{subject} == {value}"]
+    return equality(subject, literal) if literal[0] in "\"'" and value.strip() else None
+
+
+def inequality(subject: str, literal: str) -> list[str] | None:
+    """Return assertions that a subject does not equal a JavaScript literal, or None."""
+    if literal[0] not in "\"'" and (_is_text(subject) or subject.startswith("body $")):
+        return None  # "7" is not 7, but the assertion != converts it
+    return [f"{subject} != {_shown(literal)}"]
+
+
+def comparison(subject: str, condition: str) -> list[str] | None:
+    """Return assertions that a subject is a number that meets a condition such as `> 5`."""
+    return _of_type(subject, condition, "isNumber")
+
+
+def _of_type(subject: str, condition: str, kind: str) -> list[str] | None:
+    if _is_text(subject):
+        return None
+    of_type = [f"{subject} {kind}"] if subject.startswith("body $") else []
+    return [f"{subject} {condition}", *of_type]
+
+
+def _is_text(subject: str) -> bool:
+    return subject == "body" or subject.startswith("header")
 
 
 def subject_of(what: str, names: dict[str, str]) -> str | None:

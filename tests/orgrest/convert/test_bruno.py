@@ -115,7 +115,10 @@ def test_a_collection_keeps_what_it_inherits(output: str, tmp_path: Path) -> Non
     assert dict(listed.headers) == {"X-All": "e", "Authorization": "Bearer t"}
     text = (tmp_path / output).read_text()
     assert text.count("?? status == 200\n") == 2
-    assert '?? body $.name == "me"\n?? body $.n > 2\n?? body $.list isArray\n' in text
+    assert (
+        '?? body $.name == "me"\n?? body $.n > 2\n?? body $.n isNumber\n?? body $.list isArray\n'
+        in text
+    )
     assert "?? header x contains y\n" in text
     assert 'client.global.set("found", response.body.list[0].id);' in text
     assert "# @no-redirect\n# @timeout 500 ms\n" in text
@@ -198,6 +201,8 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
         ({"a.bru": request("assert {\n  res.body.a: isJson\n}\n")}, "assert: res.body.a: isJson"),
         ({"a.bru": request("assert {\n  res.status: eq {{a}}\n}\n")}, "res.status: eq {{a}}"),
         ({"a.bru": request("assert {\n  res.headers.a: neq null\n}\n")}, "res.headers.a: neq null"),
+        ({"a.bru": request("assert {\n  res.headers.a: eq 1\n}\n")}, "res.headers.a: eq 1"),
+        ({"a.bru": request("assert {\n  res.headers.a: gt 1\n}\n")}, "res.headers.a: gt 1"),
         ({"a.bru": request("vars:post-response {\n  a: f(res)\n}\n")}, "post-response: a: f(res)"),
         ({"a.bru": request("tests {\n  bru.sleep(1);\n}\n")}, "a script was imported unchanged"),
         ({"b.bru": request("body:new {\n  a: b\n}\n", "  body: new\n")},
@@ -238,6 +243,19 @@ def test_what_is_not_translated_is_reported(
         ("res.body.null: isDefined", True),
         ("res.body.none: isUndefined", True),
         ("res.body.false: isUndefined", False),
+        ("res.body.seven: gt 6", True),
+        ("res.body.eight: gt 6", False),
+        ("res.body.none: lt 6", False),
+        ("res.body.seven: neq 7", False),
+        ("res.body.eight: neq 8", True),
+        ("res.body.text: neq true", True),
+        ("res.body.none.a: neq 7", True),
+        ("res.body.text: notContains x", True),
+        ("res.body.text: notContains ru", False),
+        ("res.body.null: notContains x", False),
+        ("res.body.none: notContains x", False),
+        ("res.headers.server: notContains x", False),
+        ("res.headers.empty: notContains x", True),
     ],
 )
 @needs_engine
@@ -247,8 +265,8 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_bruno(
     collection(tmp_path, **{"One.bru": request(f"assert {{\n  {line}\n}}\n")})
     done = run(tmp_path, "--strict")
     assert done.exit_code == 0, done.output
-    body = b'{"true": true, "seven": 7, "text": "true", "false": false, "null": null}'
-    with RawServer(response(body, "Content-Type: application/json")) as server:
+    body = b'{"true": true, "seven": 7, "eight": "8", "text": "true", "false": false, "null": null}'
+    with RawServer(response(body, "Content-Type: application/json", "Empty:")) as server:
         path = tmp_path / "out.http"
         path.write_text(path.read_text().replace("http://h.example", server.url))
         ran = CliRunner().invoke(program, ["test", str(path)])

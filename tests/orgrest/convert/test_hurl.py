@@ -180,6 +180,7 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
         ('HTTP 200\n[Asserts]\njsonpath "$.a" nth 1 == 2', "source:4: not translated: [Asserts]"),
         ('HTTP 200\n[Asserts]\njsonpath "$.a" isCollection', '[Asserts] jsonpath "$.a" isColl'),
         ('HTTP 200\n[Asserts]\njsonpath "$.a" > "b"', '[Asserts] jsonpath "$.a" > "b"'),
+        ('HTTP 200\n[Asserts]\nheader "a" == 1', '[Asserts] header "a" == 1'),
         ('HTTP 200\n[Asserts]\njsonpath "$.a[*].b" contains "c"', '[Asserts] jsonpath "$.a[*].b"'),
         ('HTTP 200\n[Asserts]\njsonpath "$..b" exists', '[Asserts] jsonpath "$..b" exists'),
         ("HTTP 200\n[Asserts]\nbody exists", "[Asserts] body exists"),

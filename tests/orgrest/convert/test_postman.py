@@ -452,7 +452,7 @@ class TestTests:
             ),
             (
                 "pm.test('x', () => { pm.response.to.be.json; pm.response.to.have.header('X-A') })",
-                ["header Content-Type contains json", "header X-A exists"],
+                ["body $ isDefined", "header X-A isDefined"],
             ),
             (
                 "pm.test('x', () => { pm.response.to.have.header('X-A', 'b') })",
@@ -475,6 +475,17 @@ class TestTests:
             ),
             ("pm.expect(pm.response.json().n).to.be.an('array')", ["body $.n isArray"]),
             ("pm.expect(pm.response.json().n).to.not.equal('a')", ['body $.n != "a"']),
+            (
+                "pm.expect(pm.response.json().n).to.be.above(2)",
+                ["body $.n > 2", "body $.n isNumber"],
+            ),
+            (
+                "pm.expect(pm.response.headers.get('A')).to.not.include('b')",
+                ["header A isDefined", "header A not contains b"],
+            ),
+            ("tests['a'] = JSON.parse(responseBody).n == 7", ["body $.n == 7"]),
+            ("tests['a'] = JSON.parse(responseBody).n == '7'", ["body $.n == 7"]),
+            ("tests['a'] = postman.getResponseHeader('A') == 7", ["header A == 7"]),
             ('tests["ok"] = responseCode.code === 200;', ["status == 200"]),
             (
                 "pm.response.to.be.success;\npm.response.to.have.body('x')",
@@ -518,11 +529,79 @@ class TestTests:
             "pm.response.to.have.header('a b')",
             "pm.response.to.have.jsonBody('a')",
             "pm.expect(pm.response.json().f(x)).to.eql(1)",
+            # An assertion converts types, or holds for a missing value, where the test does not.
+            "pm.expect(pm.response.headers.get('a')).to.equal(1)",
+            "pm.expect(pm.response.headers.get('a')).to.be.above(0)",
+            "pm.expect(pm.response.text()).to.equal(1)",
+            "pm.expect(pm.response.json().a).to.not.equal(1)",
+            "pm.expect(pm.response.json().a).to.not.equal(true)",
+            "pm.expect(pm.response.json().a.b).to.not.eql('c')",
+            "pm.expect(pm.response.json().a.b).to.not.be.a('string')",
+            "tests['a'] = JSON.parse(responseBody).n == true",
+            "tests['a'] = JSON.parse(responseBody).n == 0",
+            "tests['a'] = JSON.parse(responseBody).n == ''",
         ],
     )
     def test_what_none_can_say_stays_a_script(self, script: str) -> None:
         assert translated(script).assertions == ()
         assert translated(script).script.rstrip(";") == script.rstrip(";")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "d = d.a",
+            "d.b.sort()",
+            "d.b[0] = 1",
+            "d.n += 1",
+            "d.n++",
+            "delete d.b",
+            "if (d.a) { d = d.a }",
+            "let use = () => { d = d.a }",
+        ],
+    )
+    def test_a_test_of_a_changed_value_stays_a_script(self, change: str) -> None:
+        test = "test('x', () => { expect(d.b).to.equal('c') })"
+        script = f"let d = pm.response.json();\n{change};\n{test};"
+        assert translated(script).assertions == ()
+        assert translated(script).script == script
+
+    @pytest.mark.parametrize("use", ["pm.environment.set('x', d.b)", "if (d.b === 1) { f(d.b) }"])
+    def test_a_value_that_is_only_used_can_be_in_assertions(self, use: str) -> None:
+        test = "test('x', () => { const d = pm.response.json(); expect(d.b).to.equal('c') })"
+        found = translated(f"let d = pm.response.json();\n{use};\n{test};")
+        assert found.assertions == ('body $.b == "c"',)
+        assert found.script == f"let d = pm.response.json();\n{use};"
+
+    @pytest.mark.parametrize(
+        "leaves",
+        [
+            "return",
+            "if (a) return",
+            "if (a) { return }",
+            "for (const a of b) { if (a) { return } }",
+            "if (a) { throw new Error('b') }",
+        ],
+    )
+    def test_a_test_that_may_not_run_stays_a_script(self, leaves: str) -> None:
+        before, after = "tests['a'] = responseCode.code === 200", "pm.response.to.have.status(500)"
+        found = translated(f"{before};\n{leaves};\n{after};")
+        assert found.assertions == ("status == 200",)
+        assert found.script == f"{leaves};\n{after};"
+
+    @pytest.mark.parametrize(("body", "holds"), [(b"null", True), (b'{"id": 7,', False)])
+    def test_only_a_json_body_is_json(self, body: bytes, holds: bool, tmp_path: Path) -> None:
+        script = {"listen": "test", "script": {"exec": ["pm.response.to.be.json"]}}
+        imported(tmp_path, collection(item(url="{{host}}/") | {"event": [script]}), "--strict")
+        with RawServer(response(body, "Content-Type: application/json")) as server:
+            arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
+            done = CliRunner().invoke(program, ["test", *arguments])
+        assert (done.exit_code == 0) is holds, done.output
+
+    def test_a_function_that_returns_ends_no_script(self) -> None:
+        script = "const f = () => { return 1 };\npm.response.to.have.status(200);\nf();"
+        assert translated(script).assertions == ("status == 200",)
+        script = "if (a) { log('we return') }\npm.response.to.have.status(200);"
+        assert translated(script).assertions == ("status == 200",)
 
     def test_a_script_keeps_what_is_no_assertion(self, tmp_path: Path) -> None:
         script = [
@@ -622,6 +701,11 @@ class TestTests:
             "pm.expect(pm.response.json().l[0]['a-b']).to.equal('x y')",
             "pm.expect(pm.response.json().z).to.be.null",
             "pm.expect(pm.response.json().s).to.not.eql('8')",
+            "pm.expect(pm.response.json().gone).to.not.eql('8')",
+            "pm.expect(pm.response.headers.get('X-A')).to.not.include('d')",
+            "pm.response.to.have.header('X-Empty')",
+            "tests['a'] = JSON.parse(responseBody).s == 7",
+            "tests['a'] = JSON.parse(responseBody).n == '7'",
         ]
         fails = [
             "pm.response.to.have.status(201)",
@@ -632,6 +716,9 @@ class TestTests:
             "pm.expect(pm.response.json().n).to.be.below(7)",
             "pm.expect(pm.response.text()).to.include('zz')",
             "pm.expect(pm.response.json().l).to.be.an('object')",
+            "pm.expect(pm.response.json().s).to.be.above(0)",
+            "pm.expect(pm.response.json().gone).to.be.below(10)",
+            "pm.expect(pm.response.headers.get('X-B')).to.not.include('d')",
         ]
         body = b'{"n": 7, "s": "7", "t": true, "l": [{"a-b": "x y"}], "z": null}'
         asked = []
@@ -640,7 +727,7 @@ class TestTests:
             event = [{"listen": "test", "script": {"exec": script}}]
             asked.append(item(str(number), url="{{host}}/") | {"event": event})
         imported(tmp_path, collection(*asked), "--strict")
-        answer = response(body, "Content-Type: application/json", "X-A: b c")
+        answer = response(body, "Content-Type: text/plain", "X-A: b c", "X-Empty:")
         with RawServer(answer) as server:
             arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
             done = CliRunner().invoke(

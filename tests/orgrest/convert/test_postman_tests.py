@@ -25,6 +25,7 @@ BODY = {"n": 7, "s": "7", "t": True, "z": None, "f": 1.5, "list": [{"a": 'q"uo\\
 SAID = [
     "status == 201", "status == 200", "status == 2xx", "status == 4xx", "status == 2XX",
     "duration < 60000", "duration >= 60000", "header X-A exists", "header X-B exists",
+    "header X-A isDefined", "header X-B isDefined",
     "header X-A == a b", 'header X-A == "a b"', "header x-a contains b", "header X-A contains c",
     "body $.n == 7", "body $.n == 8", "body $.s == 7", 'body $.s == "7"', 'body $.n == "7"',
     "body $.t == true", "body $.t == false", "body $.z == null", "body $.f == 1.5",
