@@ -6,6 +6,8 @@ request that others refer to is sent when it is first needed, even if it is not 
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.transport.client import Client
-    from orgrest.run.plan import Step
+    from orgrest.run.plan import Step, StepId
     from orgrest.run.record import Record
 
 
@@ -35,6 +37,11 @@ class DocumentFile(pytest.File):
     _run: Run | None = None
     _client: Client | None = None
 
+    @cached_property
+    def _text(self) -> str:
+        """The document as it was collected, even if it is changed before its requests are sent."""
+        return File.read(self.path).text
+
     def collect(self) -> Iterator[pytest.Item]:
         """Yield an item for each request except setup and teardown."""
         run = self._open()
@@ -42,13 +49,14 @@ class DocumentFile(pytest.File):
             for problem in run.problems(tests=True):
                 reason = "" if problem.reason is None else problem.reason.reason
                 raise self.CollectError(f"{self.path}:{problem.line}: {reason}")
-            counts: dict[str, int] = {}
+            counts: Counter[str] = Counter()
             for step in run.plan.of("request"):
                 name = step.name or f"line {step.line}"
-                counts[name] = counts.get(name, 0) + 1
+                counts[name] += 1
                 if counts[name] > 1:
-                    name = f"{name} (line {step.line})"
-                yield RequestItem.from_parent(self, name=name, line=step.line, tags=step.tags)
+                    where = f"line {step.line}" if step.name else counts[name]
+                    name = f"{name} ({where})"
+                yield RequestItem.from_parent(self, name=name, step=step)
         finally:
             self._end()
 
@@ -75,11 +83,11 @@ class DocumentFile(pytest.File):
         if failures:
             raise failures[0]
 
-    def send(self, line: int) -> list[Record]:
-        """Send the request at `line`, and return its records. Fails the test if it fails."""
+    def send(self, step_id: StepId) -> list[Record]:
+        """Send the request of a step, and return its records. Fails the test if it fails."""
         run = self._run
         assert run is not None  # noqa: S101 - pytest sets a collector up before its items
-        step = next(candidate for candidate in run.plan.of("request") if candidate.line == line)
+        step = next(candidate for candidate in run.plan.steps if candidate.id == step_id)
         return self._send(run, step)
 
     def _send(self, run: Run, step: Step) -> list[Record]:
@@ -105,9 +113,12 @@ class DocumentFile(pytest.File):
         self._client = client = Client()
         try:
             services = Services.of_user(client=client, logins=Logins())
-            text, plain = File.read(self.path).text, is_request_file(self.path)
             run = Run(
-                text, file=str(self.path), settings=Settings(inputs), services=services, plain=plain
+                self._text,
+                file=str(self.path),
+                settings=Settings(inputs),
+                services=services,
+                plain=is_request_file(self.path),
             )
             _ = run.plan
         except Exception as error:
@@ -126,19 +137,18 @@ class DocumentFile(pytest.File):
 class RequestItem(pytest.Item):
     """A request that runs as a pytest test."""
 
-    def __init__(self, *, line: int, tags: frozenset[str], **given: Any) -> None:
-        """Create the item for the request at `line` of the document."""
+    def __init__(self, *, step: Step, **given: Any) -> None:
+        """Create the item for a step of the document's plan."""
         super().__init__(**given)
         self.funcargs: dict[str, object] = {}  # some plugins, such as pytest-lsp, expect it
-        self._line = line
-        for tag in tags:
-            self.extra_keyword_matches.add(tag)
+        self.step_id, self._line = step.id, step.line
+        self.extra_keyword_matches.update(step.tags)
 
     def runtest(self) -> None:
         """Send the request. Fails the test if the request fails."""
         document = self.parent
         assert isinstance(document, DocumentFile)  # noqa: S101 - the only parent
-        records = document.send(self._line)
+        records = document.send(self.step_id)
         if records and all(record["outcome"] == "skipped" for record in records):
             pytest.skip(records[0]["reason"] or "the request was skipped")
 

@@ -99,6 +99,19 @@ def test_each_request_is_a_test_that_says_why_it_fails(collected, paths, folder:
     assert 'name="uses it"' in (folder / "r.xml").read_text()
 
 
+def test_each_of_several_requests_on_a_line_is_sent_and_judged(
+    collected, paths, folder: Path, server
+) -> None:
+    text = "".join(f"src_http[:jq .id]{{GET HOST/{path}}} " for path in ("json?1", "404", "json?3"))
+    (folder / "docs/notes.org").write_text(text.replace("HOST", server.url))
+    status, output = collected("docs/notes.org", "--orgrest", "-v")
+    assert status == 1
+    assert re.search("docs/notes.org::line 1 PASSED", output)
+    assert re.search(r"docs/notes.org::line 1 \(2\) FAILED", output)
+    assert re.search(r"docs/notes.org::line 1 \(3\) PASSED", output)
+    assert paths() == ["GET /json?1", "GET /404", "GET /json?3"]
+
+
 def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths, folder: Path) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1")
     status, output = collected("docs", *options, "-k", "uses")
