@@ -171,7 +171,7 @@ def _report(outcome: Outcome, source: _Document, settings: Settings, output: Run
         ):
             click.echo(line)
     if outcome.reason is not None:
-        prefix = "" if failed else "skipped: "
+        prefix = "" if outcome.state == "failed" else "skipped: "
         complain(prefix + safe(str(outcome.reason), outcome.secrets))
     for note in outcome.notes:
         where = "" if note.startswith(name) else f"{name}:{outcome.line}: "

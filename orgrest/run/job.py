@@ -42,9 +42,10 @@ class Logged:
     cancelled: bool = False
 
     def take(self, logged: Logged) -> None:
-        """Add the log messages and test results in `logged`."""
+        """Move the log messages and test results in `logged` to this object."""
         self.notes += logged.notes
         self.tests += logged.tests
+        logged.notes, logged.tests = [], []
 
 
 @classes.define(eq=False)
@@ -55,7 +56,7 @@ class Work:
     last list in `asked` contains the token requests that were sent for the current job. `sent_at`
     contains the times of requests for each slot of `@ratelimit`. `ran` contains the results of
     scripts that run only once. `pending` contains these scripts' log messages and test results
-    until they are reported with the next request.
+    until they are reported with the next request, even if that request is not sent.
     """
 
     settings: Settings
@@ -69,7 +70,7 @@ class Work:
     asked: list[list[Exchange]] = classes.field(factory=lambda: [[]])
     sent_at: dict[str, list[float]] = classes.field(factory=dict)
     ran: dict[tuple[Source, int], OrgrestError | bool] = classes.field(factory=dict)
-    pending: list[Logged] = classes.field(factory=list)
+    pending: Logged = classes.field(factory=Logged)
     _slept: float = 0.0
 
     @classmethod
@@ -198,7 +199,7 @@ class Job:
         self.scripts.take(prepared.scripts)
         self.notes += prepared.notes
         self.asked += prepared.asked
-        prepared.scripts, prepared.notes, prepared.asked = Logged(), [], []
+        prepared.notes, prepared.asked = [], []
 
     def decline(self, reason: str) -> None:
         """Mark the current iteration as one that will not be sent, and record the `reason`."""

@@ -28,7 +28,7 @@ from orgrest.http.values import Context
 from orgrest.http.values.context import NeededError, RequestNeededError, TokenNeededError
 from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
-from orgrest.run.job import Job, Work
+from orgrest.run.job import Job, Logged, Work
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed, located
 from orgrest.run.results import RequestResults, resolved
 from orgrest.run.services import Services
@@ -167,12 +167,16 @@ class Run:
         self.place = self._name, step.line
         began, start = time.time(), time.monotonic()
         for outcome in self._outcomes(step):
+            log = Logged()
+            log.take(self._work.pending)
             self._reported.add(step.id)
             needed, self._needed = tuple(self._needed), []
             yield self.completed(
                 outcome,
                 needed,
                 title=outcome.title or self.document.title(step),
+                notes=(*outcome.notes, *log.notes),
+                tests=(*outcome.tests, *log.tests),
                 step=step,
                 began=began,
                 duration=time.monotonic() - start,

@@ -56,9 +56,7 @@ def before(job: Job) -> Needing[None]:
             if script.runs == "once":
                 cancels = yield from _once(own, script)
                 job.scripts.cancelled |= cancels
-                for log in job.work.pending:
-                    job.scripts.take(log)
-                job.work.pending.clear()
+                job.scripts.take(job.work.pending)
             else:
                 yield from _change(job, script)
             if job.scripts.cancelled:
@@ -133,7 +131,7 @@ def _once(job: Job, script: Script) -> Needing[bool]:
             apart = copy(job)
             apart.scripts = Logged()
             yield from _run(apart, script, Request("", ""), None, sends=False)
-            job.work.pending.append(apart.scripts)
+            job.work.pending.take(apart.scripts)
             ran[key] = apart.scripts.cancelled
         except OrgrestError as error:
             ran[key] = error

@@ -86,6 +86,28 @@ class TestOutcomes:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
         assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "{{\nTEST;\nexports.$cancel = true;\n}}\nGET HOST/json\n",
+            "< {%\npm.TEST;\npm.execution.skipRequest();\n%}\nGET HOST/json\n",
+            "# @loop for 0\n{{\nTEST;\n}}\nGET HOST/json\n",
+            "@all = []\n{{\nTEST;\n}}\nGET HOST/json?{{$.all[*]}}\n",
+            "{{\nTEST;\n}}\n###\n# @disabled 1 == 1\nGET HOST/json\n",
+            "{{\nTEST;\n}}\n###\n# @loop for 0\nGET HOST/json\n",
+        ],
+    )
+    def test_a_failed_test_of_a_request_that_is_not_sent_is_a_failure(
+        self, run, paths, text: str
+    ) -> None:
+        text = text.replace("TEST", "test('ready', () => { throw new Error('not yet'); })")
+        done = run("a.http", a_http=text)
+        assert (done.status, done.outcomes) == (1, ["failed"])
+        assert "ready: not yet" in done.err
+        assert "1 assertion checked" in done.err
+        assert run("a.http", a_http=text.replace("throw new Error", "")).outcomes == ["skipped"]
+        assert paths() == []
+
     def test_what_is_left_out_is_reported_and_kept(self, run) -> None:
         more = "#+begin_src http\nGET HOST/404\n#+end_src\n"
         two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
