@@ -251,7 +251,8 @@ def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]
     """Yield (run, record) each time that the request called `name` was sent, newest first."""
     for run in among:
         for record in reversed(run.records):
-            if record["exchanges"] and _is_called(record, name):
+            sent = any(exchange["reason"] is None for exchange in record["exchanges"])
+            if sent and _is_called(record, name):
                 yield run, record
 
 

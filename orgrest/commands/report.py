@@ -104,7 +104,7 @@ def json_lines(
         "outcome": "failed" if failed and outcome.verdict == "passed" else outcome.verdict,
     }
     broken = () if outcome.broken is None else (outcome.broken,)
-    exchanges: tuple[Exchange | None, ...] = (*outcome.exchanges, *broken) or (None,)
+    exchanges: tuple[Exchange | None, ...] = (*outcome.own, *broken) or (None,)
     for exchange in exchanges:
         data = dict(common)
         if exchange is not None:

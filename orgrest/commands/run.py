@@ -187,13 +187,13 @@ def _report(outcome: Outcome, source: _Document, settings: Settings, output: Run
                 *(f"  {difference}" for difference in test.difference),
             ):
                 complain(safe(line, outcome.secrets))
-    for exchange in outcome.exchanges if not output.json else ():
+    for exchange in outcome.own if not output.json else ():
         if output.mode == "dry run":
             explained = report.explain(exchange) if output.explain else ""
             click.echo(explained + report.wire(exchange))
         elif source.plain:
             report.print_response(exchange)
-    for exchange in outcome.exchanges if output.mode != "dry run" else ():
+    for exchange in outcome.own if output.mode != "dry run" else ():
         if not output.quiet or (settings.fail and exchange.unexpected_status):
             click.echo(report.line(exchange), err=True)
     return failed

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orgrest.rendering.pretty import json_text
-from orgrest.run.suite.summary import spent, title
+from orgrest.run.suite.summary import last_own, spent, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"ms": _milliseconds, "pretty": _pretty}
-    environment.globals |= {"title": title, "spent": spent, "phases": phases}
+    environment.globals |= {"title": title, "spent": spent, "phases": phases, "last": last_own}
     style, script = ((_FOLDER / name).read_text("utf-8") for name in ("report.css", "report.js"))
     template = environment.from_string((_FOLDER / "report.html.j2").read_text("utf-8"))
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"

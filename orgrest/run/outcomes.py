@@ -188,7 +188,9 @@ class Outcome:
     """The outcome of one block or request.
 
     `state` is ``done``, ``failed``, ``skipped`` or ``cached``. `reason` is the error if the block
-    failed or was skipped. `tests` contains the verdicts on all `exchanges`. `broken` is the
+    failed or was skipped. `exchanges` may end with requests for tokens and requests by scripts,
+    each with its `reason`, that preceded a request which was then not sent. `tests` contains the
+    verdicts on all `exchanges`. `broken` is the
     exchange that a failure interrupted. `needed` contains the outcomes of requests that were sent
     for this block or request and are not reported elsewhere. `title` is the method and URL as
     written, if known. `secrets` must be masked in all output.
@@ -226,6 +228,11 @@ class Outcome:
     """The parts of the outcome's record that history and reports share, computed only once."""
 
     @property
+    def own(self) -> list[Exchange]:
+        """The exchanges of the requests themselves, without those for tokens or by scripts."""
+        return [exchange for exchange in self.exchanges if exchange.reason is None]
+
+    @property
     def verdict(self) -> Literal["passed", "failed", "error", "skipped"]:
         """The outcome as it appears in reports. ``failed`` means that an assertion failed.
 
@@ -233,8 +240,8 @@ class Outcome:
         """
         if self.state == "failed":
             return "error"
-        answered = any(exchange.response is not None for exchange in self.exchanges)
-        if self.exchanges and not answered:
+        answered = any(exchange.response is not None for exchange in self.own)
+        if self.own and not answered:
             return "skipped"  # a dry run, in which tests may fail for lack of responses
         if not all(test.held for test in self.tests):
             return "failed"
@@ -243,9 +250,7 @@ class Outcome:
     @property
     def unexpected(self) -> list[int]:
         """The statuses of 400 and above that no test checks."""
-        return [
-            exchange.unexpected_status for exchange in self.exchanges if exchange.unexpected_status
-        ]
+        return [exchange.unexpected_status for exchange in self.own if exchange.unexpected_status]
 
     def fails(self, *, strictly: bool) -> bool:
         """Return whether this outcome counts as a failure.

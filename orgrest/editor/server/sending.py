@@ -161,7 +161,7 @@ class _Sending:
             "outcome": outcome.verdict,
             "message": safe(_summary(outcome)),
         }
-        for exchange in outcome.exchanges:
+        for exchange in outcome.own:
             if exchange.response is not None:
                 result["status"] = exchange.response.status
                 result["duration"] = round(exchange.response.duration, 6)
@@ -271,7 +271,7 @@ def _summary(outcome: Outcome) -> str:
     lines = [
         f"{e.request.method} {displayed(e.request).url} {e.response.status} {e.response.reason} "
         f"{e.response.duration:.3f} s{counted(e.tests)}"
-        for e in outcome.exchanges
+        for e in outcome.own
         if e.response is not None
     ]
     return "; ".join(lines) or outcome.verdict

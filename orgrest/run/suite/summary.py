@@ -48,7 +48,7 @@ class Brief:
     @classmethod
     def of(cls, record: Record) -> Brief:
         """Return the short form of a record."""
-        last = record["exchanges"][-1] if record["exchanges"] else None
+        last = last_own(record)
         response = last and last["response"]
         return cls(
             record["order"][0],
@@ -59,7 +59,7 @@ class Brief:
             record["outcome"],
             response["status"] if response else None,
             spent(record),
-            _was_sent(record),
+            any(exchange["number"] for exchange in own(record)),
             len(record["assertions"]),
             tuple(reasons(record)),
             tuple(record["notes"]),
@@ -78,10 +78,9 @@ def title(record: Record) -> str:
     If nothing was sent, the method and URL are as written. The indexes of the data row (if any) and
     of the repetition (if greater than 1) are appended.
     """
-    words = _as_written(record)
-    if not record["name"] and record["exchanges"]:
-        request = record["exchanges"][-1]["request"]
-        words = f"{request['method']} {request['url']}"
+    words, last = _as_written(record), last_own(record)
+    if not record["name"] and last:
+        words = f"{last['request']['method']} {last['request']['url']}"
     return _with_numbers(words, record)
 
 
@@ -115,11 +114,14 @@ def _with_row(words: str, record: Record) -> str:
     return words if record["row"] is None else f"{words} [row {record['row']}]"
 
 
-def _was_sent(record: Record) -> bool:
-    """Return whether the request itself was sent, not only requests that it needs."""
-    return any(
-        exchange["number"] and exchange["reason"] is None for exchange in record["exchanges"]
-    )
+def own(record: Record) -> list[Record]:
+    """Return the exchanges of the request itself, without those for tokens or by scripts."""
+    return [exchange for exchange in record["exchanges"] if exchange["reason"] is None]
+
+
+def last_own(record: Record) -> Record | None:
+    """Return the last exchange of the request itself, or None if there is none."""
+    return next(reversed(own(record)), None)
 
 
 def spent(record: Record) -> float:
@@ -127,7 +129,7 @@ def spent(record: Record) -> float:
 
     Without a response, this is the total time.
     """
-    times = [exchange["duration"] for exchange in record["exchanges"]]
+    times = [exchange["duration"] for exchange in own(record)]
     return sum(times) if times and None not in times else float(record["duration"])
 
 

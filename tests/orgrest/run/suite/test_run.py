@@ -108,6 +108,30 @@ class TestOutcomes:
         assert run("a.http", a_http=text.replace("throw new Error", "")).outcomes == ["skipped"]
         assert paths() == []
 
+    @pytest.mark.parametrize("path", ["json", "404"])
+    def test_what_a_script_sent_is_not_the_answer_to_a_request_that_it_skipped(
+        self, run, folder: Path, paths, path: str
+    ) -> None:
+        script = f"await pm.sendRequest('HOST/{path}');\npm.execution.skipRequest();"
+        text = f"< {{%\n{script}\n%}}\nDELETE HOST/echo\n?? status == 204\n"
+        done = run("a.http", "--html", "a.html", a_http=text)
+        assert (done.status, done.outcomes, paths()) == (0, ["skipped"], [f"GET /{path}"])
+        assert re.search(r"skipped a\.http:5  DELETE http://\S+/echo\n +canceled by", done.err)
+        assert done.report["summary"]["unasserted"] == 0
+        page = (folder / "a.html").read_text()
+        assert '<span class="status"></span>' in page
+        assert f"/{path}</h2>" in page
+
+    def test_a_script_that_skips_an_element_does_not_hide_the_answers_to_the_others(
+        self, run
+    ) -> None:
+        skip = "if (id === '2') {\nawait pm.sendRequest('HOST/404');\nexports.$cancel = true;\n}"
+        text = "@all = [1, 2]\n###\nGET HOST/json?{{$.all[*]}}\n\n"
+        script = f"{{{{@request\nconst id = request.url.slice(-1);\n{skip}\n}}}}\n"
+        done = run("a.http", a_http=text + script)
+        assert done.outcomes == ["passed"]
+        assert re.search(r"ok +a\.http:3  GET http://\S+/json\?1  200 ", done.err)
+
     def test_what_is_left_out_is_reported_and_kept(self, run) -> None:
         more = "#+begin_src http\nGET HOST/404\n#+end_src\n"
         two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
