@@ -92,20 +92,23 @@ class Step:
 
 @classes.frozen
 class Choice:
-    """A selection of steps by name and by tag.
+    """A selection of steps by name, by tag and by identity.
 
-    Empty `names` or `tags` select every step. A name may be a pattern such as `login*`. Setup and
-    teardown are always selected.
+    Empty `names`, `tags` or `ids` select every step. A name may be a pattern such as `login*`.
+    Setup and teardown are always selected.
     """
 
     names: tuple[str, ...] = ()
     tags: frozenset[str] = frozenset()
+    ids: frozenset[StepId] = frozenset()
 
     def takes(self, step: Step) -> bool:
         """Return whether this choice selects a step."""
         if step.part != "request":
             return True
         if self.tags and not self.tags & step.tags:
+            return False
+        if self.ids and step.id not in self.ids:
             return False
         return not self.names or any(fnmatchcase(step.name or "", name) for name in self.names)
 

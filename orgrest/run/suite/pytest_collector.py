@@ -1,7 +1,8 @@
 """Documents as pytest tests: a collector for each document, and an item for each request.
 
 A document's setup is sent before its first selected request, and its teardown after the last. A
-request that others refer to is sent when it is first needed, even if it is not selected.
+request that others refer to is sent when it is first needed, even if it is not selected. If it
+then fails, so does the test that needed it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from orgrest.files import File, is_request_file
 from orgrest.model import explained
 from orgrest.options import pair
 from orgrest.run.logins import Logins
+from orgrest.run.plan import Choice
 from orgrest.run.record import of_outcome
 from orgrest.run.run import Run
 from orgrest.run.services import Services
@@ -62,7 +64,9 @@ class DocumentFile(pytest.File):
 
     def setup(self) -> None:
         """Send the requests that are named or tagged `setup`."""
-        self._run = run = self._open()
+        items = (item for item in self.session.items if isinstance(item, RequestItem))
+        chosen = Choice(ids=frozenset(item.step_id for item in items if item.parent is self))
+        self._run = run = self._open(chosen)
         for step in run.plan.of("setup"):
             self._send(run, step)
 
@@ -99,7 +103,7 @@ class DocumentFile(pytest.File):
             raise pytest.fail.Exception("\n\n".join(map(_shown, failures)), pytrace=False)
         return records
 
-    def _open(self) -> Run:
+    def _open(self, choice: Choice | None = None) -> Run:
         from orgrest.http.transport.client import Client
         from orgrest.http.values import Inputs
 
@@ -116,7 +120,7 @@ class DocumentFile(pytest.File):
             run = Run(
                 self._text,
                 file=str(self.path),
-                settings=Settings(inputs),
+                settings=Settings(inputs, choice=choice or Choice()),
                 services=services,
                 plain=is_request_file(self.path),
             )

@@ -123,6 +123,20 @@ def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths, folder: Pat
     assert (status, "3 passed, 2 deselected" in output) == (0, True)
 
 
+def test_a_needed_request_that_is_not_chosen_fails_the_test_that_needs_it(
+    collected, paths, folder: Path, server
+) -> None:
+    text = "### a\n# @name a\nGET HOST/json\n?? status == 404\n### b\n# @ref a\nGET HOST/json?b\n"
+    (folder / "docs/api.http").write_text(text.replace("HOST", server.url))
+    status, output = collected("docs/api.http", "--orgrest", "-v")
+    assert (status, "a FAILED" in output, "b PASSED" in output) == (1, True, True)
+    for chosen in (["docs/api.http::b"], ["docs/api.http", "-k", "b"]):
+        status, output = collected(*chosen, "--orgrest", "-v")
+        assert (status, "b FAILED" in output) == (1, True)
+        assert re.search(r"api.http:3: failed\n  status == 404: .*200\n", output)
+    assert paths() == ["GET /json", "GET /json?b"] * 3
+
+
 def test_it_ends_at_the_first_failure_where_that_is_requested(collected, paths) -> None:
     status, output = collected("docs", "--orgrest", "--orgrest-var", "expected=2", "-x")
     assert status == 1
