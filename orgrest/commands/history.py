@@ -300,7 +300,7 @@ def _lines(record: Record, run: KeptRun) -> Iterator[str]:
 
 
 def _brief(exchange: Record) -> str:
-    request, response = exchange["request"], exchange["response"]
+    request, response = (exchange["sent"] or exchange)["request"], exchange["response"]
     status = f"no response: {exchange['error']}" if response is None else response["status"]
     return f"# {exchange['reason']}: {request['method']} {request['url']}  {status}"
 

@@ -32,10 +32,8 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
             if record["exchanges"] and (not pages or pages[-1]["id"] != page):
                 pages.append(_page(record, page))
             for exchange_record in record["exchanges"]:
-                for exchange in (
-                    *exchange_record["earlier"],
-                    {**exchange_record, **(exchange_record["sent"] or {})},
-                ):
+                for each in (*exchange_record["earlier"], exchange_record):
+                    exchange = {**each, **(each["sent"] or {})}
                     if exchange["number"]:
                         sent.append((exchange["number"], encoded(_entry(record, exchange, page))))
         for _, entry in sorted(sent):

@@ -94,19 +94,17 @@ def test_what_was_sent_and_answered_can_be_read_again(orgrest, document, server)
 
 
 def test_each_attempt_and_redirect_is_shown(orgrest, document) -> None:
-    answers = iter(
-        [
-            response(b"", "Retry-After: 0", status="503 Service Unavailable"),
-            response(b"", "Location: /new", status="302 Found"),
-            response(b"{}"),
-        ]
-    )
+    busy = response(b"", "Retry-After: 0", status="503 Service Unavailable")
+    moved = response(b"", "Location: /new", status="302 Found")
+    answers = iter([busy, moved, busy, moved, response(b"{}")])
     with RawServer(lambda connection, _: connection.sendall(next(answers))) as server:
         document(f"GET {server.url}/old\n")
-        assert orgrest("test", "a.http", "-q", "--retry", "1").status == 0
+        assert orgrest("test", "a.http", "-q", "--retry", "2").status == 0
     shown = orgrest("history", "show").lines
-    assert shown[1:4] == [
+    assert shown[1:6] == [
         f"# attempt: GET {server.url}/old  503",
+        f"# redirect: GET {server.url}/old  302",
+        f"# attempt: GET {server.url}/new  503",
         f"# redirect: GET {server.url}/old  302",
         f"GET {server.url}/old",
     ]

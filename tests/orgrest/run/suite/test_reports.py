@@ -534,6 +534,25 @@ class TestHar:
         for secret in ("issued-t0ken", "fresh-one", "cl1ent-secret", "pa55word-x"):
             assert secret not in told
 
+    @pytest.mark.parametrize(
+        ("options", "assertion"),
+        [(("--retry", "1", "--retry-delay", "0"), ""), ((), "?? eventually 9s status == 200\n")],
+    )
+    def test_redirects_of_earlier_attempts_are_there_each_with_its_own_status(
+        self, run, folder: Path, options: tuple[str, ...], assertion: str
+    ) -> None:
+        moved = response(b"", "Location: /new", status="302 Found")
+        answers = iter([moved, response(status="503 Busy"), moved, response()])
+        with RawServer(lambda connection, _: connection.sendall(next(answers))) as server:
+            text = f"GET {server.url}/old\n{assertion}"
+            done = run("a.http", "--har", "r.har", *options, a_http=text)
+            log = [request.split(b" ", 2)[1].decode() for request in server.requests]
+        entries = json.loads((folder / "r.har").read_text())["log"]["entries"]
+        assert [entry["request"]["url"].removeprefix(server.url) for entry in entries] == log
+        assert log == ["/old", "/new"] * 2
+        assert [entry["response"]["status"] for entry in entries] == [302, 503, 302, 200]
+        assert done.outcomes == ["passed"]
+
     def test_a_request_without_a_response_took_its_time(self, run, folder: Path) -> None:
         answers = {"/from": response(b"", "Location: /silent", status="302 Found")}
         with RawServer(by_path({**answers, "/silent": silent})) as server:
