@@ -40,9 +40,10 @@ def _test(number: int, title: str, record: Record) -> str:
         return f"{line} # SKIP {_words(' '.join(why))}\n"
     if outcome == "passed":
         return f"{line}\n"
-    # A JSON string is also a YAML string.
+    # A JSON string is also a YAML string. Perl's parser takes text in a list item for a key if it
+    # contains a colon, so each item has a real one.
     severity = "fail" if outcome == "failed" else "error"
-    messages = "".join(f"    - {json.dumps(reason)}\n" for reason in why)
+    messages = "".join(f"    - message: {json.dumps(reason)}\n" for reason in why)
     return f"{line}\n  ---\n  severity: {severity}\n  messages:\n{messages}  ...\n"
 
 

@@ -172,14 +172,16 @@ class TestTap:
         tests = [line for line in lines if re.match("(not )?ok ", line)]
         assert [line.startswith("ok") for line in tests] == [True, False, False, True, True]
         assert tests[-1].endswith("# SKIP it is disabled")
-        assert '    - "status == 404: status is 200"' in lines
+        assert '    - message: "status == 404: status is 200"' in lines
 
     def test_prove_reads_the_report(self, reported) -> None:
-        command = [require("prove"), "--exec", "cat", str(reported() / "r.tap")]
+        failing = "{% client.test('login', () => client.assert(false, 'not \"created\"')); %}"
+        more = f"\n###\nGET HOST/json\n> {failing}\n\n###\nGET HOST/json\nX: {{{{nowhere}}}}\n"
+        command = [require("prove"), "--exec", "cat", str(reported(DOCUMENT + more) / "r.tap")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert "Tests: 5 Failed: 2" in done.stdout
-        assert "Failed tests:  2-3" in done.stdout
+        assert "Tests: 7 Failed: 4" in done.stdout
+        assert "Failed tests:  2-3, 6-7" in done.stdout
         assert "Parse errors" not in done.stdout
 
 
