@@ -26,9 +26,10 @@ class Brief:
 
     `unit` is the number of the `Unit`. `place` is the file and line. `title` names the request.
     `repeated` is the title as written, which is the same in all repetitions. `why` contains the
-    reasons for a failure, one line each. `assertions` counts the checked assertions, including
-    tests in scripts. `notes` contains other messages for the user. `attempts` is more than 1 if the
-    request was sent again.
+    reasons for a failure, one line each. `times` contains the duration of each exchange of the
+    request itself: several if it was sent for each element of a list. `assertions` counts the
+    checked assertions, including tests in scripts. `notes` contains other messages for the user.
+    `attempts` is more than 1 if the request was sent again.
     """
 
     unit: int
@@ -39,7 +40,7 @@ class Brief:
     outcome: str
     status: int | None
     duration: float
-    sent: bool
+    times: tuple[float, ...]
     assertions: int = 0
     why: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -59,7 +60,11 @@ class Brief:
             record["outcome"],
             response["status"] if response else None,
             spent(record),
-            any(exchange["number"] for exchange in own(record)),
+            tuple(
+                exchange["duration"]
+                for exchange in own(record)
+                if exchange["number"] and exchange["duration"] is not None
+            ),
             len(record["assertions"]),
             tuple(reasons(record)),
             tuple(record["notes"]),
@@ -120,7 +125,7 @@ def own(record: Record) -> list[Record]:
 
 
 def last_own(record: Record) -> Record | None:
-    """Return the last exchange of the request itself, or None if there is none."""
+    """Return the last exchange of the request itself, or None if it has no exchange."""
     return next(reversed(own(record)), None)
 
 
@@ -174,9 +179,9 @@ class Summary:
         self.counts[brief.outcome] += 1
         self.assertions += brief.assertions
         self.unasserted += brief.outcome in ("passed", "failed") and not brief.assertions
-        if self.repeated and brief.sent:
+        if self.repeated and brief.times:
             key = brief.place, brief.repeated
-            self._times.setdefault(key, array("d")).append(brief.duration)
+            self._times.setdefault(key, array("d")).extend(brief.times)
 
     @property
     def held(self) -> bool:

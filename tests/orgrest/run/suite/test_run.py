@@ -419,6 +419,21 @@ class TestChoosing:
         assert [request["turn"] for request in done.requests] == [1, 2, 3, 4]
         assert "p95" in done.err
 
+    def test_each_element_of_a_list_and_each_turn_of_a_loop_has_its_time(self, run) -> None:
+        text = "### a\n@all = [1, 2]\nGET HOST/json?{{$.all[*]}}\n"
+        text += "### b\n# @loop for 2\nGET HOST/json\n"
+        done = run("--repeat", "2", "a.http", a_http=text)
+        percentiles = done.report["summary"]["percentiles"]
+        assert [(one["title"], one["count"]) for one in percentiles] == [("a", 4), ("b", 4)]
+        for times in percentiles:
+            durations = sorted(
+                exchange["duration"]
+                for request in done.requests
+                for exchange in request["exchanges"]
+                if request["name"] == times["title"]
+            )
+            assert (times["min"], times["max"]) == (durations[0], durations[-1])
+
     def test_requests_that_were_not_sent_have_no_times(self, run) -> None:
         text = "### a\nGET HOST/json\n### b\nGET HOST/json\n### c\nGET HOST/{{unknown}}\n"
         done = run("--repeat", "2", "--max-requests", "3", "a.http", a_http=text)
