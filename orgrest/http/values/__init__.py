@@ -27,10 +27,11 @@ the first of these:
    each iteration (`run.stages.turns`); dynamic values such as `{{$uuid}}` (`dynamic`);
 7. `{{login.response.body.$.token}}`, a part of the response to another request, which is sent
    first (`responses`);
-8. a variable that a script of the document sets, but has not set yet: in a run, this is an error;
-9. a variable of an imported file;
-10. a global script variable that an earlier run stored (`--globals`);
-11. a variable in one of the environments selected with `--env` (`environments`);
+8. a variable of an imported file;
+9. a global script variable that an earlier run stored (`--globals`);
+10. a variable in one of the environments selected with `--env` (`environments`);
+11. a variable that a script of the document, or of an imported file, sets but has not set yet: in a
+    run, this is an error;
 12. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
 Values may refer to variables, except for captures, results, and values from the command line and

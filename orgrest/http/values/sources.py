@@ -295,22 +295,14 @@ def _exchange(use: Use) -> Found | None:
 
 
 def _script(use: Use) -> Found | None:
-    """Return a variable that the document's scripts set. Its value is known only in a run."""
-    if use.name in use.context.globals.values:
-        return None  # an earlier run set it
+    """Return a variable that only scripts of the document, or of its imports, give a value."""
     definitions = use.parsed.known
     if definitions.set_by_scripts is None:  # once: there may be many scripts, and many names
         scripts = (*use.parsed.shared_scripts, *definitions.scripts)
         names_set = (set_by(script.text.text) for script in scripts if script.text is not None)
         definitions.set_by_scripts = frozenset().union(*names_set)
-    return _unset(use) if use.name in definitions.set_by_scripts else None
-
-
-def _imported_script(use: Use) -> Found | None:
-    return _unset(use) if use.name in use.context.names.set_by_scripts else None
-
-
-def _unset(use: Use) -> Computed:
+    if not (use.name in definitions.set_by_scripts or use.name in use.context.names.set_by_scripts):
+        return None
     reason = (
         f"the variable {use.name} has no value yet: either the script that sets it has not run, "
         "or it set the variable to a function"
@@ -339,7 +331,13 @@ def _global_variable(use: Use) -> Found | None:
 
 
 def _environment(use: Use) -> Found | None:
-    value = use.context.environment.value(use.name)
+    try:
+        value = use.context.environment.value(use.name)
+    except OrgrestError as error:
+        unset = _script(use) if error.code == "null" else None
+        if unset is None:
+            raise
+        return unset
     if value is None:
         return None
     setting = use.context.environment.setting(use.name)
@@ -388,11 +386,10 @@ COMMON: tuple[ValueSource, ...] = (
     _element,
     _dynamic,
     _exchange,
-    _script,
     _imported,
     _global_variable,
     _environment,
-    _imported_script,
+    _script,
     _javascript,
 )
 

@@ -12,7 +12,7 @@ from orgrest.http.parsing.dialects import read
 from orgrest.http.values import Context, Helpers, Inputs, RequestNames, Values
 from orgrest.http.values.context import Captured
 from orgrest.http.values.global_variables import GlobalVariables
-from orgrest.model import Request, Response, Source
+from orgrest.model import ExpansionError, Request, Response, Source
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -35,6 +35,7 @@ SOURCES = (
 
 Dynamic values and the prompts `$input` and `$password` are left out: their names begin with `$`.
 """
+SETS_TOKEN = '\n> {% client.global.set("token", response.body.token) %}\n'
 
 
 class _Names(RequestNames):
@@ -52,14 +53,17 @@ class _Names(RequestNames):
         return (name,) if known else ()
 
 
-def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
-    """Return the value of a name that all `sources` define, and the description of its origin."""
+def origin(name: str, folder: Path, sources: tuple[str, ...], end: str = "") -> tuple[str, str]:
+    """Return the value of a name that all `sources` define, and the description of its origin.
+
+    `end` is the end of the request that uses the name.
+    """
     given = {source: f"of {source}" for source in SOURCES if source in sources}
     settings = {"e": {name: given["environment"]} if "environment" in given else {}}
     (folder / "http-client.env.json").write_text(json.dumps(settings))
     text = f"# @prompt {name}\n" * ("prompt" in given)
     text += f"@{name} = of file\n" * ("file" in given)
-    (parsed,) = read(Source(f"{text}GET http://h/{{{{{name}}}}}\n", file="a.http")).requests
+    (parsed,) = read(Source(f"{text}GET http://h/{{{{{name}}}}}\n{end}", file="a.http")).requests
     document = Context(
         Inputs(
             directory=folder,
@@ -107,6 +111,29 @@ def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_reported(
             "environment": "http-client.env.json",
         }[SOURCES[first]]
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("import", "an imported file"),
+        ("global", "an earlier run"),
+        ("environment", "http-client.env.json"),
+    ],
+)
+def test_a_variable_has_its_value_until_a_script_sets_another(
+    tmp_path: Path, source: str, told: str
+) -> None:
+    assert origin("token", tmp_path, (source,), SETS_TOKEN) == (f"of {source}", told)
+
+
+def test_a_null_in_the_environment_stands_for_what_a_script_sets(tmp_path: Path) -> None:
+    (tmp_path / "http-client.env.json").write_text('{"e": {"token": null}}')
+    (parsed,) = read(Source(f"GET http://h/{{{{token}}}}\n{SETS_TOKEN}", file="a.http")).requests
+    inputs = Inputs(directory=tmp_path, environments=["e"])
+    assert Values(parsed, Context(inputs, placeholders=True)).value("token", 0) == "<token>"
+    with pytest.raises(ExpansionError, match="the variable token has no value yet"):
+        Values(parsed, Context(inputs)).value("token", 0)
 
 
 def test_the_documentation_lists_the_sources_in_this_order() -> None:
