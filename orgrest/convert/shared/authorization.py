@@ -83,7 +83,10 @@ def _has_whitespace(text: str) -> bool:
 def _pair(scheme: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     user, password = parameters.get("username", ""), parameters.get("password", "")
     if user and password and not _has_whitespace(user + password):
-        return Authorization("Authorization", f"{scheme} {user} {password}"), ""
+        # A variable before a colon may contain whitespace.
+        is_literal = texts.is_literal(user) and ":" not in user
+        pair = f"{user} {password}" if is_literal else f"{user}:{password}"
+        return Authorization("Authorization", f"{scheme} {pair}"), ""
     plain = texts.plain(f"{user}:{password}")
     if plain is None or scheme != "Basic":
         return (

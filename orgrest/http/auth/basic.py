@@ -28,33 +28,41 @@ def of_userinfo(userinfo: str) -> str:
     return basic(unquote_to_bytes(to_bytes(user)) + b":" + unquote_to_bytes(to_bytes(password)))
 
 
+def pair(value: str, document: DocumentLookups) -> tuple[str, str] | None:
+    """Return the user and the password in `SCHEME user password` or `SCHEME user:password`.
+
+    The form is that of the text in the document, before variables were replaced: in
+    `{{user}}:{{password}}`, both may contain spaces. If the text has neither form, because a single
+    variable contains both, the form is that of `value`. Returns None if `value` has neither form.
+    """
+    credentials = value.partition(" ")[2].strip()
+    words = _PLACEHOLDER.sub("x", document.written).partition(" ")[2].split()
+    if len(words) < 2 and ":" not in "".join(words):
+        words = credentials.split()
+    if words and ":" in words[0]:
+        user, separator, password = credentials.partition(":")
+    else:
+        user, separator, password = credentials.partition(" ")
+        password = password.lstrip()
+    return (user, password) if separator else None
+
+
 def read(value: str, document: DocumentLookups) -> str:
     """Return the value to send for `Basic user password` or `Basic user:password`.
 
-    In `{{user}}:{{password}}`, both variables may contain spaces. Base64 credentials are returned
-    unchanged. Raises OrgrestError for any other value.
+    Base64 credentials are returned unchanged. Raises OrgrestError for any other value.
     """
-    scheme = value.partition(" ")[0]
-    credentials = value.removeprefix(scheme).strip()
-    written = _PLACEHOLDER.sub("", document.written).removeprefix(scheme).split()
-    if len(written) == 1 and ":" in written[0]:
-        return basic(to_bytes(credentials), scheme)
-    return f"{scheme} {_encoded(credentials)}"
+    from base64 import b64decode
 
-
-def _encoded(credentials: str) -> str:
-    from base64 import b64decode, b64encode
-
-    user, blank, password = credentials.partition(" ")
-    if blank and ":" not in user:
-        return b64encode(to_bytes(f"{user}:{password.strip()}")).decode()
-    if ":" in credentials:
-        return b64encode(to_bytes(credentials)).decode()
+    scheme, _, credentials = value.partition(" ")
+    found = pair(value, document)
+    if found is not None:
+        return basic(to_bytes(":".join(found)), scheme)
     try:
-        b64decode(credentials, validate=True)
+        b64decode(credentials.strip(), validate=True)
     except (NotBase64, ValueError):
         raise OrgrestError(
             "Basic credentials must be `user password`, `user:password` or their Base64 form",
             code="credentials",
         ) from None
-    return credentials
+    return f"{scheme} {credentials.strip()}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from orgrest import classes
+from orgrest.http.auth.basic import pair
 from orgrest.model import (
     Credentials,
     OrgrestError,
@@ -70,18 +71,15 @@ class DigestCredentials(Credentials):
         return ["--digest", "--user", f"{self.user}:{self.password}"]
 
 
-def read(value: str, _: DocumentLookups) -> str | DigestCredentials:
+def read(value: str, document: DocumentLookups) -> str | DigestCredentials:
     """Parse `user password` or `user:password`. A value in wire format is returned unchanged.
 
     Raises OrgrestError if the user or the password is missing.
     """
-    credentials = value.partition(" ")[2].strip()
-    if _AS_SENT.search(credentials):
+    if _AS_SENT.search(value):
         return value
-    user, colon, password = credentials.partition(":")
-    if not colon or " " in user:
-        user, colon, password = credentials.partition(" ")
-    if not colon or not user:
+    user, password = pair(value, document) or ("", "")
+    if not user:
         reason = "Digest credentials must be `user password` or `user:password`"
         raise OrgrestError(reason, code="credentials")
     return DigestCredentials(user, password.strip())

@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.http.auth.basic import pair
 from orgrest.installing import install_command
 from orgrest.model import Credentials, OrgrestError, TransportError, find_headers
 from orgrest.regular import compiled
@@ -78,7 +79,7 @@ class NtlmCredentials(Credentials):
         return [f"--{self.scheme.lower()}", "--user", f"{self.user}:{self.password}"]
 
 
-def read(value: str, _: DocumentLookups) -> str | NtlmCredentials:
+def read(value: str, document: DocumentLookups) -> str | NtlmCredentials:
     """Parse `user password` or `user:password`. A bare scheme or a token is returned unchanged.
 
     Raises OrgrestError if the user or the password is missing.
@@ -87,11 +88,9 @@ def read(value: str, _: DocumentLookups) -> str | NtlmCredentials:
     credentials = rest.strip()
     if not credentials or _AS_SENT.fullmatch(credentials):
         return value
-    user, colon, password = credentials.partition(":")
-    if not colon or " " in user:
-        user, colon, password = credentials.partition(" ")
+    user, password = pair(value, document) or ("", "")
     name = {"ntlm": "NTLM"}.get(scheme.lower(), "Negotiate")
-    if not colon or not user:
+    if not user:
         reason = f"{name} credentials must be `user password` or `user:password`"
         raise OrgrestError(
             f"{reason}; `user` can include a domain: `DOMAIN\\user`", code="credentials"

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.http import auth
 from orgrest.http.auth import certificates
+from orgrest.http.syntax import Definition
 from orgrest.http.values.references import UNKNOWN
+from orgrest.http.values.sources import Given
 from orgrest.model import ClientCertificate, OrgrestError, Secret, Text, possible
 from orgrest.model import Credentials as Computed
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from orgrest.http.values.values import Values
 
 _SSL = "SSLConfiguration"
+_VARIABLE = compiled(r"\s*\{\{\s*([^{}\s]+)\s*\}\}\s*")
 
 
 class Credentials:
@@ -56,7 +60,9 @@ class Credentials:
                 return None
             texts = [value]
             document = auth.DocumentLookups(
-                self._lookup(offset, texts), partial(self._token, texts), written.text
+                self._lookup(offset, texts),
+                partial(self._token, texts),
+                self._written(written.text),
             )
             result = auth.read(value, document)
         except OrgrestError as error:
@@ -70,6 +76,19 @@ class Credentials:
             self._context.secrets.add(secret)
         self.to_compute, self.secrets = result, possible(held)
         return None
+
+    def _written(self, text: str) -> str:
+        """Return a header value before expansion, or that of the one variable it consists of."""
+        view = None
+        while match := _VARIABLE.fullmatch(text):
+            found = self._values.find(match[1], view)
+            if isinstance(found, Given):
+                text, view = found.text, None
+            elif isinstance(found, Definition) and found.operator == "=":
+                text, view = found.value.text, found.span.start
+            else:
+                break
+        return text
 
     def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
         """Return the client certificate for a URL, from a header or else from the settings.

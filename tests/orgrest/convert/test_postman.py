@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -207,6 +208,25 @@ class TestRequests:
         assert [request.credentials for request in sent(tmp_path)] == [
             NtlmCredentials("NTLM", "OFFICE\\me", "pw")
         ] * 2
+
+    @pytest.mark.parametrize("output", ["out.http", "out.org"])
+    def test_spaces_and_colons_in_a_user_name_do_not_end_it(
+        self, output: str, tmp_path: Path
+    ) -> None:
+        users = {"A": ("{{user}}", "pw"), "B": ("a:b", "{{password}}"), "C": ("me", "{{password}}")}
+        basic = {
+            name: {"type": "basic", "basic": values(username=user, password=password)}
+            for name, (user, password) in users.items()
+        }
+        text = collection(
+            *(item(name, auth=auth) for name, auth in basic.items()),
+            *({"name": f"{name}s", "item": [item()], "auth": auth} for name, auth in basic.items()),
+            variable=values(user="s p", password="c d"),
+        )
+        imported(tmp_path, text, output=output)
+        pairs = [b"s p:pw", b"a:b:c d", b"me:c d"]
+        headers = [str(request.header("Authorization")) for request in sent(tmp_path, output)]
+        assert [b64decode(header.partition(" ")[2]) for header in headers] == pairs * 2
 
     def test_settings_become_directives(self, tmp_path: Path) -> None:
         one = item() | {

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http import auth
+from orgrest.http.auth.digest import DigestCredentials
+from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.parsing import request_file
 from orgrest.http.values import Context, Helpers, Inputs, RequestNames, expand
 from orgrest.http.values.context import Captured, RequestNeededError
@@ -116,17 +118,36 @@ def test_basic_credentials_are_encoded_once(written: str) -> None:
         ("Basic {{user}}:secret", b"john doe:secret"),
         ("Basic ann {{password}}", b"ann:a b:c"),
         ("Basic ann pass:word", b"ann:pass:word"),
+        ("Basic {{name}} pass:word", b"ann:pass:word"),
+        ("Basic {{user}}:pass word", b"john doe:pass word"),
+        ("Basic {{colon}} {{password}}", b"a:b:a b:c"),
+        ("{{scheme}} {{user}}:{{password}}", b"john doe:a b:c"),
         ("{{whole}}", b"ann:pass:word"),
+        ("{{named}}", b"john doe:a b:c"),
+        ("Basic {{both}}", b"ann:pass:word"),
     ],
 )
-def test_spaces_in_variables_of_basic_credentials_separate_nothing(
+def test_spaces_and_colons_in_variables_of_basic_credentials_separate_nothing(
     written: str, pair: bytes
 ) -> None:
-    variables = "@user = john doe\n@password = a b:c\n@whole = Basic ann pass:word\n"
+    variables = (
+        "@user = john doe\n@password = a b:c\n@name = ann\n@colon = a:b\n@scheme = Basic\n"
+        "@whole = Basic ann pass:word\n@inner = Basic {{user}}:{{password}}\n"
+        "@named = {{ inner }}\n@both = ann pass:word\n"
+    )
     request = completed(f"{variables}GET http://a/\nAuthorization: {written}\n")
     ((_, value),) = request.headers
     assert value.split(" ")[0].lower() == "basic"
     assert b64decode(value.split(" ")[1]) == pair
+
+
+@pytest.mark.parametrize("scheme", ["Digest", "NTLM"])
+def test_spaces_in_variables_of_other_credentials_separate_nothing_either(scheme: str) -> None:
+    variables = "@user = john doe\n@password = a b:c\n"
+    text = f"{variables}GET http://a/\nAuthorization: {scheme} {{{{user}}}}:{{{{password}}}}\n"
+    found = completed(text).credentials
+    assert isinstance(found, DigestCredentials | NtlmCredentials)
+    assert (found.user, found.password) == ("john doe", "a b:c")
 
 
 @pytest.mark.parametrize(
