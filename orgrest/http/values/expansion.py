@@ -263,7 +263,9 @@ class Expansion:
         if kind.startswith("application/x-www-form-urlencoded") and not body.files:
             text = whole.decode("utf-8", "surrogateescape")
             return to_bytes(shorthand.form(text, placeholders=self._values.context.placeholders))
-        return whole + b"\n" if "ndjson" in kind else whole
+        # As in VS Code REST Client and httpyac. Files are sent unchanged.
+        is_unended = "ndjson" in kind and not body.files and not whole.endswith(b"\n")
+        return whole + b"\n" if is_unended else whole
 
     def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
         at = 0

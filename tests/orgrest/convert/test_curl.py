@@ -606,6 +606,13 @@ class TestFromCurl:
         ):
             request_of(command)
 
+    @pytest.mark.parametrize("body", ['{"a": 1}', '{"a": 1}\n', "@lines"])
+    def test_lines_of_json_are_sent_as_curl_sends_them(self, tmp_path: Path, body: str) -> None:
+        (tmp_path / "lines").write_text('{"a": 1}\n{}\n')
+        kind = "Content-Type: application/x-ndjson"
+        request = completed(f"curl http://x/ -H '{kind}' --data-binary '{body}'", tmp_path)
+        assert request.body == (b'{"a": 1}\n{}\n' if body == "@lines" else body.encode())
+
     @pytest.mark.parametrize("options", ["-m soon", "--cert 'a b.pem'", "-m -1"])
     def test_a_value_that_cannot_be_kept_is_an_error(self, options: str) -> None:
         with pytest.raises(ConversionError):

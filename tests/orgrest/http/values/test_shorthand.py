@@ -238,9 +238,25 @@ def test_a_file_that_cannot_be_sent_is_an_error_at_its_place(tmp_path: Path, nam
     assert (caught.value.line, caught.value.code) == (3, "unreadable-file")
 
 
-def test_lines_of_json_end_with_a_line_end() -> None:
-    text = "POST http://a/\nContent-Type: application/x-ndjson\n\n{}\n{}\n\n"
-    assert completed(text).body == b"{}\n{}\n"
+@pytest.mark.parametrize(
+    ("body", "sent"),
+    [
+        ("{}\n{}\n\n", b"{}\n{}\n"),
+        ("{{$processEnv LINES}}\n", b"{}\n{}\n"),
+        ("< lines\n", b"{}\n{}\n"),
+        ("<@ lines\n", b"{}\n{}\n"),
+        ("< line\n", b"{}"),
+        ("{}\n< lines\n", b"{}\n{}\n{}\n"),
+    ],
+)
+def test_lines_of_json_end_with_one_line_end_and_files_are_sent_as_they_are(
+    body: str, sent: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_bytes(b"{}\n{}\n")
+    (tmp_path / "line").write_bytes(b"{}")
+    text = f"POST http://a/\nContent-Type: application/x-ndjson\n\n{body}"
+    environ = {"LINES": "{}\n{}\n"}
+    assert completed(text, directory=tmp_path, environ=environ).body == sent
 
 
 @pytest.mark.parametrize(
