@@ -23,7 +23,6 @@ from orgrest.org.lisp import (
 )
 from orgrest.regular import compiled
 
-_UNESCAPED_QUOTE = compiled(r'[^\\]"')
 _REFERENCE = compiled(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
 
 
@@ -61,11 +60,8 @@ def split(text: str, first: str, then: str) -> list[str]:
         if at in closing:
             at = closing[at]
         elif here == '"' and (at == 0 or text[at - 1] != "\\"):
-            if text[at + 1 : at + 2] == '"':
-                at += 2
-            else:
-                close = _UNESCAPED_QUOTE.search(text, at + 1)
-                at = close.end() if close else at + 1
+            match = STRING.match(text, at)
+            at = match.end() if match else at + 1
         elif here in first and (not then or text[at + 1 : at + 2] in tuple(then)):
             parts.append(text[start:at])
             at += 2 if then else 1

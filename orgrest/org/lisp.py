@@ -22,7 +22,7 @@ NUMBER = compiled(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 MAX_DEPTH = 50
 
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " ", " ": "", "\n": ""}
 _BLANKS = compiled(r"\s*")
 _WORD = compiled(r"[^\s()\"]+")
 _TOKEN = compiled(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)

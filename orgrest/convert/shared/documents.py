@@ -312,4 +312,6 @@ def _title(request: Request) -> str:
 
 def _quoted(value: str) -> str:
     """Quote a value for Org's header argument `:var`."""
-    return '"' + with_escaped_links(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+    escaped = with_escaped_links(value.replace("\\", "\\\\").replace('"', '\\"'))
+    # Org takes the quote in `\\"` for an escaped one. In Lisp, a backslash and a space are ignored.
+    return f'"{escaped}\\ "' if value.endswith("\\") else f'"{escaped}"'

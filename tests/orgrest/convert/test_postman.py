@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from base64 import b64decode
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
-from components import needs_engine
+from components import needs, needs_engine
 from hypothesis import example, given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
@@ -257,6 +258,31 @@ class TestRequests:
 
 class TestInheritance:
     BEARER: ClassVar[Json] = {"type": "bearer", "bearer": values(token="{{my token}}")}
+    BACKSLASHES: ClassVar[dict[str, str]] = {"a": "x\\", "b": "y z", "c": "\\\\", "d": 'e "\\" f'}
+
+    @pytest.mark.parametrize("output", ["out.http", "out.org"])
+    def test_a_value_that_ends_with_a_backslash_ends_there(
+        self, output: str, tmp_path: Path
+    ) -> None:
+        names = "".join(f"{{{{{name}}}}}," for name in self.BACKSLASHES)
+        text = collection(
+            item(method="POST", body={"mode": "raw", "raw": names}),
+            variable=values(**self.BACKSLASHES),
+        )
+        imported(tmp_path, text, output=output)
+        (request,) = sent(tmp_path, output)
+        assert request.body == b'x\\,y z,\\\\,e "\\" f,'
+
+    @needs("emacs")
+    def test_emacs_reads_the_variables_that_end_with_a_backslash(self, tmp_path: Path) -> None:
+        imported(tmp_path, collection(variable=values(**self.BACKSLASHES)), output="out.org")
+        code = """(progn (require 'ob) (find-file "out.org") (princ (json-encode (mapcar
+            (lambda (pair) (org-babel-ref-parse (cdr pair)))
+            (seq-filter (lambda (pair) (eq (car pair) :var)) (org-babel-parse-header-arguments
+             (cdr (assoc "header-args" org-keyword-properties))))))))"""
+        command = ["emacs", "-Q", "--batch", "--eval", code]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+        assert json.loads(done.stdout) == self.BACKSLASHES
 
     @pytest.mark.parametrize("output", ["out.http", "out.org"])
     def test_credentials_and_variables_of_folders_are_inherited(

@@ -75,6 +75,8 @@ class TestReading:
             ('a="1" b="x y"', ['a="1"', 'b="x y"']),
             ('a = "1"', ['a="1"']),
             ("a=f(x, y) , b=t[1, 2]", ["a=f(x, y)", "b=t[1, 2]"]),
+            (r'a="x\\" b="y z"', [r'a="x\\"', 'b="y z"']),
+            (r'a="x\" b=\\" c="y"', [r'a="x\" b=\\"', 'c="y"']),
         ],
     )
     def test_one_var_may_hold_several_assignments(self, text: str, pairs: list[str]) -> None:
@@ -98,6 +100,8 @@ class TestValues:
         [
             ('a="x\\"y"', 'x"y'),
             ('a=""', ""),
+            (r'a="x\\\ "', "x\\"),  # as in Emacs
+            ('a="x\\\ny"', "xy"),
             ("a=1.50", Number("1.50")),
             ("a=-2e3", Number("-2e3")),
             ('a=\'("x" 1 (nil y))', ["x", Number("1"), [None, "y"]]),
