@@ -110,6 +110,11 @@ _FOREIGN: Final = re.compile(
     r"|\brequire(?=\()|\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.\w+(?:\.\w+)*"
     r"|\b(?:CryptoJS|xml2Json|cheerio|tv4|ajv|moment)(?=[.(])|(?<![\w.$])_\.\w+"
 )
+_BRACES: Final = re.compile(
+    r"\b(?:(?:pm|insomnia)\.\w+\.set|postman\.set(?:Environment|Global)Variable|bru\.set\w*Var)"
+    rf"\(\s*(?P<name>{_STRING})\s*,\s*(?![^;\n]{{0,300}}\breplaceIn\()[^;\n]{{0,300}}?\{{\{{"
+)
+"""Matches a call that sets a variable to a text with braces, which no run expands later."""
 _REQ: Final = {
     "setHeader": "(key, value) => pm.request.headers.upsert({key, value})",
     "deleteHeader": "(key) => pm.request.headers.remove(key)",
@@ -194,10 +199,10 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:
-    """Return notes about functions that a request's scripts use but orgrest does not provide.
+    """Return notes about parts of a request's scripts that have no or another effect in orgrest.
 
     `before` and `after` are the scripts that run before and after the request at `place`. Notes
-    about `before` have `blocks` set, because the functions may change the request.
+    about `before` have `blocks` set, because these parts may change the request.
     """
     notes = []
     for scripts, blocks in ((before, True), (after, False)):
@@ -206,6 +211,14 @@ def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[No
             reason = (
                 f"a script was imported unchanged, but it uses {', '.join(names)}, which orgrest "
                 "does not provide"
+            )
+            notes.append(Note(place, reason, blocks))
+        sets = (match for script in scripts for match in _BRACES.finditer(script))
+        names = dict.fromkeys(_string(match["name"]) for match in sets)
+        if names:
+            reason = (
+                f"a script sets {', '.join(names)} to a text with braces, which orgrest would send "
+                "unchanged: write pm.variables.replaceIn(TEXT) in the script"
             )
             notes.append(Note(place, reason, blocks))
     return notes

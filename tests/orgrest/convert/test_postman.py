@@ -17,7 +17,7 @@ from imports import imported, parts, sent
 from servers import RawServer, response
 
 from orgrest.commands.main import program
-from orgrest.convert.shared.expectations import as_pm, foreign, translated
+from orgrest.convert.shared.expectations import as_pm, foreign, notes_on, translated
 from orgrest.http.auth.ntlm import NtlmCredentials
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -562,6 +562,25 @@ class TestTests:
         found = translated(script)
         assert list(found.assertions) == assertions
         assert found.script == ""
+
+    @pytest.mark.parametrize(
+        ("script", "names"),
+        [
+            ('pm.environment.set("h", "{{v}}-1");', "h"),
+            ("pm.variables.set('h', `a${b}{{v}}`); pm.globals.set(\n'i',\n'{{v}}')", "h, i"),
+            ("postman.setEnvironmentVariable('h', x + '{{v}}')", "h"),
+            ("bru.setVar('h', '{{v}}')", "h"),
+            ("insomnia.environment.set('h', '{{v}}')", "h"),
+            ("pm.environment.set('h', pm.variables.replaceIn('{{v}}'))", ""),
+            ("pm.environment.set('h', 'v'); log('{{v}}')", ""),
+            ("pm.environment.set('h', JSON.stringify({a: {b: 1}}))", ""),
+        ],
+    )
+    def test_braces_that_a_script_stores_are_reported(self, script: str, names: str) -> None:
+        for before, after in (([script], []), ([], [script])):
+            notes = [note for note in notes_on(before, after, "") if "braces" in note.reason]
+            assert [note.blocks for note in notes] == ([bool(before)] if names else [])
+            assert all(f"a script sets {names} to a text" in note.reason for note in notes)
 
     @pytest.mark.parametrize(
         "script",
