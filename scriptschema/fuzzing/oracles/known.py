@@ -3,17 +3,27 @@
 Each line is a glob pattern (`*`, `?`, `[...]`) for a printed signature, such as `crash: lua_concat
 < *`. The same pattern matches bugs that were seen only once, such as `seen once: crash: lua_concat
 < f`. A line that starts with `#` is a comment.
+
+A construct in parentheses also matches all constructs that contain it: `hang: -O2 (math.floor)`
+matches `hang: -O2 (math.floor, pcall)`.
 """
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
+
+import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
+from scriptschema.fuzzing.oracles.construct import contains
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
+
+_WITH_CONSTRUCT: Final = re.compile(r"(.+) \(([\w., ]+)\)")
 
 
 class KnownBugs:
@@ -40,4 +50,14 @@ class KnownBugs:
         for pattern in self._patterns:
             if any(pattern == text or fnmatchcase(text, pattern) for text in texts):
                 return pattern
+            parts = _WITH_CONSTRUCT.fullmatch(pattern)
+            if parts and _contains(signature, parts[1], parts[2]):
+                return pattern
         return None
+
+
+def _contains(signature: Signature, bare: str, construct: str) -> bool:
+    """Return whether a signature matches the pattern `bare`, and its construct contains another."""
+    used = frozenset(signature.construct.split(", "))
+    text = str(attrs.evolve(signature, construct=""))
+    return contains(used, frozenset(construct.split(", "))) and fnmatchcase(text, bare)

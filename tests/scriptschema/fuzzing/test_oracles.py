@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -498,6 +499,29 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
         KnownBugs(str(tmp_path / "none.txt"))
     path.write_text("seen once: *\n")
     assert KnownBugs(str(path)).match(seen) == "seen once: *"
+
+
+def test_a_known_bug_is_recognised_in_programs_that_use_more_than_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "known.txt"
+    path.write_text(
+        "crash: SIGSEGV (string.rep)\n"
+        "difference: -O0 / -O2* (math.floor, StatWhile)\n"
+        "assertion: f (int)\n"
+        "hang: -O2 (math.*)\n"
+    )
+    known = KnownBugs(str(path))
+    rep = Signature("crash", "SIGSEGV", "string.rep, StatLocalFunction")
+    assert known.match(rep) == "crash: SIGSEGV (string.rep)"
+    for variants in ("-O0 / -O2*", "-O0 / -O2, -O2 --codegen"):
+        both = Signature("difference", variants, "math.floor, pcall, StatWhile")
+        assert known.match(both) == "difference: -O0 / -O2* (math.floor, StatWhile)"
+        assert known.match(attrs.evolve(both, construct="math.floor, pcall")) is None
+    assert known.match(Signature("crash", "SIGSEGV", "string.reps")) is None
+    assert known.match(Signature("crash", "SIGSEGV")) is None
+    assert known.match(Signature("crash", "SIGABRT", "string.rep")) is None
+    assert known.match(Signature("assertion", "f (int)")) is not None
+    assert known.match(Signature("assertion", "f")) is None
+    assert known.match(Signature("hang", "-O2", "math.floor, pcall")) is not None
 
 
 @pytest.mark.parametrize(
