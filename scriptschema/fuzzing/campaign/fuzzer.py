@@ -28,7 +28,8 @@ from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles import differential, normalisation
-from scriptschema.fuzzing.oracles.construct import construct_of, contains
+from scriptschema.fuzzing.oracles.construct import construct_of, contains, text_of
+from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
@@ -62,7 +63,7 @@ class Batch:
     outcomes with kinds of error messages (see `kinds_of`). `covered` are coverage counters that
     were new to the fuzzer, as (target index, counter index) pairs. `suspects` are programs that may
     show bugs. `again` counts verdicts, by signature, that were not reported because there were
-    enough suspects.
+    enough suspects. Unless the signature is clear, it includes the program's construct.
 
     `inputs` are the names of another engine's inputs that were judged. `unreadable` are the names
     of its crash and hang inputs that could not be judged, because they are not Luau.
@@ -325,7 +326,8 @@ class Fuzzer:
         """Return whether there are enough suspects like this. If so, count the verdict."""
         if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, tree):
             return False
-        batch.again[signature] += 1
+        construct = "" if is_clear(signature) else text_of(construct_of(tree))
+        batch.again[attrs.evolve(signature, construct=construct)] += 1
         return True
 
     def _confirm(

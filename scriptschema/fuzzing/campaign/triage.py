@@ -37,6 +37,7 @@ from scriptschema.fuzzing.oracles.construct import (
     VARARGS,
     construct_of,
     contains,
+    from_text,
     is_same_bug,
     operations_of,
     text_of,
@@ -146,16 +147,23 @@ class Triage:
         self._take(suspect)
 
     def again(self, signature: Signature, count: int) -> None:
-        """Count verdicts whose programs were not reported as suspects."""
-        pattern = self.known.match(signature)
+        """Count verdicts whose programs were not reported as suspects.
+
+        They count for the find whose construct the programs' construct contains. If the signature's
+        only find has not been reduced yet, all of them count for it.
+        """
+        bare = attrs.evolve(signature, construct="")
+        pattern = self.known.match(bare)
         if pattern is not None:
             self.seen_known[pattern] += count
             return
-        group = self._groups.get(self._believed(signature))
-        if group is not None:
-            first, *others = {find.name: find for _, find in group.known()}.values() or [None]
-            if first is not None and not others:
-                self.store.count(first, count)
+        group = self._groups.get(self._believed(bare), _Group())
+        construct = from_text(signature.construct)
+        find = next((find for known, find in group.known() if contains(construct, known)), None)
+        if find is None and group.first is not None and not group.finds:
+            find = group.first[0]
+        if find is not None:
+            self.store.count(find, count)
 
     def enough(self) -> Enough:
         """Return the signatures for which no more suspects are needed for now.

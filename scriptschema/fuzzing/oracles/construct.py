@@ -71,6 +71,11 @@ def text_of(construct: frozenset[str]) -> str:
     return ", ".join(sorted(construct, key=lambda name: (not is_member(name), name)))
 
 
+def from_text(text: str) -> frozenset[str]:
+    """Return the construct that `text_of` converted to a string."""
+    return frozenset(text.split(", ")) if text else frozenset()
+
+
 def is_member(feature: str) -> bool:
     """Return whether a feature is a global or a library member."""
     return feature[0].islower()

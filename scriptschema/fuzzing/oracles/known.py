@@ -19,7 +19,7 @@ import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
-from scriptschema.fuzzing.oracles.construct import contains
+from scriptschema.fuzzing.oracles.construct import contains, from_text
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
@@ -58,6 +58,6 @@ class KnownBugs:
 
 def _contains(signature: Signature, bare: str, construct: str) -> bool:
     """Return whether a signature matches the pattern `bare`, and its construct contains another."""
-    used = frozenset(signature.construct.split(", "))
     text = str(attrs.evolve(signature, construct=""))
-    return contains(used, frozenset(construct.split(", "))) and fnmatchcase(text, bare)
+    used = from_text(signature.construct)
+    return contains(used, from_text(construct)) and fnmatchcase(text, bare)

@@ -153,7 +153,9 @@ def gather_all(folders: Sequence[Path]) -> Content:
         return contents[0]
     by_signature: dict[Signature, ReportedFind] = {}
     for shown in (shown for content in contents for shown in content.finds):
-        by_signature.setdefault(shown.find.signature, shown)
+        first = by_signature.setdefault(shown.find.signature, shown)
+        if first is not shown:
+            by_signature[shown.find.signature] = _joined(first, shown)
     targets = dict.fromkeys(target for content in contents for target in content.config.targets)
     return Content(
         ", ".join(content.folder for content in contents),
@@ -163,6 +165,17 @@ def gather_all(folders: Sequence[Path]) -> Content:
         _ordered(by_signature.values()),
         [problem for content in contents for problem in content.problems],
     )
+
+
+def _joined(first: ReportedFind, other: ReportedFind) -> ReportedFind:
+    """Return `first` with the counts and times of both finds."""
+    find = attrs.evolve(
+        first.find,
+        count=first.find.count + other.find.count,
+        first_seen=min(first.find.first_seen, other.find.first_seen),
+        last_seen=max(first.find.last_seen, other.find.last_seen),
+    )
+    return attrs.evolve(first, find=find)
 
 
 def _sum(contents: Sequence[Content]) -> Interval:

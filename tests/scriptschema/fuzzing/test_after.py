@@ -382,6 +382,8 @@ def test_several_campaigns_are_one_report(tmp_path: Path) -> None:
     add(tmp_path / "two", Signature("crash", "f"), [a_run("luau", "crash")])
     found = content.gather_all([tmp_path / "one", tmp_path / "two"])
     assert [each.find.signature.kind for each in found.finds] == ["crash", "difference"]
+    one, two = (content.gather(tmp_path / name).finds[-1].find for name in ("one", "two"))
+    assert found.finds[1].find.count == one.count + two.count
     assert [target.name for target in found.config.targets] == ["luau-one", "luau-two"]
     page = tmp_path / "report.html"
     done = run_here("report", tmp_path / "one", tmp_path / "two", "-o", page)

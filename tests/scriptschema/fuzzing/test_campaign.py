@@ -883,6 +883,51 @@ def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -
         assert it.events[-1]["event"] == "reduced"
 
 
+def test_each_of_two_bugs_with_one_signature_counts_the_programs_that_show_it(
+    tmp_path: Path,
+) -> None:
+    known = tmp_path / "known"
+    known.write_text("hang: -O2 (math.floor)\n")
+    config = attrs.evolve(CONFIG, known=str(known))
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        it = Reported(campaign)
+        first = it.suspect("pcall(error) print(1 // 1)", LESS)
+        it.triage.again(attrs.evolve(LESS, construct="buffer.len"), 2)  # before its reduction
+        assert it.triage.next() is first
+        it.reduce(first, "pcall()")
+        second = it.suspect("print(not nil)", LESS)
+        assert it.triage.next() is second
+        it.reduce(second, "print(not nil)")
+        it.triage.again(attrs.evolve(LESS, construct="math.floor, pcall"), 5)
+        it.triage.again(attrs.evolve(LESS, construct="ExprUnary.Op.Not"), 7)
+        it.triage.again(attrs.evolve(LESS, construct="math.floor"), 9)  # a third bug
+        counts = {find.signature.construct: find.count for find in it.finds.by_name.values()}
+        assert counts == {"pcall": 8, "ExprUnary.Op.Not": 8}
+        # Programs that use a known bug's features may show another bug.
+        it.triage.again(attrs.evolve(HANG, construct="math.floor"), 3)
+        assert not it.triage.seen_known
+        it.state.close()
+
+
+def test_a_program_that_is_only_counted_counts_for_the_bug_that_it_shows(tmp_path: Path) -> None:
+    script = tmp_path / "service.py"
+    script.write_text("""import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    output = request["variant"] if "pcall" in request["source"] else ""
+    print(json.dumps({"id": request["id"], "kind": "ok", "output": output}), flush=True)
+""")
+    target = attrs.evolve(TARGET, command=f"{sys.executable} {script}")
+    config = Config((target,), size=40, mutants=0, probed=(Probed("x", runs=True),))
+    fuzzer = Fuzzer(config, seed=1)
+    batch = fuzzer.work(seconds=60, programs=60, enough={LESS: (frozenset({"pcall"}),)})
+    fuzzer.close()
+    assert batch.again
+    for signature in batch.again:
+        assert attrs.evolve(signature, construct="") == LESS
+        assert "pcall" in signature.construct.split(", ")
+
+
 def test_a_crash_that_does_not_come_again_is_reported_all_the_same(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)
