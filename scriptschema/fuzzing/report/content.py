@@ -77,8 +77,13 @@ class Content:
 
     @property
     def outcomes(self) -> list[Row]:
-        """The number of programs for each outcome of the first run."""
+        """The number of programs for each worst outcome, except programs that are only compiled."""
         return rows(self.total.outcomes)
+
+    @property
+    def compiled(self) -> list[Row]:
+        """The number of programs for each worst outcome, among those that are only compiled."""
+        return rows(self.total.compiled)
 
     @property
     def ended(self) -> list[float | None]:

@@ -13,11 +13,13 @@ import pytest
 import xmlschema
 from command import on_a_terminal, run_here
 
-from scriptschema.fuzzing.campaign import config, finds
+from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.report import content
+from scriptschema.fuzzing.report.page import pieces
 from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.report.titles import title_of
 from scriptschema.fuzzing.targets.description import Description
@@ -406,3 +408,18 @@ def test_finds_that_are_probably_one_say_so(tmp_path: Path) -> None:
     first = found[0].find.name
     assert [each.like for each in found[:4]] == ["", first, first, ""]
     assert [each.like for each in found[4:]] == ["", found[4].find.name]
+
+
+@pytest.mark.parametrize("run", [0, 72])
+def test_a_report_counts_programs_that_are_only_compiled(run: int, tmp_path: Path) -> None:
+    config.save(tmp_path, Config(targets=(Description("luau-web"),)))
+    outcomes = {"ok": run} if run else {}
+    counts = Interval(programs=run + 27, outcomes=outcomes, compiled={"ok": 14, "crash": 13})
+    statistics.append(tmp_path, counts)
+    page = b"".join(pieces(content.gather(tmp_path), "1", "now")).decode()
+    [shown] = re.findall(r'id="outcomes-title">.*?</section>', page, re.DOTALL)
+    before, compiled = shown.split("Programs that are only compiled")
+    counted = r'<th scope="row">(\w+)</th><td class="count">(\d+)</td>'
+    assert re.findall(counted, before) == [("ok", "72")] * bool(run)
+    assert "No programs." not in before
+    assert re.findall(counted, compiled) == [("ok", "14"), ("crash", "13")]
