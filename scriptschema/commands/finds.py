@@ -108,6 +108,7 @@ def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) ->
 def _print_outcomes(shown: Replayed, find: Find) -> bool:
     """Print a program's runs, and return whether they show the find's bug."""
     from scriptschema.fuzzing.campaign.replay import is_of
+    from scriptschema.fuzzing.report.text import visible
 
     for run in shown.runs:
         _show(run)
@@ -120,17 +121,20 @@ def _print_outcomes(shown: Replayed, find: Find) -> bool:
             (verdict.difference.left_target, verdict.difference.left),
             (verdict.difference.right_target, verdict.difference.right),
         ):
-            click.echo(f"  {target}: {'(nothing)' if line is None else line}")
+            click.echo(f"  {target}: {'(nothing)' if line is None else visible(line)}")
     return is_of(verdict.signature, find)
 
 
 def _show(run: Run) -> None:
+    from scriptschema.fuzzing.oracles.differential import lines_of
+    from scriptschema.fuzzing.report.text import visible
+
     status = "" if run.outcome.status is None else f", status {run.outcome.status}"
     click.echo(f"{run.target}: {run.outcome.kind}{status} ({run.outcome.seconds:.2f} s)")
     for text in (run.outcome.output, run.outcome.error, run.outcome.report):
-        lines = text.splitlines()
+        lines = lines_of(text)
         for line in lines[:LINES]:
-            click.echo(f"  {line[:200]}")
+            click.echo(f"  {visible(line[:200])}")
         if len(lines) > LINES:
             click.echo(f"  ... {len(lines) - LINES} more lines")
 

@@ -90,8 +90,10 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
     names = short_names(runs)
     same = [name for name, run in zip(names, runs, strict=True) if run not in others]
     different = [name for name, run in zip(names, runs, strict=True) if run in others]
-    if differing is None:
+    if ends[0] != ends[1] and differing is None:
         message = f"one ends with {ends[0]}, the other with {ends[1]}"
+    elif differing is None:
+        message = "only one ends its output with a line feed"
     else:
         message = f"line {differing.line} of their output differs"
         if differing.ulps:
@@ -165,12 +167,12 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 
 
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
-    """Return the first line in which the outputs of two runs differ, or None if they are equal.
+    """Return the first line in which the outputs of two runs differ, or None if all are equal.
 
     `level` is one of `COMPARED`. Numbers that are at most `ulps` units in the last place apart
-    count as equal.
+    count as equal. Whether the last line ends with a line feed is not compared.
     """
-    lines = [run.outcome.output.splitlines() for run in (left, right)]
+    lines = [lines_of(run.outcome.output) for run in (left, right)]
     for number, (left_line, right_line) in enumerate(zip_longest(*lines), 1):
         if left_line is None or right_line is None:
             return Difference(number, left.target, right.target, left_line, right_line)
@@ -178,6 +180,11 @@ def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Differ
             apart = ulps_apart(_text(left_line, level), _text(right_line, level))
             return Difference(number, left.target, right.target, left_line, right_line, apart)
     return None
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of an output. Other control characters than line feeds end no line."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
 
 
 def _text(text: str, level: str) -> str:
@@ -190,7 +197,7 @@ def _same_text(left: str, right: str, level: str, ulps: int) -> bool:
     left, right = _text(left, level), _text(right, level)
     if left == right or not ulps:
         return left == right
-    lines = left.splitlines(), right.splitlines()
+    lines = left.split("\n"), right.split("\n")
     if len(lines[0]) != len(lines[1]):
         return False
     pairs = zip(*lines, strict=True)

@@ -33,8 +33,12 @@ def title_of(find: Find) -> str:
         ]
         text = f"{', '.join(bad)} {what}" if bad else signature.kind
     elif signature.kind == "difference":
-        ends = dict.fromkeys(f"{names[run.target]} ends with {_end(run)}" for run in runs)
-        text = ", ".join(ends)
+        cut = [names[run.target] for run in runs if not run.outcome.output.endswith("\n")]
+        if len({run.outcome.kind for run in runs}) == 1 and 0 < len(cut) < len(runs):
+            text = f"{', '.join(cut)} prints no line feed at the end"
+        else:
+            ends = dict.fromkeys(f"{names[run.target]} ends with {_end(run)}" for run in runs)
+            text = ", ".join(ends)
     else:
         text = f"{signature.kind}: {signature.detail}" if signature.detail else signature.kind
     return f"{text}: {signature.construct}" if signature.construct else text

@@ -130,6 +130,18 @@ def test_no_build_is_blamed_because_another_build_runs_nothing(
     assert finds.load(folder).bisection == ""
 
 
+def test_characters_in_which_outputs_differ_are_shown_as_escapes(tmp_path: Path) -> None:
+    script = tmp_path / "luau.sh"
+    script.write_text("test $1 = -O2 && printf 'a\\vb\\033\\n' || printf 'a\\nb\\n'\n")
+    command = f"sh {script} {{variant}} {{file}}"
+    config = Config((Description("command", command, variants=("-O0", "-O2")),)).as_json()
+    runs = [a_run("luau.sh -O0"), a_run("luau.sh -O2")]
+    folder = add(tmp_path, Signature("difference", "-O0 / -O2"), runs, config=config)
+    shown = run_here("reproduce", "--trust", folder).stdout.decode()
+    assert "line 1 of their output differs" in shown
+    assert shown.count("a\\x0bb\\x1b\n") == 2  # in the output, and as the line that differs
+
+
 @pytest.mark.parametrize("command", ["reproduce", "reduce", "bisect"])
 def test_no_bug_counts_as_fixed_because_the_checker_is_broken(tmp_path: Path, command: str) -> None:
     fails = "grep -q greeting {file} || ! echo attempt to index nil >&2"
@@ -198,6 +210,9 @@ def test_titles_say_what_differs_and_not_where_the_target_lies(tmp_path: Path) -
     ends = [a_run("/a/luau {file}"), a_run("pluau", "error", error="no\nstack")]
     found = finds.load(add(tmp_path, Signature("difference", "a / b"), ends))
     assert title_of(found) == "luau ends with ok, pluau ends with error (no)"
+    runs = [a_run("luau -O0", output="a\n"), a_run("luau -O2", output="a")]
+    found = finds.load(add(tmp_path, Signature("difference", "-O0 / -O2"), runs))
+    assert title_of(found) == "-O2 prints no line feed at the end"
     found = finds.load(add(tmp_path, Signature("crash", "f < g"), ends))
     assert title_of(found) == "crash: f < g"
 

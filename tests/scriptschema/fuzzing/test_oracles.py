@@ -30,7 +30,7 @@ from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.needed import needed_operations
 from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_of, severity_of
-from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import TargetError
@@ -176,6 +176,31 @@ def test_an_output_that_ends_early_differs() -> None:
     assert verdict is not None
     assert verdict.difference is not None
     assert verdict.difference.right is None
+
+
+@pytest.mark.parametrize("ulps", [0, 2])
+def test_an_output_without_its_last_line_feed_differs(ulps: int) -> None:
+    for whole, cut in (("a\nb\n", "a\nb"), ("a\r\n", "a")):
+        verdict = difference(runs(ok(whole), ok(cut)), [0, 0], ulps=ulps)
+        assert verdict is not None
+        assert verdict.difference is None
+        assert "only one ends its output with a line feed" in verdict.message
+    assert difference(runs(ok("a\r\n"), ok("a\n")), [0, 0], ulps=ulps) is None
+    verdict = difference(runs(ok("\n"), ok("")), [0, 0], ulps=ulps)
+    assert verdict is not None
+    assert verdict.difference == Difference(1, "luau -O0", "luau -O1", "", None)
+
+
+@pytest.mark.parametrize("character", ["\v", "\f", "\r", "\x1c", "\x85", "\u2028"])
+@pytest.mark.parametrize("ulps", [0, 2])
+def test_characters_that_do_not_end_lines_differ_from_line_feeds(character: str, ulps: int) -> None:
+    one = f"a{character}b"
+    verdict = difference(runs(ok(f"{one}\nc\n"), ok("a\nb\nc\n")), [0, 0], ulps=ulps)
+    assert verdict is not None
+    assert verdict.difference == Difference(1, "luau -O0", "luau -O1", one, "a")
+    verdict = difference(runs(ok(f"{one}\nc\n"), ok(f"{one}\nd\n")), [0, 0], ulps=ulps)
+    assert verdict is not None
+    assert verdict.difference == Difference(2, "luau -O0", "luau -O1", "c", "d")
 
 
 def test_how_runs_end_is_compared() -> None:
