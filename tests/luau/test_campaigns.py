@@ -194,7 +194,8 @@ def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Pat
         pytest.skip(str(what_is_missing()))
     command = f"{shutil.which('node')} {FOLDER / 'planted.mjs'} {FOLDER} floordiv"
     described = Description("persistent", command, variants=("-O0", "-O2"), seconds=20)
-    tree = parse('local a = 7 print(a // 2, "\\200\\"", nil) error("on purpose")').tree
+    caught = "print(pcall(function() return a.b.c end))"  # the message has its line
+    tree = parse(f'local a = 7 print(a // 2, "\\200\\"", nil) {caught} error("on purpose")').tree
     runner = Runner(Config(targets=(described,)))
     verdict, runs = runner.verdict(tree)
     runner.close()
@@ -203,6 +204,7 @@ def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Pat
     source = export([(finds.add(tmp_path, find, tree), find)], "luau").decode(
         "utf-8", "surrogateescape"
     )
+    assert "attempt to index" in source
     planted = open_target(described)
     planted.submit(Sources(None, source), 20)
     right, wrong = planted.collect()

@@ -312,7 +312,7 @@ def test_a_regression_test_expects_what_another_run_of_a_crash_did(
     folder = add(tmp_path, Signature("crash", "f"), runs)
     text = run_here("export", folder, "--to", "luau").stdout.decode()
     assert f"assert(ended == {ended}, " in text
-    assert '{\n    "1",\n    "2",\n}\n' in text
+    assert '{\n    "1",\n    "2",\n}, ' in text
 
 
 def test_a_regression_test_expects_the_bytes_that_a_correct_implementation_prints(
@@ -322,11 +322,19 @@ def test_a_regression_test_expects_the_bytes_that_a_correct_implementation_print
     output = 'a\x0bb\r\u202e\x1b\n\n"\\u{1}\\xff\x01\u2028é\\x41\\x7e\\x09\\x0a\\xFF\n'
     folder = add(tmp_path, Signature("own"), [a_run("luau", "ok", output)])
     text = run_here("export", folder, "--to", "luau").stdout.decode()
-    _, _, expected = text.partition("lines = ")
+    _, _, expected = text.partition("expected = ")
     lines = re.findall(r'^    (".*"),$', expected, re.MULTILINE)
     printed = "\n".join(string_value(line) for line in lines) + "\n"
     assert printed == output.replace(r"\xff", "\udcff")  # as a byte that is not UTF-8 is stored
     assert visible(text) == text
+
+
+def test_a_regression_test_compares_no_positions_in_error_messages(tmp_path: Path) -> None:
+    for output in ("false\tsource:2: no\n", 'false\t[string "a b"]:2: no\n', "at 12: no\n"):
+        folder = add(tmp_path / output[6:9], Signature("own"), [a_run("luau", "ok", output)])
+        text = run_here("export", folder, "--to", "luau").stdout.decode()
+        assert ("expected:gsub(position" in text) == ("false" in output)
+        parse(text)
 
 
 def test_an_exported_program_does_not_control_the_terminal(tmp_path: Path) -> None:
