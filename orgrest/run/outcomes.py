@@ -190,10 +190,10 @@ class Outcome:
     `state` is ``done``, ``failed``, ``skipped`` or ``cached``. `reason` is the error if the block
     failed or was skipped. `exchanges` may end with requests for tokens and requests by scripts,
     each with its `reason`, that preceded a request which was then not sent. `tests` contains the
-    verdicts on all `exchanges`. `broken` is the
-    exchange that a failure interrupted. `needed` contains the outcomes of requests that were sent
-    for this block or request and are not reported elsewhere. `title` is the method and URL as
-    written, if known. `secrets` must be masked in all output.
+    verdicts on all `exchanges`. `broken` is the exchange that a failure interrupted. `needed`
+    contains the outcomes of requests that were sent for this block or request and are not reported
+    elsewhere. `title` is the method and URL as written, if known. `secrets` must be masked in all
+    output.
 
     `change` is a pair (replaced text, new result), and `placing` is the place of the result. Both
     are None if nothing was inserted. `volatile` describes the parts that may differ between old and
