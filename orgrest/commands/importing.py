@@ -12,7 +12,7 @@ from orgrest.commands import program
 from orgrest.commands.console import complain
 
 if TYPE_CHECKING:
-    from orgrest.convert.shared.model import Collection, Environment, Written
+    from orgrest.convert.shared.model import Collection, Written
 
 
 @program.command("import")
@@ -64,7 +64,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
             complain(str(why))
     if not collections:
         sys.exit(2)
-    whole = _combined(collections)
+    whole = _combined(collections, apart=output is not None)
     written = _write(whole, output)
     notes = [*whole.folder.all_notes(), *written.notes]
     for note in notes:
@@ -74,21 +74,32 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     sys.exit(int(any(strict or note.bug for note in notes)))
 
 
-def _combined(collections: dict[str, Collection]) -> Collection:
+def _combined(collections: dict[str, Collection], *, apart: bool) -> Collection:
+    """Return a collection with the content of all `collections`.
+
+    If `apart` is true, the variables of a collection that environments also define become a shared
+    environment: environments can override its values, but not those in a document.
+    """
     from orgrest import classes
+    from orgrest.convert.environments import shared
     from orgrest.convert.shared.model import Collection, Folder
 
-    if len(collections) == 1:
-        return next(iter(collections.values()))
-    named = [
-        classes.evolve(collection.folder, name=collection.folder.name or Path(source).stem)
-        for source, collection in collections.items()
-        if collection.folder.items or collection.folder.variables or collection.folder.notes
-    ]
-    folder = named[0] if len(named) == 1 else Folder("", tuple(named))
-    return Collection(
-        folder, tuple(env for collection in collections.values() for env in collection.environments)
-    )
+    environments = [each for collection in collections.values() for each in collection.environments]
+    names = {name for each in environments for name, _ in each.variables if apart}
+    folders, values = [], dict[str, set[str]]()
+    for source, collection in collections.items():
+        folder = collection.folder
+        for name, value in folder.variables:
+            if name in names:
+                values.setdefault(name, set()).add(value)
+        left = tuple(pair for pair in folder.variables if pair[0] not in names)
+        if folder.items or folder.variables or folder.notes or len(collections) == 1:
+            title = folder.name if len(collections) == 1 else folder.name or Path(source).stem
+            folders.append(classes.evolve(folder, name=title, variables=left))
+    folder = folders[0] if len(folders) == 1 else Folder("", tuple(folders))
+    common = {name: value.pop() for name, value in values.items() if len(value) == 1}
+    # Last, because a collection's values override global ones.
+    return Collection(folder, (*environments, *([shared(common)] if common else [])))
 
 
 def _write(whole: Collection, output: Path | None) -> Written:
@@ -113,8 +124,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
     stem = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in output.stem)
     bodies = f"{stem or 'imported'}-bodies"
     written = documents.document_of(whole, org=as_org, bodies=bodies, elsewhere=elsewhere)
-    environments = _with_shared(whole, elsewhere)
-    settings = merged(output.parent, environments)
+    settings = merged(output.parent, whole.environments)
     try:
         for name, data in written.files.items():
             write_new(output.parent / name, data)
@@ -128,11 +138,3 @@ def _write(whole: Collection, output: Path | None) -> Written:
             f"{output.parent / PRIVATE} contains secrets: keep it out of the "
                         f"repository (add the line {PRIVATE} to .gitignore)")  # fmt: skip
     return written
-
-
-def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
-    from orgrest.convert.environments import shared
-
-    # Environments can override values in a shared environment, but not those of the collection.
-    values = {name: value for name, value in whole.folder.variables if name in elsewhere}
-    return (*([shared(values)] if values else []), *whole.environments)

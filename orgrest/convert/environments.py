@@ -23,12 +23,10 @@ def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]
     texts_by_path: dict[Path, str] = {}
     environments = tuple(environments)
     for name, secret in ((PUBLIC, False), (PRIVATE, True)):
-        new = {
-            source.name: {
-                key: v for key, v in source.variables if (key in source.secrets) is secret
-            }
-            for source in environments
-        }
+        new = dict[str, dict[str, str]]()  # several sources may have variables of one environment
+        for source in environments:
+            values = {key: v for key, v in source.variables if (key in source.secrets) is secret}
+            new.setdefault(source.name, {}).update(values)
         new = {key: v for key, v in new.items() if v or not (secret or key == SHARED)}
         if not new:
             continue

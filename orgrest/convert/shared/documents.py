@@ -13,6 +13,7 @@ from orgrest import classes
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Folder, Inclusion, Note, Request, Written
 from orgrest.convert.shared.reading_back import wrong_with
+from orgrest.convert.shared.scopes import separated
 from orgrest.http.parsing import request_file
 from orgrest.model import find_headers, whole
 from orgrest.org.text import escape
@@ -44,10 +45,11 @@ def document_of(
     """Return a collection as an Org document if `org` is true, or else as a request file.
 
     `bodies` names a folder beside the document for body files, or is None if no files can be
-    written. Variables named in `elsewhere` are left out of the document.
+    written. `elsewhere` contains the names of the variables in environments.
     """
-    writer = (_OrgWriter if org else _Writer)(bodies, frozenset(elsewhere))
-    text = "\n".join(writer.folder(collection.folder, {}, 0)).strip("\n") + "\n"
+    writer = (_OrgWriter if org else _Writer)(bodies)
+    whole = collection.folder if org else separated(collection.folder, frozenset(elsewhere))
+    text = "\n".join(writer.folder(whole, {}, 0)).strip("\n") + "\n"
     if not org and request_file.is_restclient(text):
         text = f"# @title imported\n\n{text}"
     return Written(_safe_start(text), writer.files, tuple(writer.notes))
@@ -62,11 +64,10 @@ def _safe_start(text: str) -> str:
 class _Writer:
     """Writes one request file."""
 
-    def __init__(self, bodies: str | None, elsewhere: frozenset[str]) -> None:
+    def __init__(self, bodies: str | None) -> None:
         self.files: dict[str, bytes] = {}
         self.notes: list[Note] = []
         self._bodies = bodies
-        self._elsewhere = elsewhere
         self._names: set[str] = set()
 
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
@@ -91,8 +92,6 @@ class _Writer:
         """Return the folder's variables that can be written. Add notes about the others."""
         own: dict[str, str] = {}
         for name, value in folder.variables:
-            if name in self._elsewhere:
-                continue
             if "\n" in value or "\r" in value or value != value.strip(" \t"):
                 reason = (
                     f"the value of {name} spans several lines, or starts or ends with a space or "

@@ -378,3 +378,44 @@ def test_oauth_settings_become_a_login(tmp_path: Path) -> None:
     assert "Authorization: oauth2 password login\n" in text
     assert "@login_useAuthorizationHeader = false\n" in text
     assert "@login_clientSecret = {{s}}\n" in text
+
+
+def asked(which: str, rest: str = "") -> str:
+    return request(rest, verb="get").replace("One", which).replace("h.example/", "h/?p={{p}}")
+
+
+DEV = "vars {\n  p: env\n}\n"
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+@pytest.mark.parametrize("collected", ["", "vars:pre-request {\n  p: collection\n}\n"])
+def test_a_requests_variable_is_that_of_no_other_request(
+    collected: str, output: str, tmp_path: Path
+) -> None:
+    own = asked("B", "vars:pre-request {\n  p: own\n  q: {{p}}-{{p_2}}\n}\n")
+    collection(tmp_path, **{"collection.bru": collected, "environments/dev.bru": DEV,
+                            "a.bru": asked("A"), "b.bru": own.replace("={{p}}", "={{p}}{{q}}"),
+                            "c.bru": asked("C")})  # fmt: skip
+    assert run(tmp_path, output=output).exit_code == 0
+    found = [request.url for request in sent(tmp_path, output, "dev", p_2="2")]
+    assert found == [f"http://h/?p={value}" for value in ("env", "ownown-2", "env")]
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_folders_variable_is_not_that_of_an_environment(output: str, tmp_path: Path) -> None:
+    inner = asked("C", "vars:pre-request {\n  p: {{p}}\n}\n").replace("{{p}}\n", "own\n")
+    collection(tmp_path, **{"folder/folder.bru": "vars:pre-request {\n  p: folder\n}\n",
+                            "environments/dev.bru": DEV, "folder/b.bru": asked("B"),
+                            "folder/c.bru": inner, "folder/d.bru": asked("D"),
+                            "one/a.bru": asked("A"), "z/e.bru": asked("E")})  # fmt: skip
+    assert run(tmp_path, output=output).exit_code == 0
+    found = sorted(request.url[12:] for request in sent(tmp_path, output, "dev"))
+    assert found == ["env", "env", "folder", "folder", "own"]
+
+
+def test_a_script_reads_the_variable_of_its_request(tmp_path: Path) -> None:
+    script = "script:pre-request {\n  req.setHeader('X', bru.getRequestVar('p'));\n}\n"
+    own = asked("A", f"vars:pre-request {{\n  p: own\n}}\n\n{script}")
+    collection(tmp_path, **{"environments/dev.bru": DEV, "a.bru": own})
+    assert run(tmp_path).exit_code == 0
+    assert "pm.environment.get('p_2')" in (tmp_path / "out.http").read_text()

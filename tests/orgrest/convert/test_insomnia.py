@@ -210,3 +210,21 @@ def test_an_export_is_known_by_its_content_however_it_is_spelled(text: str, tmp_
         done = CliRunner().invoke(program, ["import", str(source)])
         assert done.exit_code == 0, done.output
         assert "http://h.example/" in done.stdout
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_folders_variable_wins_over_an_environment_only_in_the_folder(
+    output: str, tmp_path: Path
+) -> None:
+    text = export(
+        {"_id": "env_b", "_type": "environment", "parentId": "wrk_1", "name": "Base", "data": {}},
+        {"_id": "env_d", "_type": "environment", "parentId": "env_b", "name": "dev",
+         "data": {"p": "env"}},
+        {"_id": "fld_1", "_type": "request_group", "parentId": "wrk_1", "name": "F",
+         "environment": {"p": "folder"}, "metaSortKey": 1},
+        request(parentId="fld_1", url="http://h/{{ _.p }}"),
+        request(_id="req_2", url="http://h/{{ _.p }}", metaSortKey=2),
+    )  # fmt: skip
+    assert imported(tmp_path, text, output=output).exit_code == 0
+    found = [found.url for found in sent(tmp_path, output, "dev")]
+    assert found == ["http://h/folder", "http://h/env"]

@@ -350,6 +350,21 @@ class TestEnvironments:
         (found,) = sent(tmp_path, "out.http", token="t")
         assert found.url == "http://own.example/t"
 
+    def test_an_environment_wins_over_each_of_several_collections(self, tmp_path: Path) -> None:
+        (tmp_path / "env.json").write_text(self.ENVIRONMENT)
+        names = [str(tmp_path / name) for name in ("a.json", "b.json", "env.json")]
+        for name in names[:2]:
+            variables = values(host="http://own.example", s="hidden")
+            variables[1]["type"] = "secret"
+            Path(name).write_text(collection(item(url="{{host}}"), variable=variables))
+        target = str(tmp_path / "out.http")
+        assert CliRunner().invoke(program, ["import", *names, "-o", target]).exit_code == 0
+        for environment, host in ((["dev"], "dev"), ([], "own")):
+            found = sent(tmp_path, "out.http", *environment)
+            assert [request.url for request in found] == [f"http://{host}.example"] * 2
+        private = json.loads((tmp_path / "http-client.private.env.json").read_text())
+        assert private["$shared"] == {"s": "hidden"}
+
     def test_secrets_are_kept_apart_and_reported(self, tmp_path: Path) -> None:
         done = self.both(tmp_path)
         public = json.loads((tmp_path / "http-client.env.json").read_text())

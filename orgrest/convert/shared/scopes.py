@@ -1,0 +1,124 @@
+"""Gives variables of folders and requests their own names, for request files.
+
+In a request file, a definition counts in the whole file. It would therefore replace the value that
+an environment has for the requests outside of the folder or request that the definition is for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from orgrest import classes
+from orgrest.convert.shared import texts
+from orgrest.convert.shared.model import Folder, Request
+from orgrest.convert.shared.texts import Variable
+
+if TYPE_CHECKING:
+    from orgrest.convert.shared.requests import Pairs
+
+_WORD: Final = re.compile(r"(?<![\w.$-])[\w-][\w.-]*")
+_READ: Final = re.compile(
+    r"(?P<start>\bpm\.(?:environment|globals|collectionVariables|variables)\.(?:get|has)\(\s*"
+    r"(?P<quote>[\"'`]))(?P<name>[\w.-]+)(?=(?P=quote))"
+)
+
+
+def separated(folder: Folder, elsewhere: frozenset[str]) -> Folder:
+    """Return a folder in which no subfolder or request defines a variable named in `elsewhere`.
+
+    Such a variable has another name in the whole subfolder or request instead.
+    """
+    own = {name for each in _scopes(folder) for name, _ in each if name in elsewhere}
+    if not own:
+        return folder
+    taken = {*elsewhere, *_names(folder)}
+    renamed = {}
+    for name in sorted(own):
+        number = 2
+        while f"{name}_{number}" in taken:
+            number += 1
+        renamed[name] = f"{name}_{number}"
+    return classes.evolve(folder, items=tuple(_separated(item, renamed) for item in folder.items))
+
+
+def _separated(item: Folder | Request, names: Mapping[str, str]) -> Folder | Request:
+    if isinstance(item, Request):
+        own = {name: names[name] for name, _ in item.definitions if name in names}
+        return _in_request(item, own) if own else item
+    own = {name: names[name] for name, _ in item.variables if name in names}
+    item = _in_folder(item, own) if own else item
+    return classes.evolve(item, items=tuple(_separated(each, names) for each in item.items))
+
+
+def _scopes(folder: Folder) -> Iterator[Pairs]:
+    """Yield the definitions of each subfolder and request."""
+    for item in folder.items:
+        if isinstance(item, Request):
+            yield item.definitions
+        else:
+            yield item.variables
+            yield from _scopes(item)
+
+
+def _names(folder: Folder) -> Iterator[str]:
+    """Yield the names of all variables that are defined or used in a folder."""
+    for each in (folder.variables, *_scopes(folder)):
+        for name, value in each:
+            yield name
+            yield from _used(value)
+    for request in folder.requests():
+        body = [piece for piece in request.body or () if isinstance(piece, str)]
+        for text in (request.url, *sum(request.headers, ()), *body, *request.assertions):
+            yield from _used(text)
+
+
+def _used(text: str) -> Iterator[str]:
+    for piece in texts.pieces(text):
+        if isinstance(piece, Variable):
+            yield from _WORD.findall(piece.name)
+
+
+def _in_folder(folder: Folder, names: Mapping[str, str]) -> Folder:
+    items = tuple(
+        _in_request(item, names) if isinstance(item, Request) else _in_folder(item, names)
+        for item in folder.items
+    )
+    return classes.evolve(folder, items=items, variables=_defined(folder.variables, names))
+
+
+def _in_request(request: Request, names: Mapping[str, str]) -> Request:
+    text, script = partial(_in_text, names=names), partial(_in_script, names=names)
+    body = request.body
+    return classes.evolve(
+        request,
+        url=text(request.url),
+        headers=tuple((text(name), text(value)) for name, value in request.headers),
+        body=body and tuple(text(each) if isinstance(each, str) else each for each in body),
+        assertions=tuple(map(text, request.assertions)),
+        titles={text(each): title for each, title in request.titles.items()},
+        before=tuple(map(script, request.before)),
+        after=tuple(map(script, request.after)),
+        definitions=_defined(request.definitions, names),
+    )
+
+
+def _defined(variables: Pairs, names: Mapping[str, str]) -> Pairs:
+    return tuple((names.get(name, name), _in_text(value, names)) for name, value in variables)
+
+
+def _in_text(text: str, names: Mapping[str, str]) -> str:
+    if not any(name in text for name in names):
+        return text
+    return texts.written(
+        piece
+        if isinstance(piece, str) or piece.name.startswith("$")
+        else Variable(_WORD.sub(lambda word: names.get(word[0], word[0]), piece.name))
+        for piece in texts.pieces(text)
+    )
+
+
+def _in_script(script: str, names: Mapping[str, str]) -> str:
+    return _READ.sub(lambda match: match["start"] + names.get(match["name"], match["name"]), script)
