@@ -7,8 +7,10 @@ expect are those that newman sends for the same collection.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from orgrest import classes
 from orgrest.convert.shared import expectations, texts
@@ -238,7 +240,8 @@ class _Reader(Reader):
         for parameter in url.objects("query"):
             parameter.ignore("description", "type", "id", "uuid", "equals", "enabled", "name")
             key, value = parameter.text("key"), parameter.any("value")
-            pair = key if value is None else f"{key}={value}"
+            pair = _reserved("&#=", key)
+            pair += "" if value is None else f"={_reserved('&#', str(value))}"
             if parameter.flag("disabled"):
                 disabled.append(f"query {pair}")
             elif pair:
@@ -359,6 +362,12 @@ class _Reader(Reader):
                 event.note(f"a script for the event {listen} was left out")
             (after if listen == "test" else before).append(text)
         return [expectations.as_pm(statement) for statement in before], after
+
+
+def _reserved(characters: str, text: str) -> str:
+    """Return a part of a query with `characters` encoded, but not in references to variables."""
+    form = rf"(\{{\{{[^{{}}]*\}}\}})|[{characters}]"
+    return re.sub(form, lambda match: match[1] or quote(match[0]), text)
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:

@@ -61,6 +61,12 @@ class TestRequests:
         assert sent_url == "https://a.example:81/users/7/x/7.json/:no.json?a=b&bare"
         assert "# (disabled: query off=1)\n" in (tmp_path / "out.http").read_text()
 
+    def test_a_parameter_does_not_become_another_one_or_a_fragment(self, tmp_path: Path) -> None:
+        query = [*values(**{"k=1&": "c#", "b": "x=1&y=2 %26", "{{k}}": "{{a&b}}#"}), {"key": "#="}]
+        imported(tmp_path, collection(item(url={"host": "http://h", "path": "", "query": query})))
+        (found,) = sent(tmp_path, k="c&", a_b="d&e")
+        assert found.url == "http://h/?k%3D1%26=c%23&b=x=1%26y=2 %26&c&=d&e%23&%23%3D"
+
     @pytest.mark.parametrize(
         ("body", "data", "kind"),
         [
