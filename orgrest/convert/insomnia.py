@@ -230,6 +230,8 @@ class _Reader(Reader):
             named.get(key, key): self._text(value if isinstance(value, str) else json.dumps(value))
             for key, value in auth.given.items()
         }
+        if not parameters.get("tokenPrefix"):  # Insomnia then uses the prefix Bearer
+            parameters.pop("tokenPrefix", None)
         if kind == "apikey" and parameters.get("in") == "queryParams":
             parameters["in"] = "query"
         kind = "awsv4" if kind == "iam" else kind

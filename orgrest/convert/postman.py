@@ -287,7 +287,7 @@ class _Reader(Reader):
             file.ignore("content")
             path = file.text("src")
             body = (Inclusion(file_path(path)),)
-            return (body, "application/octet-stream") if path else (None, "")
+            return (body, wide_form_type(path)) if path else (None, "")
         if mode == "graphql":
             return self._graphql(given.object("graphql")), "application/json"
         raise ConversionError(f"unknown body mode {mode}")
@@ -376,10 +376,15 @@ def _parameters(auth: Fields, kind: str) -> dict[str, str]:
         parameters = {}
         for parameter in auth.objects(kind):
             parameter.ignore("type", "enabled", "system")
-            parameters[parameter.text("key")] = _value(parameter)
+            if parameter.any("value") is not None:
+                parameters[parameter.text("key")] = _value(parameter)
         return parameters
     part = auth.object(kind)
-    return {key: _value(Fields({"value": part.any(key)}, "")) for key in part.given}
+    return {
+        key: _value(Fields({"value": value}, ""))
+        for key in part.given
+        if (value := part.any(key)) is not None
+    }
 
 
 def _description(fields: Fields) -> str:

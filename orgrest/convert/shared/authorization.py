@@ -147,14 +147,12 @@ _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\
 def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     """Return credentials with the token in `parameters`, or else an OAuth 2.0 login, and a note."""
     token = parameters.get("accessToken", "")
-    prefix = (
-        next((parameters[key].strip() for key in _PREFIXES if key in parameters), "") or "Bearer"
-    )
+    prefix = next((parameters[key].strip() for key in _PREFIXES if key in parameters), "Bearer")
     in_query = any(parameters.get(name) == value for name, value in _IN_QUERY.items())
     if token and in_query:
         return Authorization("access_token", token, query=True), ""
     if token:
-        return Authorization("Authorization", f"{prefix} {token}"), ""
+        return Authorization("Authorization", f"{prefix} {token}".lstrip()), ""
     grant_type = parameters.get("grant_type", parameters.get("grantType", "authorization_code"))
     flow = _FLOWS.get(grant_type)
     if flow is None:

@@ -23,7 +23,7 @@ _TYPES = {
     "pdf": "application/pdf", "xml": "application/xml",
 }  # fmt: skip
 _MORE_TYPES = {
-    "css": "text/css", "csv": "text/csv", "gz": "application/gzip", "js": "text/javascript",
+    "css": "text/css", "csv": "text/csv", "gz": "application/gzip", "js": "application/javascript",
     "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg", "mp4": "video/mp4",
     "webp": "image/webp", "yaml": "text/yaml", "yml": "text/yaml", "zip": "application/zip",
 }  # fmt: skip
@@ -36,7 +36,7 @@ def form_type(filename: str, otherwise: str = "application/octet-stream") -> str
 
 
 def wide_form_type(filename: str, otherwise: str = "application/octet-stream") -> str:
-    """Return the media type that Postman and Bruno use for a file in a form.
+    """Return the media type that Postman and Bruno use for a file.
 
     They know more types than curl and hurl.
     """

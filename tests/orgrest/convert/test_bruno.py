@@ -177,6 +177,10 @@ def test_a_variable_in_a_form_does_not_become_another_field(tmp_path: Path) -> N
         ("apikey {\n  key: k\n  value: v\n  placement: queryparams\n}\n", "/?k=v\n"),
         ("awsv4 {\n  accessKeyId: a\n  secretAccessKey: s\n}\n", "Authorization: AWS a s\n"),
         (
+            "oauth2 {\n  accessToken: t\n  token_header_prefix:\n}\n",
+            "Authorization: t\n",
+        ),
+        (
             "wsse {\n  username: a\n}\n",
             "# not translated: auth: unknown authentication type wsse\n",
         ),

@@ -114,6 +114,7 @@ def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
         ({"type": "iam", "accessKeyId": "a", "secretAccessKey": "s", "region": "r"},
          "Authorization: AWS a s region:r"),
         ({"type": "bearer", "token": "t", "disabled": True}, "POST http://h.example/\n"),
+        ({"type": "oauth2", "accessToken": "t", "tokenPrefix": ""}, "Authorization: Bearer t"),
         ({"type": "hawk"}, "# not translated: auth: unknown authentication type hawk"),
     ],
 )  # fmt: skip

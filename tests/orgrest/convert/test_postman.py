@@ -142,11 +142,23 @@ class TestRequests:
         parts = "".join(head.format(field["key"], field["value"]) for field in fields)
         assert found.decode() == f"{parts}--orgrest-form-boundary--"
 
-    def test_a_file_is_sent_with_the_type_that_postman_sends(self, tmp_path: Path) -> None:
-        (tmp_path / "f.txt").write_text("content")
-        body = {"mode": "file", "file": {"src": "f.txt"}}
+    @pytest.mark.parametrize(
+        ("name", "kind"),
+        [
+            ("f.txt", "text/plain"),
+            ("f.json", "application/json"),
+            ("f.js", "application/javascript"),
+            ("f.zzz", "application/octet-stream"),
+            ("f", "application/octet-stream"),
+        ],
+    )
+    def test_a_file_is_sent_with_the_type_that_postman_sends(
+        self, name: str, kind: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / name).write_text("content")
+        body = {"mode": "file", "file": {"src": name}}
         _, _, headers, _ = self.only(tmp_path, method="PUT", body=body)
-        assert headers == (("Content-Type", "application/octet-stream"),)
+        assert headers == (("Content-Type", kind),)
 
     def only_in(self, folder: Path, body: Json) -> tuple[Any, ...]:
         folder.mkdir()
@@ -165,6 +177,8 @@ class TestRequests:
             ({"type": "basic", "basic": values(username="me", password="p w")}, "Basic bWU6cCB3"),
             ({"type": "bearer", "bearer": {"token": "abc"}}, "Bearer abc"),  # as in 2.0
             ({"type": "oauth2", "oauth2": values(accessToken="t", headerPrefix="X")}, "X t"),
+            ({"type": "oauth2", "oauth2": values(accessToken="t", headerPrefix="")}, "t"),
+            ({"type": "oauth2", "oauth2": values(accessToken="t")}, "Bearer t"),
             ({"type": "noauth"}, None),
         ],
     )
