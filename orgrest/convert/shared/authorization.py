@@ -18,13 +18,15 @@ class Authorization:
 
     An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
     The caller must define each variable `NAME` as `PREFIX_NAME`, with a prefix that is not used
-    yet, and append a space and this prefix to `value`.
+    yet, and append a space and this prefix to `value`. `problem` says why the credentials could not
+    be translated, if so.
     """
 
     name: str = ""
     value: str = ""
     query: bool = False
     variables: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
 
     def applied(
         self, url: str, headers: list[tuple[str, str]], names: Names

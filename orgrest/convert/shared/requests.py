@@ -121,6 +121,9 @@ class Reader:
         assertions, after = expectations.all_translated((*around.after, *own.scripts[1]))
         before = (*around.before, *own.scripts[0])
         notes = [*own.notes, *expectations.notes_on(before, after, fields.place)]
+        if own.authorization is None and authorization is not None and authorization.problem:
+            reason = f"inherited auth: {authorization.problem}"
+            notes.append(Note(fields.place, reason, blocks=True))
         described = [*own.described, *(f"(disabled: {line})" for line in own.disabled)]
         return Request(
             own.method,
@@ -151,6 +154,8 @@ class Reader:
         header, problem = header_of(kind, parameters)
         if problem:
             fields.note(f"auth: {problem}", blocks=not header.name)
+        if not header.name:
+            return Authorization(problem=problem), ()
         if header.variables:
             prefix = self.names.free("login")
             variables = tuple((f"{prefix}_{name}", value) for name, value in header.variables)

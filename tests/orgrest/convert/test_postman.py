@@ -326,6 +326,18 @@ class TestInheritance:
         written = (tmp_path / output).read_text()
         assert written.count("{{my_token}}") == 1, "it stands once, and the requests refer to it"
 
+    def test_a_request_is_not_sent_without_the_credentials_of_its_folder(
+        self, tmp_path: Path
+    ) -> None:
+        hawk = {"type": "hawk", "hawk": []}
+        inner = {"name": "Inner", "item": [item("B")]}
+        own = item("C", auth={"type": "bearer", "bearer": values(token="abc")})
+        text = collection({"name": "F", "item": [item("A"), inner, own], "auth": hawk})
+        done = imported(tmp_path, text, "--strict")
+        assert done.exit_code == 1
+        assert done.stderr.count("inherited auth: unknown authentication type hawk") == 2
+        assert [request.header("Authorization") for request in sent(tmp_path)] == ["Bearer abc"]
+
     def test_scripts_of_folders_are_those_of_their_requests(self, tmp_path: Path) -> None:
         event = [
             {"listen": "test", "script": {"exec": "pm.response.to.have.status(200)"}},
