@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -245,18 +246,21 @@ class _Reader(Reader):
         name, order = self._meta(fields)
         variables, inner = self._inherited(fields, around)
         description = fields.any("docs") or ""
-        members: list[tuple[float, str, Folder | Request]] = []
-        for path in self._files(folder, ".bru"):
-            if path.name not in ("collection.bru", "folder.bru"):
-                members.append(self._file(path, inner))
+        requests = [
+            self._file(path, inner)
+            for path in self._files(folder, ".bru")
+            if path.name not in ("collection.bru", "folder.bru")
+        ]
+        folders: list[tuple[float, str, Folder]] = []
         for path in sorted(folder.iterdir()):
             if path.is_dir() and not path.is_symlink() and path.name not in self._ignored:
                 below = self._items(path, "folder.bru", inner, depth + 1)
                 if below.items or below.notes:
-                    members.append((self._order, path.name, below))
+                    folders.append((self._order, path.name, below))
         self._order = order
-        items = tuple(member for _, _, member in sorted(members, key=lambda member: member[:2]))
-        return Folder(name or folder.name, items, variables, description, fields.unread())
+        items: list[Folder | Request] = [*_in_order(folders)]
+        items += (member for *_, member in sorted(requests, key=lambda member: member[:2]))
+        return Folder(name or folder.name, tuple(items), variables, description, fields.unread())
 
     _order = 0.0
 
@@ -283,7 +287,7 @@ class _Reader(Reader):
         # of several headers with the same name, Bruno sends only the last
         return list({name.lower(): (name, value) for name, value in self._pairs(pairs)}.values())
 
-    def _file(self, path: Path, around: Inherited) -> tuple[float, str, Folder | Request]:
+    def _file(self, path: Path, around: Inherited) -> tuple[float, str, Request]:
         """Return (sequence number, file name, request). The first two are the sort key."""
         try:
             fields = self._blocks(path)
@@ -423,6 +427,23 @@ class _Reader(Reader):
                 name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
+
+
+def _in_order(folders: Iterable[tuple[float, str, Folder]]) -> Iterator[Folder]:
+    """Yield folders in Bruno's order: the number of a folder is its position among the others.
+
+    Each folder is given with its number, which is 0 if it has none, and its name.
+    """
+    ordered = sorted(folders, key=lambda member: (member[0], member[1].casefold()))
+    positions: list[list[Folder]] = []
+    for number, members in groupby(ordered, key=lambda member: member[0]):
+        same = [folder for _, _, folder in members]
+        if number:
+            positions.insert(int(number) - 1, same)
+        else:
+            positions += ([folder] for folder in same)
+    for same in positions:
+        yield from same
 
 
 def _without_comments(json: str) -> str:

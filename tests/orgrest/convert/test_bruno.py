@@ -423,3 +423,18 @@ def test_a_script_reads_the_variable_of_its_request(tmp_path: Path) -> None:
     collection(tmp_path, **{"environments/dev.bru": DEV, "a.bru": own})
     assert run(tmp_path).exit_code == 0
     assert "pm.environment.get('p_2')" in (tmp_path / "out.http").read_text()
+
+
+def test_folders_and_requests_are_in_the_order_in_which_bruno_runs_them(tmp_path: Path) -> None:
+    files = {}
+    for name, number in {"B": 0, "a": 0, "three": 3, "first": 1, "again": 3, "last": 9}.items():
+        seq = f"  seq: {number}\n" if number else ""
+        files[f"{name}/folder.bru"] = f"meta {{\n  name: {name}\n{seq}}}\n"
+        files[f"{name}/x.bru"] = request().replace("h.example/", name)
+    for name, number in (("z", 1), ("y", 2)):
+        of_request = request().replace("h.example/", name)
+        files[f"{name}.bru"] = of_request.replace("One\n", f"One\n  seq: {number}\n")
+    collection(tmp_path, **files)
+    assert run(tmp_path).exit_code == 0
+    found = [request.url.removeprefix("http://") for request in sent(tmp_path)]
+    assert found == ["first", "a", "again", "three", "B", "last", "z", "y"]
