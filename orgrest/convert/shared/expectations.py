@@ -105,8 +105,20 @@ _AS_PM: Final = (
     (r"\bres\.getResponseTime\(\)", "pm.response.responseTime"),
     (r"(?<![\w.$])(test|expect)\(", r"pm.\1("),
 )  # fmt: skip
+_HEADERS: Final = "add|all|count|each|filter|find|get|has|map|one|remove|toObject|upsert"
+_OF_REQUEST: Final = "|".join(
+    (
+        r"(?!(?:url|body|headers|method|(?:add|remove|upsert)Header|id|name|description)\b)\w+",
+        r"url\.(?!(?:getHost|getPath|getPathWithQuery|getQueryString|toString|update)\b)\w+(?:\.\w+)?",
+        r"body\.(?!(?:isEmpty|raw|toString|update)\b)\w+",
+        rf"headers\.(?!(?:{_HEADERS})\b)\w+",
+    )
+)
+"""Matches the members of `pm.request` that orgrest does not have (except names, for messages)."""
 _FOREIGN: Final = re.compile(
-    r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)\w+|vault|require|request\.to)\b"
+    r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)\w+|vault|require)\b"
+    rf"|\bpm\.request\.(?:{_OF_REQUEST})"
+    r"|(?<![\w.$])(?:(?:setTimeout|setInterval|structuredClone)(?=\()|Intl(?=\.))"
     r"|\brequire(?=\()|\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.\w+(?:\.\w+)*"
     r"|\b(?:CryptoJS|xml2Json|cheerio|tv4|ajv|moment)(?=[.(])|(?<![\w.$])_\.\w+"
 )
@@ -123,6 +135,10 @@ _REQ: Final = {
     "getMethod": "() => pm.request.method",
     "getUrl": "() => String(pm.request.url)",
     "getBody": "() => pm.request.body.raw",
+    "setMethod": "(method) => { pm.request.method = method; }",
+    "setUrl": "(url) => { pm.request.url = url; }",
+    "setBody": "(body) => { pm.request.body.raw = typeof body === 'string' ? body : "
+    "JSON.stringify(body); }",
 }
 """JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"

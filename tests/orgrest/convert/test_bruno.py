@@ -348,6 +348,16 @@ def test_a_file_in_a_form_is_sent_with_its_type(name: str, kind: bytes, tmp_path
 
 
 @needs_engine
+def test_a_script_changes_the_request(tmp_path: Path) -> None:
+    script = "req.setMethod('PUT'); req.setUrl(req.getUrl() + 'x'); req.setBody({a: 1});"
+    body = f"body:json {{\n  {{}}\n}}\n\nscript:pre-request {{\n  {script}\n}}\n"
+    collection(tmp_path, **{"a.bru": request(body, "  body: json\n")})
+    assert run(tmp_path, "--strict").exit_code == 0
+    (found,) = sent(tmp_path)
+    assert (found.method, found.url, found.body) == ("PUT", "http://h.example/x", b'{"a":1}')
+
+
+@needs_engine
 def test_headers_of_collections_and_folders_and_of_scripts_are_sent(tmp_path: Path) -> None:
     script = 'script:pre-request {\n  req.setHeader("X-Script", req.getMethod() + "!");\n}\n'
     own = "headers {\n  X-Folder: own\n}\n\n"

@@ -893,6 +893,11 @@ def test_a_test_keeps_its_name(tmp_path: Path) -> None:
         ("test", "postman.setNextRequest('Two')", "postman.setNextRequest"),
         ("test", "pm.execution.setNextRequest(null)", "pm.execution.setNextRequest"),
         ("prerequest", "pm.request.to.have.header('a')", "pm.request.to"),
+        ("prerequest", "pm.request.url.query.add('a=b')", "pm.request.url.query.add"),
+        ("prerequest", "if (pm.request.body.mode) return", "pm.request.body.mode"),
+        ("prerequest", "pm.request.headers.clear()", "pm.request.headers.clear"),
+        ("prerequest", "pm.request.removeQueryParams('a')", "pm.request.removeQueryParams"),
+        ("prerequest", "setTimeout(() => {}, 1); new Intl.NumberFormat()", "setTimeout, Intl"),
         ("prerequest", "const a = _.get(b, 'c'); CryptoJS.MD5('a')", "_.get, CryptoJS"),
     ],
 )

@@ -1004,6 +1004,53 @@ def test_pm_changes_headers_and_knows_cookies_and_the_name(run) -> None:
     assert [(test.name, test.held) for test in done.outcomes[0].tests] == [("one", True)]
 
 
+@pytest.mark.parametrize(
+    ("code", "line", "header", "body"),
+    [
+        ("pm.request.method = 'put'", "PUT /?q=1", "a", "b"),
+        ("pm.request.url += '&r={{v}}'", "POST /?q=1&r=1", "a", "b"),
+        ("pm.request.url.update(pm.request.url.toString().replace('q', 's'))", "POST /?s=1", "a",
+         "b"),
+        ("pm.request.url = {raw: pm.request.url + '&r=2'}", "POST /?q=1&r=2", "a", "b"),
+        ("pm.request.body = '{{v}}'", "POST /?q=1", "a", "1"),
+        ("pm.request.body = {mode: 'raw', raw: pm.request.body.raw + 'c'}", "POST /?q=1", "a",
+         "bc"),
+        ("pm.request.body.raw = 'c'", "POST /?q=1", "a", "c"),
+        ("pm.request.body.update({mode: 'urlencoded', urlencoded: [{key: 'a', value: 'b c'}]})",
+         "POST /?q=1", "a", "a=b%20c"),
+        ("pm.request.body.update({mode: 'none'})", "POST /?q=1", "a", ""),
+        ("pm.request.headers.each((one) => { if (one.key === 'X-A') one.value += 'c'; })",
+         "POST /?q=1", "ac", "b"),
+        ("pm.request.headers.find((one) => one.key === 'X-A').key = 'X-C'", "POST /?q=1", None,
+         "b"),
+        ("pm.request.headers.one('x-a').disabled = true", "POST /?q=1", None, "b"),
+        ("pm.request.upsertHeader({key: 'x-a', value: 'c'})", "POST /?q=1", "c", "b"),
+    ],
+)  # fmt: skip
+def test_pm_changes_every_part_of_the_request(code, line, header, body, run) -> None:
+    done = run(f"@v = 1\n< {{%\n{code};\n%}}\nPOST HOST/?q=1\nX-A: a\n\nb\n")
+    assert not done.reasons
+    assert done.sent == [line]
+    assert done.header("X-A") == ([] if header is None else [header])
+    assert done.body() == body
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("pm.request.url.query = 'a=b'", "pm.request.url.query cannot be changed: scripts can"),
+        ("pm.request.auth = {}", "pm.request.auth cannot be changed"),
+        ("pm.request.body.mode = 'file'", "pm.request.body.mode cannot be changed"),
+        ("pm.request.body = {mode: 'file'}", "body mode file is not supported"),
+        ("pm.request.url = {host: ['a']}", "pm.request.url must be a string"),
+    ],
+)
+def test_a_change_that_pm_cannot_make_is_an_error(code: str, message: str, run) -> None:
+    done = run(f"< {{%\n{code};\n%}}\nGET HOST/\n")
+    assert message in done.reasons[0]
+    assert done.sent == []
+
+
 # ------------------------------------------------------------- once for each element (JetBrains')
 
 CLIENTS = """\

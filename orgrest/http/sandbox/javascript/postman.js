@@ -17,12 +17,32 @@ const valueOf = (pairs, name) => {
   const found = pairs.find((pair) => pair[0].toLowerCase() === String(name).toLowerCase());
   return found === undefined ? undefined : found[1];
 };
-const headersOf = (pairs) => ({
-  get: (name) => valueOf(pairs, name),
-  has: (name) => valueOf(pairs, name) !== undefined,
-  toObject: () => Object.fromEntries(pairs),
-  each(body) { this.all().forEach(body); },
-  all: () => pairs.map(([key, value]) => ({key, value})),
+// Headers in Postman's lists. `read` returns the pairs, and `shown` makes a header of a pair.
+const headersOf = (read, shown = ([key, value]) => ({key, value})) => {
+  const all = () => read().map((pair) => shown(pair));
+  return {
+    get: (name) => valueOf(read(), name),
+    has: (name) => valueOf(read(), name) !== undefined,
+    one: (name) => all().findLast((one) => one.key.toLowerCase() === String(name).toLowerCase()),
+    toObject: () => Object.fromEntries(read()),
+    each: (body) => all().forEach(body), find: (body) => all().find(body),
+    filter: (body) => all().filter(body), map: (body) => all().map(body),
+    all, count: () => read().length,
+  };
+};
+// An object whose properties without a setter cannot be changed: the change would have no effect.
+const guarded = (what, object) => new Proxy(object, {
+  set(target, name, value) {
+    const property = Object.getOwnPropertyDescriptor(target, name);
+    if (property === undefined || property.set === undefined) {
+      throw new Error(
+        `${what}.${String(name)} cannot be changed: scripts can change pm.request.method, ` +
+        "pm.request.url, pm.request.body and pm.request.headers"
+      );
+    }
+    property.set(value);
+    return true;
+  },
 });
 const NAMES = {
   200: "ok", 202: "accepted", 400: "badRequest", 401: "unauthorized", 403: "forbidden",
@@ -36,7 +56,7 @@ const responseOf = (response) => {
   const answered = {
     code: response.status, status: response.reason, reason: () => response.reason,
     responseTime: response.milliseconds, responseSize: response.body.length,
-    headers: headersOf(response.headers), text: () => response.body, json,
+    headers: headersOf(() => response.headers), text: () => response.body, json,
   };
   const lodash = (value, path) => path.replace(/\[(\w+)\]/g, ".$1").split(".").reduce(
     (now, name) => (now === undefined || now === null ? undefined : now[name]), value
@@ -187,7 +207,7 @@ return () => {
   const scope = () => store(() => values, change);
   const {result} = orgrest;
   const sent = () => (result.request === null ? job.request : result.request);
-  const changed = (headers) => { result.request = {...sent(), headers}; };
+  const changed = (change) => { result.request = {...sent(), ...change}; };
   const pairOf = (given) => {
     if (typeof given === "object" && given !== null) return [String(given.key), String(given.value)];
     const [name, ...value] = String(given).split(":");
@@ -196,14 +216,57 @@ return () => {
   const without = (name) => sent().headers.filter(
     (pair) => pair[0].toLowerCase() !== String(name).toLowerCase()
   );
-  const headers = {
-    add(given) { changed([...sent().headers, pairOf(given)]); },
-    upsert(given) { changed([...without(pairOf(given)[0]), pairOf(given)]); },
-    remove(name) { changed(without(name)); },
+  const headerOf = (pair) => {
+    let now = pair;
+    const put = (...next) => {
+      changed({headers: sent().headers.flatMap((one) => (one === now ? next : [one]))});
+      now = next[0] || now;
+    };
+    return guarded("header", {
+      get key() { return now[0]; }, set key(key) { put([String(key), now[1]]); },
+      get value() { return now[1]; }, set value(value) { put([now[0], String(value)]); },
+      get disabled() { return false; }, set disabled(off) { if (off) put(); },
+    });
   };
-  for (const name of ["get", "has", "toObject", "each", "all"]) {
-    headers[name] = (...given) => headersOf(sent().headers)[name](...given);
-  }
+  const headers = guarded("pm.request.headers", {
+    ...headersOf(() => sent().headers, headerOf),
+    add(given) { changed({headers: [...sent().headers, pairOf(given)]}); },
+    upsert(given) { changed({headers: [...without(pairOf(given)[0]), pairOf(given)]}); },
+    remove(name) { changed({headers: without(name)}); },
+  });
+  const setUrl = (given) => {
+    const text = String((given && given.raw) || given);
+    if (text === String({})) {
+      throw new Error("pm.request.url must be a string, or an object with a string `raw`");
+    }
+    changed({url: text});
+  };
+  const setBody = (given) => {
+    const body = typeof given === "string" ? {mode: "raw", raw: given} : given || {mode: "none"};
+    if (body.mode === "none") return changed({body: null});
+    if (!has(BODIES, body.mode)) {
+      throw new Error(`pm.request.body: body mode ${body.mode} is not supported`);
+    }
+    const [text, type] = BODIES[body.mode](body);
+    changed({body: text});
+    // A text keeps the type of the body that was there before.
+    if (body.mode !== "raw" || !headers.has("Content-Type")) {
+      headers.upsert({key: "Content-Type", value: type});
+    }
+    return undefined;
+  };
+  const address = () => new URL(sent().url);
+  const url = guarded("pm.request.url", Object.assign(
+    Object.create({toString: () => sent().url, update: setUrl}), {
+      getHost: () => address().hostname, getPath: () => address().pathname,
+      getQueryString: () => address().search.slice(1),
+      getPathWithQuery: () => address().pathname + address().search,
+    }
+  ));
+  const body = guarded("pm.request.body", {
+    get raw() { return sent().body; }, set raw(text) { setBody(String(text)); },
+    update: setBody, isEmpty: () => !sent().body, toString: () => sent().body || "",
+  });
   const cookies = () => {
     const pairs = [];
     const take = (text) => {
@@ -241,15 +304,14 @@ return () => {
     variables: scope(), iterationData: scope(),
     info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration,
       requestName: job.name},
-    request: {
-      method: job.request.method, headers,
-      url: Object.assign(Object.create({toString: () => job.request.url}), {
-        getHost: () => new URL(job.request.url).hostname,
-        getPath: () => new URL(job.request.url).pathname,
-        getQueryString: () => new URL(job.request.url).search.slice(1),
-      }),
-      body: {raw: job.request.body, toString: () => job.request.body || ""},
-    },
+    request: guarded("pm.request", {
+      get method() { return sent().method; },
+      set method(method) { changed({method: String(method).toUpperCase()}); },
+      get url() { return url; }, set url(given) { setUrl(given); },
+      get body() { return body; }, set body(given) { setBody(given); },
+      headers, addHeader: headers.add, upsertHeader: headers.upsert,
+      removeHeader: headers.remove,
+    }),
     sendRequest,
     cookies: {
       get: (name) => cookies()[name], has: (name) => has(cookies(), name), toObject: cookies,
