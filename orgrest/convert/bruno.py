@@ -169,6 +169,8 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
 class _Reader(Reader):
     """Reads one collection."""
 
+    cookies_sent = "if responses have set cookies, Bruno sends only these"
+
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder

@@ -121,6 +121,8 @@ def _value(fields: Fields) -> str:
 class _Reader(Reader):
     """Reads one collection."""
 
+    cookies_sent = "Postman also sends the cookies that responses set"
+
     def collection(self, whole: Fields) -> Collection:
         info = whole.object("info")
         info.ignore(*_IDS, "schema", "version")

@@ -76,7 +76,13 @@ class Draft:
 
 
 class Reader:
-    """Reads the requests of a collection. `names` contains the names of its variables."""
+    """Reads the requests of a collection. `names` contains the names of its variables.
+
+    `cookies_sent` says what the tool does with the cookies that responses have set if a request
+    also has a Cookie header. It is "" if the tool does the same as orgrest.
+    """
+
+    cookies_sent = ""
 
     def __init__(self) -> None:
         self.names = Names()
@@ -124,6 +130,11 @@ class Reader:
         if own.authorization is None and authorization is not None and authorization.problem:
             reason = f"inherited auth: {authorization.problem}"
             notes.append(Note(fields.place, reason, blocks=True))
+        directives = tuple(own.directives)
+        named = any(key.lower() == "cookie" for key, _ in headers)
+        if named and self.cookies_sent and "no-cookie-jar" not in directives:
+            reason = f"{self.cookies_sent}, but orgrest sends only the header Cookie"
+            notes.append(Note(fields.place, reason))
         described = [*own.described, *(f"(disabled: {line})" for line in own.disabled)]
         return Request(
             own.method,
@@ -131,7 +142,7 @@ class Reader:
             name=name,
             headers=tuple(headers),
             body=own.body,
-            directives=tuple(own.directives),
+            directives=directives,
             assertions=tuple(dict.fromkeys((*assertions, *own.assertions))),
             titles=assertions,
             before=before,

@@ -202,6 +202,8 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
         ({"a.bru": "what\n"}, "a.bru:1: not translated: expected a block, found 'what'"),
         ({"a.bru": "get {\n  what\n}\n"}, "a.bru:2: not translated: expected name: value, found"),
         ({"a.bru": request("new {\n  a: b\n}\n")}, 'new: ["a: b"]'),
+        ({"collection.bru": "headers {\n  Cookie: a=b\n}\n", "a.bru": request()},
+         "a.bru: not translated: if responses have set cookies, Bruno sends only these, but"),
         ({"a.bru": request("assert {\n  res.body.a: isJson\n}\n")}, "assert: res.body.a: isJson"),
         ({"a.bru": request("assert {\n  res.status: eq {{a}}\n}\n")}, "res.status: eq {{a}}"),
         ({"a.bru": request("assert {\n  res.headers.a: neq null\n}\n")}, "res.headers.a: neq null"),

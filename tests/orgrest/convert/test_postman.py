@@ -494,6 +494,17 @@ class TestWhatIsNotTranslated:
             done = imported(Path(folder), collection(one))
         assert f'new {name}: "lost?"' in done.stderr
 
+    @pytest.mark.parametrize("setting", [{}, {"disableCookies": True}])
+    def test_cookies_that_only_postman_would_send_are_reported(
+        self, setting: Json, tmp_path: Path
+    ) -> None:
+        one = item(header=[{"key": "cookie", "value": "lang=en"}])
+        text = collection({**one, "protocolProfileBehavior": setting})
+        done = imported(tmp_path, text)
+        reason = "Postman also sends the cookies that responses set, but orgrest sends only the"
+        assert (reason in done.stderr) == (not setting)
+        assert len(sent(tmp_path)) == 1
+
     def test_a_disabled_variable_is_reported(self, tmp_path: Path) -> None:
         variable = [{"key": "a", "value": "b", "disabled": True}, {"value": "x"}]
         done = imported(tmp_path, collection(item(), variable=variable))
