@@ -70,6 +70,9 @@ _OPERATORS: Final = {
     "in": "in {}", "notIn": "not in {}", "matches": "matches {}", "notMatches": "not matches {}",
     "length": "count {}",
 }  # fmt: skip
+_ON_NUMBERS: Final = ("gt", "gte", "lt", "lte", "length")
+_BODY: Final = "js response.parsedBody ?? response.body"
+"""The subject for `res.body`, which is a string if the body is not JSON."""
 _EQUAL: Final = {"isNull": "null", "isTruthy": "true", "isFalsy": "false"}
 _STEP: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[.\[]')
 _OPTIONAL: Final = {".": "?.", "[": "?.["}
@@ -466,7 +469,7 @@ def _assertions(pair: _Pair) -> list[str] | None:
     if value == "undefined":
         operator = {"eq": "isUndefined", "neq": "isDefined"}.get(operator, operator)
     subject = expectations.subject_of(pair.key, {})
-    if subject is None or (subject == "body" and operator != "contains") or "{{" in value:
+    if subject is None or "{{" in value:
         return None
     if operator in ("in", "notIn"):
         value = value.removeprefix("[").removesuffix("]")
@@ -476,6 +479,9 @@ def _assertions(pair: _Pair) -> list[str] | None:
         value = re.sub(r"^/(.*)/$", r"\1", value)
     elif operator in ("eq", "neq") and not re.fullmatch(r"-?\d+(?:\.\d+)?|true|false|null", value):
         value = json.dumps(value.strip("'\""), ensure_ascii=False)
+    is_typed = operator in _ON_NUMBERS or (operator in ("eq", "neq") and value[:1] != '"')
+    if subject == "body $" and not is_typed:
+        subject = _BODY
     condition = _OPERATORS[operator].format(value)
     assertions: list[str] | None = [f"{subject} {condition}"]
     if operator == "eq":

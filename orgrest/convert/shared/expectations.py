@@ -99,7 +99,9 @@ _AS_PM: Final = (
     (r"\binsomnia\.", "pm."),
     (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
     (r"\bbru\.get(?:Env|GlobalEnv|Collection|Folder|Request)?Var\(", "pm.environment.get("),
-    (r"\bres\.(?:getBody\(\)|body\b)", "pm.response.json()"),
+    (r"\bres\.(?:getBody\(\)|body\b)(?=\s*[.\[?])", "pm.response.json()"),
+    # JSON or a text, depending on the response's type
+    (r"\bres\.(?:getBody\(\)|body\b)", "globalThis.response.body"),
     (r"\bres\.(?:getStatus\(\)|status\b)", "pm.response.code"),
     (r"\bres\.getHeader\(", "pm.response.headers.get("),
     (r"\bres\.getResponseTime\(\)", "pm.response.responseTime"),
@@ -119,7 +121,8 @@ _FOREIGN: Final = re.compile(
     r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)\w+|vault|require)\b"
     rf"|\bpm\.request\.(?:{_OF_REQUEST})"
     r"|(?<![\w.$])(?:(?:setTimeout|setInterval|structuredClone)(?=\()|Intl(?=\.))"
-    r"|\brequire(?=\()|\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.\w+(?:\.\w+)*"
+    r"|\brequire(?=\()|\bpostman\.setNextRequest\b|(?<![\w.$])res(?=\()"
+    r"|\b(?:bru|req|res)\.\w+(?:\.\w+)*"
     r"|\b(?:CryptoJS|xml2Json|cheerio|tv4|ajv|moment)(?=[.(])|(?<![\w.$])_\.\w+"
 )
 _BRACES: Final = re.compile(
@@ -258,7 +261,7 @@ def foreign(script: str) -> list[str]:
     return [
         match[0]
         for match in _FOREIGN.finditer(script)
-        if not (own and match[0].startswith("res."))
+        if not (own and match[0].partition(".")[0] == "res")
         and not (script.startswith(_REQ_BEGINS) and match[0].partition(".")[2] in _REQ)
     ]
 

@@ -204,6 +204,8 @@ def test_credentials_become_a_header(auth: str, line: str, tmp_path: Path) -> No
         ({"a.bru": request("new {\n  a: b\n}\n")}, 'new: ["a: b"]'),
         ({"collection.bru": "headers {\n  Cookie: a=b\n}\n", "a.bru": request()},
          "a.bru: not translated: if responses have set cookies, Bruno sends only these, but"),
+        ({"a.bru": request("tests {\n  test('a', () => expect(res('a.b')).to.eql([]));\n}\n")},
+         "a script was imported unchanged, but it uses res, which orgrest does not provide"),
         ({"a.bru": request("assert {\n  res.body.a: isJson\n}\n")}, "assert: res.body.a: isJson"),
         ({"a.bru": request("assert {\n  res.status: eq {{a}}\n}\n")}, "res.status: eq {{a}}"),
         ({"a.bru": request("assert {\n  res.headers.a: neq null\n}\n")}, "res.headers.a: neq null"),
@@ -277,6 +279,50 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_bruno(
         path.write_text(path.read_text().replace("http://h.example", server.url))
         ran = CliRunner().invoke(program, ["test", str(path)])
     assert (ran.exit_code == 0) is holds, ran.output
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "json"),
+    [
+        ("res.body: contains World", True, True),
+        ("res.body: notContains World", False, False),
+        ("res.body: startsWith Hello", True, True),
+        ("res.body: eq Hello World", True, True),
+        ("res.body: neq Hello World", False, False),
+        ("res.body: isString", True, True),
+        ("res.body: isDefined", True, True),
+        ("res.body: isArray", False, False),
+        ("res.body: eq 7", False, False),
+    ],
+)
+@needs_engine
+def test_a_body_that_is_no_json_is_a_text_in_assertions(
+    line: str, text: bool, json: bool, tmp_path: Path
+) -> None:
+    collection(tmp_path, **{"One.bru": request(f"assert {{\n  {line}\n}}\n")})
+    assert run(tmp_path, "--strict").exit_code == 0
+    path = tmp_path / "out.http"
+    imported = path.read_text()
+    for body, kind, holds in ((b"Hello World", "plain", text), (b'"Hello World"', "json", json)):
+        with RawServer(response(body, f"Content-Type: text/{kind}")) as server:
+            path.write_text(imported.replace("http://h.example", server.url))
+            ran = CliRunner().invoke(program, ["test", str(path)])
+        assert (ran.exit_code == 0) is holds, ran.output
+
+
+@needs_engine
+def test_a_body_that_is_no_json_is_a_text_in_tests(tmp_path: Path) -> None:
+    tests = (
+        "const response = res.getBody();\n  test('text', () => {\n"
+        "    for (const body of [response, res.body]) expect(body).to.include('World');\n  });"
+    )
+    collection(tmp_path, **{"One.bru": request(f"tests {{\n  {tests}\n}}\n")})
+    assert run(tmp_path, "--strict").exit_code == 0
+    path = tmp_path / "out.http"
+    with RawServer(response(b"Hello World", "Content-Type: text/plain")) as server:
+        path.write_text(path.read_text().replace("http://h.example", server.url))
+        ran = CliRunner().invoke(program, ["test", str(path)])
+    assert ran.exit_code == 0, ran.output
 
 
 def test_values_of_several_lines_and_annotations_are_read() -> None:
