@@ -716,6 +716,25 @@ def test_what_a_script_sent_is_recorded_when_its_request_is_not_sent(run) -> Non
     assert found == [("script", "login")]
 
 
+@pytest.mark.parametrize(
+    ("body", "held"),
+    [
+        ("(done) => done()", True),
+        ("function (done) { pm.sendRequest('HOST/a', () => done()); }", True),
+        ("function (done) { pm.sendRequest('HOST/a', () => done(new Error('no'))); }", False),
+        ("(done) => { throw new Error('no'); }", False),
+        ("(done) => {}", False),
+        ("() => new Promise(() => {})", False),
+        ("async () => { await pm.sendRequest('HOST/a'); }", True),
+    ],
+)
+def test_a_test_that_waits_is_reported_when_it_ends_or_never_ends(
+    run, body: str, held: bool
+) -> None:
+    done = run(f"GET HOST/\n\n> {{%\npm.test('waits', {body});\n%}}\n")
+    assert done.tests == [("waits", held)]
+
+
 def test_a_script_waits_for_its_answers_one_after_the_other(run) -> None:
     done = run(
         "< {%\nconst first = await pm.sendRequest('HOST/1');\n"

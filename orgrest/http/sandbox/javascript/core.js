@@ -37,7 +37,7 @@
     return loaded[name];
   };
 
-  let job, result, failed, finish, timers, clock, sends, under;
+  let job, result, failed, finish, timers, clock, sends, under, pending;
   const kept = {};  // what scripts exported, by number: the values themselves
 
   const show = (value) => {
@@ -68,7 +68,13 @@
     try {
       const done = body();
       if (done && typeof done.then === "function") {
-        done.then(() => report(name, null), (error) => report(name, error || "it failed"));
+        const unfinished = {name};
+        pending.add(unfinished);
+        const end = (error) => {
+          pending.delete(unfinished);
+          report(name, error);
+        };
+        done.then(() => end(null), (error) => end(error || "it failed"));
       } else {
         report(name, null);
       }
@@ -297,6 +303,7 @@
       failed = null;
       timers = [];
       sends = [];
+      pending = new Set();
       clock = Date.now();
       finish = undefined;
       load(job.host)();
@@ -332,6 +339,9 @@
     },
     result() {
       if (result.ending) result.ending();
+      for (const {name} of pending) {
+        report(name, "the test did not end: its promise is never settled, or it never calls done");
+      }
       result.next = job.next;
       return stringify(result);
     },
