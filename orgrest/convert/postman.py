@@ -142,9 +142,6 @@ class _Reader(Reader):
         description = _description(fields)
         own, variables = self._authorization(fields, inherited=True)
         inner = around.with_own(own, (), self._scripts(fields), _behavior(fields))
-        values: tuple[tuple[str, str], ...] = ()
-        if "schema" not in fields.object("info").given:
-            values, _ = _variables(fields, "variable", self.names)
         items: list[Folder | Request] = []
         for item in fields.objects("item"):
             title = item.text("name")
@@ -152,7 +149,8 @@ class _Reader(Reader):
                 items.append(self._folder(item, title, inner))
             else:
                 items.append(self.item(item, title, inner))
-        return Folder(name, tuple(items), (*values, *variables), description, fields.unread())
+        # Postman does not use variables of a folder.
+        return Folder(name, tuple(items), variables, description, fields.unread())
 
     def draft(self, item: Fields, around: Inherited) -> Draft:
         item.ignore(*_IDS, "name")
@@ -378,8 +376,9 @@ def _parameters(auth: Fields, kind: str) -> dict[str, str]:
         parameters = {}
         for parameter in auth.objects(kind):
             parameter.ignore("type", "enabled", "system")
+            key = parameter.text("key")
             if parameter.any("value") is not None:
-                parameters[parameter.text("key")] = _value(parameter)
+                parameters[key] = _value(parameter)
         return parameters
     part = auth.object(kind)
     return {

@@ -179,6 +179,11 @@ class TestRequests:
             ({"type": "oauth2", "oauth2": values(accessToken="t", headerPrefix="X")}, "X t"),
             ({"type": "oauth2", "oauth2": values(accessToken="t", headerPrefix="")}, "t"),
             ({"type": "oauth2", "oauth2": values(accessToken="t")}, "Bearer t"),
+            (
+                {"type": "oauth2", "oauth2": [*values(accessToken="t"), {"key": "headerPrefix"}]},
+                "Bearer t",
+            ),
+            ({"type": "oauth2", "oauth2": {"accessToken": "t", "headerPrefix": None}}, "Bearer t"),
             ({"type": "noauth"}, None),
         ],
     )
@@ -504,6 +509,13 @@ class TestWhatIsNotTranslated:
         reason = "Postman also sends the cookies that responses set, but orgrest sends only the"
         assert (reason in done.stderr) == (not setting)
         assert len(sent(tmp_path)) == 1
+
+    def test_a_variable_of_a_folder_which_postman_ignores_is_reported(self, tmp_path: Path) -> None:
+        folder = {"name": "F", "item": [item(url="http://{{a}}/")], "variable": values(a="folder")}
+        done = imported(tmp_path, collection(folder, variable=values(a="all")), "--strict")
+        assert done.exit_code == 1
+        assert 'item[0]: not translated: variable: [{"key": "a"' in done.stderr
+        assert [request.url for request in sent(tmp_path)] == ["http://all/"]
 
     def test_a_disabled_variable_is_reported(self, tmp_path: Path) -> None:
         variable = [{"key": "a", "value": "b", "disabled": True}, {"value": "x"}]
