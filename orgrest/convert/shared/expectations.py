@@ -17,7 +17,7 @@ from orgrest.convert.shared.model import ConversionError, Note
 from orgrest.http.assertions.language import ParsedAssertion, find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _LONGEST: Final = 50_000  # the maximum number of characters of a script that is parsed
 _TOKEN: Final = re.compile(
@@ -245,14 +245,33 @@ def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[No
 
 def as_pm(script: str) -> str:
     """Return a script with the functions of other tools replaced by Postman's functions."""
-    for pattern, instead in _AS_PM:
-        if pattern.startswith(r"\bres\.") and _OWN.search(script):
-            continue
-        script = re.sub(pattern, instead, script, flags=re.MULTILINE)
+    own = _OWN.search(script) is not None
+    pairs = _code_and_strings(script)
+    script = "".join(_code_as_pm(code, own=own) + string for code, string in pairs)
     used = [name for name in _REQ if re.search(rf"\breq\.{name}\(", script)]
     if used:
         script = f"{_REQ_BEGINS}{', '.join(f'{name}: {_REQ[name]}' for name in used)}}};\n{script}"
     return script
+
+
+def _code_as_pm(code: str, *, own: bool) -> str:
+    for pattern, instead in _AS_PM:
+        if not (own and pattern.startswith(r"\bres\.")):
+            code = re.sub(pattern, instead, code)
+    return code
+
+
+def _code_and_strings(script: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a script as pairs of code and the string literal after it.
+
+    Templates, which may contain code, and comments are parts of the code.
+    """
+    start = 0
+    for token in _TOKEN.finditer(script):
+        if token.lastgroup == "string" and token[0][0] != "`":
+            yield script[start : token.start()], token[0]
+            start = token.end()
+    yield script[start:], ""
 
 
 def foreign(script: str) -> list[str]:
@@ -260,7 +279,8 @@ def foreign(script: str) -> list[str]:
     own = _OWN.search(script) is not None
     return [
         match[0]
-        for match in _FOREIGN.finditer(script)
+        for code, _ in _code_and_strings(script)
+        for match in _FOREIGN.finditer(code)
         if not (own and match[0].partition(".")[0] == "res")
         and not (script.startswith(_REQ_BEGINS) and match[0].partition(".")[2] in _REQ)
     ]

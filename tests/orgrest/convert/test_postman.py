@@ -793,6 +793,8 @@ class TestTests:
             ("bru.setEnvVar('a', res.body.b)", "pm.environment.set('a', pm.response.json().b)"),
             ("test('x', () => expect(res.getStatus()).to.be.above(1))",
              "pm.test('x', () => pm.expect(pm.response.code).to.be.above(1))"),
+            ("test('expect(res.body)', () => log(`${res.status}`, \"insomnia.x\"))",
+             "pm.test('expect(res.body)', () => log(`${pm.response.code}`, \"insomnia.x\"))"),
         ],
     )  # fmt: skip
     def test_scripts_of_other_tools_have_the_functions_of_pm(self, given: str, made: str) -> None:
