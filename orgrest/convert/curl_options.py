@@ -102,6 +102,7 @@ class Command:
         if self.user and not self.scheme:
             scheme, _, rest = url.partition("://")
             user = ":".join(quote(part, safe="") for part in self.user.split(":", 1))
+            rest = re.sub(r"^[^/?#]*@", "", rest)  # curl prefers --user
             url = f"{scheme}://{user}@{rest}"
         return _one_line(url, "the URL")
 

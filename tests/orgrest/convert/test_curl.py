@@ -317,6 +317,7 @@ class TestFromCurl:
              "Accept: application/json\n\n< a.json")),
             ("curl http://x/ -H $'A: it\\'s \\u00e9\\x21'", "GET http://x/\nA: it's é!"),
             ("curl 'http://x/'\"a\\\n\\$b\" \\\r\n -H 'A: \\\\'", "GET http://x/a$b\nA: \\\\"),
+            ("curl -u me: http://u:p@x/a@b", "GET http://me:@x/a@b"),
             ("curl -u 'me:p@ss' http://x/", "GET http://x/\nAuthorization: Basic me p@ss"),
             ("curl -G http://x/?a=1 -d b=2 --data-urlencode 'c=d e'", "GET http://x/?a=1&b=2&c=d%20e"),
             (
