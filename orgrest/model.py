@@ -44,6 +44,11 @@ def short(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def size_text(count: int) -> str:
+    """Return a number of bytes as text, such as `16 MiB` or `500 bytes`."""
+    return f"{count // 2**20} MiB" if count % 2**20 == 0 and count else f"{count} bytes"
+
+
 @classes.frozen
 class Span:
     """A range of character offsets in a text, from `start` up to but excluding `end`."""
@@ -443,6 +448,18 @@ class Response:
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name`, ignoring case, or None."""
         return next(find_headers(self.headers, name), None)
+
+    @property
+    def unread(self) -> str:
+        """Why `body` is only the beginning, or "" if it is complete."""
+        size = size_text(len(self.body))
+        return f"the body is larger than {size}: the rest was not read" if self.truncated else ""
+
+    def whole_body(self) -> bytes:
+        """Return the complete body. Raises OrgrestError if only its beginning was read."""
+        if self.truncated:
+            raise OrgrestError(self.unread)
+        return self.body
 
 
 @classes.frozen

@@ -316,7 +316,7 @@ def _message(message: Record) -> Iterator[str]:
     elif body["text"]:
         yield body["text"]
     if body["cut"]:
-        yield f"[truncated: the body has {body['size']} bytes]"
+        yield f"[truncated: only the beginning of {body['size']} bytes was saved]"
     yield ""
 
 

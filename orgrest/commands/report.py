@@ -76,8 +76,9 @@ def print_response(exchange: Exchange) -> None:
     if rendered is None:
         return
     if rendered.is_cut:
-        size = len(rendered.data or b"")
-        click.echo(f"[truncated: the whole body is {size} bytes; use --limit to show more]")
+        size = f"{len(rendered.data or b'')} bytes"
+        read = f"only {size} were read" if rendered.unread else f"the whole body is {size}"
+        click.echo(f"[truncated: {read}; use --limit to show more]")
     elif rendered.data is not None:
         click.echo(f"[{len(rendered.data)} bytes of binary data]")
     click.echo(classes.evolve(rendered, tests=()).text)  # the assertions are reported separately

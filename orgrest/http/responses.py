@@ -88,7 +88,8 @@ def read_short(text: str) -> ResponseReference | None:
 def value(reference: ResponseReference, request: Request, response: Response) -> str:
     """Return the value that a reference selects from an exchange.
 
-    Raises OrgrestError if the path matches nothing, or does not fit the body's format.
+    Raises OrgrestError if the path matches nothing, if it does not fit the body's format, or if
+    only the beginning of the body was read.
     """
     of_response = reference.what == "response"
     headers = response.headers if of_response else request.headers
@@ -101,7 +102,10 @@ def value(reference: ResponseReference, request: Request, response: Response) ->
                 f"{reference.name}'s {reference.what} has no header {reference.path}"
             )
         return content
-    body = response.body if of_response else request.body or b""
+    try:
+        body = response.whole_body() if of_response else request.body or b""
+    except OrgrestError as error:
+        raise OrgrestError(f"{reference.name}'s response: {error.reason}") from None
     return _in_body(reference, text_of(body, headers), headers)
 
 
@@ -207,6 +211,14 @@ def text_of(body: bytes, headers: Headers) -> str:
         return body.decode(match[1] if match else "utf-8", "replace")
     except LookupError:  # an unknown charset
         return body.decode("utf-8", "replace")
+
+
+def body_text(response: Response) -> str:
+    """Return the body of a response as a string.
+
+    Raises OrgrestError if only the beginning of the body was read.
+    """
+    return text_of(response.whole_body(), response.headers)
 
 
 def reads_status(code: str) -> bool:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Self
 
 from orgrest import classes
-from orgrest.http.responses import reads_status, text_of
+from orgrest.http.responses import body_text, reads_status
 from orgrest.http.sandbox import answers
 from orgrest.http.sandbox.process import Sandbox
 from orgrest.http.script_value import ScriptValue
@@ -303,8 +303,9 @@ def _response(response: Response, *, raw: bool) -> dict[str, Any]:
         "reason": response.reason,
         "headers": [list(header) for header in response.headers],
         "type": {"mimeType": kind, "charset": charset},
-        "body": text_of(response.body, response.headers),
-        "base64": base64.b64encode(response.body).decode() if raw else None,
+        "unread": response.unread,
+        "body": None if response.unread else body_text(response),
+        "base64": base64.b64encode(response.body).decode() if raw and not response.unread else None,
         "milliseconds": round(response.duration * 1000, 3),
     }
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
-from orgrest.model import OrgrestError, Request, Response, Verdict, to_bytes
+from orgrest.model import OrgrestError, Request, Response, Verdict, size_text, to_bytes
 from orgrest.org.text import escape
 from orgrest.regular import compiled
 from orgrest.rendering.content import LANGUAGES, decode, extension, is_binary, language, media_type
@@ -197,7 +197,7 @@ def render(
     `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
     the request's assertions. `jq` is a program whose output replaces the body. At most `limit`
     bytes of the body are shown (default: `SHOWN`). `secrets` are masked (default: those of the
-    request). Raises CaptureError if jq fails.
+    request). Raises OrgrestError if jq fails or cannot have the complete body.
     """
     secrets = request.secrets if secrets is None else secrets
     limit = limit or SHOWN
@@ -218,10 +218,12 @@ def render(
         notes += shown.notes
         if shown.is_cut:
             data = mask_bytes(response.body, secrets) if jq is None else to_bytes(shown.whole)
-            notes.append(f"the body is larger than {_size(limit)}: at most its beginning is shown")
-    if response.truncated:
-        notes.append(f"the body is larger than {_size(len(response.body))}: the rest was not read")
-    unread = f"Body cut after {_size(len(response.body))}" if response.truncated else ""
+            notes.append(
+                f"the body is larger than {size_text(limit)}: at most its beginning is shown"
+            )
+    if response.unread:
+        notes.append(response.unread)
+    unread = f"Body cut after {size_text(len(response.body))}" if response.truncated else ""
     return Rendered(
         body=text,
         head=_head(request, response, secrets, unread) if headers != "no" else (),
@@ -280,6 +282,7 @@ def _read(
 ) -> _Text:
     """Return the pretty-printed body, or the output of jq, and the beginning to show."""
     if jq is not None:
+        response.whole_body()
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False
     else:
@@ -306,10 +309,6 @@ def _beginning(text: str, limit: int) -> str:
     shown = data[:limit].decode("utf-8", "ignore")
     end = shown.rfind("\n")
     return shown[: end + 1].rstrip("\n") if end > len(shown) // 2 else shown
-
-
-def _size(count: int) -> str:
-    return f"{count // 2**20} MiB" if count % 2**20 == 0 and count else f"{count} bytes"
 
 
 def _head(
@@ -345,8 +344,9 @@ def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
     text, _ = decode(response, media_type(response))
     for capture in request.captures:
         try:
+            response.whole_body()
             value = run(capture.expression, text, "-r")
-        except CaptureError as error:
+        except OrgrestError as error:
             raise CaptureError.at(capture.source, capture.span.start, error.reason) from error
         if value in ("", "null"):
             what, name = capture.path, capture.name

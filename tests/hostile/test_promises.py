@@ -244,6 +244,12 @@ PROMISES: dict[str, list[str]] = {
         "test_one_mebibyte_is_shown_unless_told_otherwise",
         "test_of_a_long_body_the_document_shows_the_beginning_and_a_link",
     ],
+    "At most 16 MiB of a body are read": [
+        "test_the_numbers_of_the_page_are_those_of_the_code",
+        "test_a_body_over_the_limit_is_cut_and_says_so",
+        "test_an_assertion_about_a_body_that_was_not_read_completely_fails",
+        "test_a_body_that_was_not_read_completely_is_neither_saved_nor_sent",
+    ],
     "The size of decompressed bodies is limited": [
         "test_a_decompression_bomb_stops_at_the_limit",
         "test_a_redirect_loop_is_a_failure_after_ten",
@@ -344,6 +350,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     numbers = {
         "a process that is stopped after 5 seconds": process.FIND_TIMEOUT == 5,
         "1 MiB of a body is shown": results.SHOWN == 2**20,
+        "At most 16 MiB of a body are read": limits.BODY_LIMIT == 16 * 2**20,
         "at most ten redirects are followed": client._MAX_REDIRECTS == 10,
         "at most 100,000 requests": limits.MOST_REQUESTS == 100_000,
         "at most 64 GiB": limits.MOST_BYTES == 64 * 2**30,

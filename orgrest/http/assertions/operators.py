@@ -167,7 +167,7 @@ def _schema_errors(value: Any, expected: str, comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> Any:
-    return comparison.response.body if comparison.is_body else comparison.value()
+    return comparison.response.whole_body() if comparison.is_body else comparison.value()
 
 
 def _digest_of(algorithm: str, value: Any) -> str:

@@ -79,12 +79,8 @@ class Subject:
     same: Callable[[Any, str], bool] = equal
 
 
-def _text(response: Response) -> str:
-    return responses.text_of(response.body, response.headers)
-
-
 def _body(response: Response, path: str, _: Tools) -> list[Any]:
-    body = _text(response)
+    body = responses.body_text(response)
     if not path:
         return _as_json(body)
     matches = responses.all_found(body, path)
@@ -95,7 +91,11 @@ def _body(response: Response, path: str, _: Tools) -> list[Any]:
 
 
 def _jq(response: Response, path: str, tools: Tools) -> list[Any]:
-    return [responses.json_of(line) for line in tools.jq(path, _text(response)).split("\n") if line]
+    return [
+        responses.json_of(line)
+        for line in tools.jq(path, responses.body_text(response)).split("\n")
+        if line
+    ]
 
 
 def _simple(get: Callable[[Response], Any]) -> Find:
@@ -170,26 +170,26 @@ _SUBJECT_TABLE: Final = (
         "leading `$.` is optional), or an XPath if it starts with `/`. If several values match, "
         "the first is used.",
         _body,
-        whole=_text,
+        whole=responses.body_text,
     ),
     Subject(
         "bytes",
         "",
         "The body's bytes, in hexadecimal.",
-        _simple(lambda response: response.body.hex()),
+        _simple(lambda response: response.whole_body().hex()),
         read=str.lower,
     ),
     Subject(
         "length",
         "",
         "The length of the body in bytes.",
-        _simple(lambda response: len(response.body)),
+        _simple(lambda response: len(response.whole_body())),
     ),
     Subject(
         "sha256",
         "",
         "The SHA-256 digest of the body, in hexadecimal.",
-        _simple(lambda response: hashlib.sha256(response.body).hexdigest()),
+        _simple(lambda response: hashlib.sha256(response.whole_body()).hexdigest()),
         read=str.lower,
     ),
     Subject("jsonpath", "PATH", "The first match of a JSONPath in the body.", _body, required=True),
@@ -206,7 +206,9 @@ _SUBJECT_TABLE: Final = (
         "PATH",
         "The text that an XPath expression matches in the body. If there are several matches, the "
         "value is a list.",
-        lambda response, path, tools: responses.all_in_xml(_text(response), path, tools.prefixes),
+        lambda response, path, tools: responses.all_in_xml(
+            responses.body_text(response), path, tools.prefixes
+        ),
         required=True,
         several=True,
     ),

@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from orgrest.http.responses import text_of
+from orgrest.http.responses import body_text, text_of
 from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
 from orgrest.http.values.global_variables import text_of as json_text
@@ -83,7 +83,7 @@ class Expressions:
                 if response is None:
                     return values.blank(code)
                 if name != "response" and sources.key_of(name, parsed, context) is not None:
-                    body = text_of(response.body, response.headers)
+                    body = body_text(response)
                     texts[name] = others[name] = parsed_or(body)
                     read |= secrets.within(body)
                 else:
@@ -205,7 +205,7 @@ def for_script(
                     if name == "response" or sources.key_of(name, parsed, context) is None:
                         responses[word] = response
                     else:
-                        texts.append(text_of(response.body, response.headers))
+                        texts.append(body_text(response))
                         variables[word] = parsed_or(texts[-1])
             except OrgrestError:
                 continue

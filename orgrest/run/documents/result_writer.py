@@ -127,7 +127,8 @@ class ResultWriter:
         """Return the responses of an outcome as text, or as links to files.
 
         A long response is truncated and gets a link to its file. Lists and tables cannot be
-        truncated, so only the link is inserted.
+        truncated, so only the link is inserted. Raises OrgrestError if a body that would only be
+        linked was not read completely, because nothing would show that its file is incomplete.
         """
         written = Written()
         whole = {"file", "list", "table", "vector"} & set(arguments.results)
@@ -136,9 +137,13 @@ class ResultWriter:
             if shown is None:
                 continue
             if shown.data is not None or "file" in arguments.results:
+                only_linked = whole or not shown.is_cut
+                response = exchange.response
+                if only_linked and response is not None and response.unread:
+                    raise EvaluationError(f"could not save the response: {response.unread}")
                 link, file = self._files.make(block, arguments, exchange, len(written.files))
                 written.files += file
-                if whole or not shown.is_cut:
+                if only_linked:
                     written.links = True
                     written.values.append(link)
                     written.blocks.append(link)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def save(job: Job) -> Needing[None]:
     """Save the response to the file of each `>> file` line of the request.
 
-    Raises OrgrestError if the document may not write a file, or if writing fails. If the run writes
-    no files, the paths are only checked.
+    Raises OrgrestError if the document may not write a file, if writing fails, or if only the
+    beginning of the body was read. If the run writes no files, the paths are only checked.
     """
     from orgrest.run.writable_files import saved
 
@@ -34,8 +34,8 @@ def save(job: Job) -> Needing[None]:
         target = saved(saving, path, context, file, documents, work.settings.allow_write)
         if write is None:
             continue
-        body = job.sent[1].body
         try:
+            body = job.sent[1].whole_body()
             write(target, body)
         except OrgrestError as error:
             raise EvaluationError(f"could not save the response: {error}") from error

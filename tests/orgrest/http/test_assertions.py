@@ -400,3 +400,24 @@ def test_values_that_are_too_deep_or_too_long_break_nothing() -> None:
         judged(line, deep)
     verdict = judged("body a == 1", answer('{"a": "' + "x\\n" * 100_000 + '"}'))
     assert len(verdict[1]) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "body not contains error",
+        "body $.id == 7",
+        "body sha256 x",
+        "bytes not contains 6572726f72",
+        "length == 3",
+        f"sha256 == {hashlib.sha256(b'abc').hexdigest()}",
+        "jsonpath $.none not exists",
+        "jq .none not exists",
+        "xpath //none not exists",
+    ],
+)
+def test_an_assertion_about_a_body_that_was_not_read_completely_fails(text: str) -> None:
+    cut = classes.evolve(answer("abc"), truncated=True)
+    assert judged(text, cut) == (False, "the body is larger than 3 bytes: the rest was not read")
+    assert held("status == 200", cut)
+    assert held("header X-Id == 12", cut)

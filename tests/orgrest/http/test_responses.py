@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from orgrest import classes
 from orgrest.http.responses import ResponseReference, all_found, read, read_short, text_of, value
 from orgrest.model import OrgrestError, Request, Response
 
@@ -162,3 +163,12 @@ def test_a_pattern_in_a_path_never_blows_up(form: str) -> None:
 def test_a_pattern_in_a_path_that_is_invalid_is_reported(path: str) -> None:
     with pytest.raises(OrgrestError, match=r"invalid regular expression|is not a valid JSONPath"):
         all_found('[{"a": "a"}]', path)
+
+
+def test_a_body_that_was_not_read_completely_is_not_inserted_as_if_it_were() -> None:
+    cut = classes.evolve(JSON, truncated=True)
+    for path in ("", ".*", ".token"):
+        with pytest.raises(OrgrestError, match="login's response: the body is larger than"):
+            given(f"login.response.body{path}", cut)
+    assert given("login.response.headers.X-Id", cut) == "7"
+    assert given("login.request.body.user", cut) == "me"

@@ -291,3 +291,28 @@ def test_a_script_that_waits_for_a_busy_machine_is_no_script_that_takes_too_long
         threading.Timer(1.0, process.send_signal, [signal.SIGCONT]).start()
         result = engine.run(code, "jetbrains", context, Request("GET", "http://x/"))
     assert result.log == ("done",)
+
+
+@pytest.mark.parametrize(
+    ("host", "code"),
+    [
+        ("jetbrains", "response.body"),
+        ("jetbrains", "pm.response.json()"),
+        ("jetbrains", "pm.response.responseSize"),
+        ("jetbrains", "pm.response.to.have.body()"),
+        ("jetbrains", "responseBody"),
+        ("httpyac", "response.body"),
+        ("httpyac", "response.parsedBody"),
+        ("httpyac", "response.rawBody"),
+        ("httpyac", "big.body"),
+    ],
+)
+def test_a_script_cannot_take_the_beginning_of_a_body_for_all_of_it(
+    engine: Engine, host: str, code: str
+) -> None:
+    cut = classes.evolve(RESPONSE, truncated=True)
+    script_input = ScriptInput(responses={"big": cut})
+    with pytest.raises(ScriptError, match="the body is larger than 46 bytes: the rest was not rea"):
+        engine.run(code, host, script_input, REQUEST, cut)
+    status = {"jetbrains": "client.log(response.status)", "httpyac": "console.log(big.statusCode)"}
+    assert engine.run(status[host], host, script_input, REQUEST, cut).log == ("200",)

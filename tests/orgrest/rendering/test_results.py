@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from orgrest import classes
 from orgrest.http.parsing.restclient import parse
 from orgrest.http.values import Context, expand
-from orgrest.model import OrgrestError, Redirect, Request, Response, Source
+from orgrest.model import Capture, OrgrestError, Redirect, Request, Response, Source, Span
 from orgrest.org import document as org
 from orgrest.rendering import jq, masking
 from orgrest.rendering.content import media_type
@@ -166,6 +166,14 @@ def test_a_cut_body_says_so_in_the_result_and_in_the_notes() -> None:
     assert linked.value == "abc\nBody cut after 3 bytes: [[file:x.txt]]\n"
     with pytest.raises(OrgrestError, match="only the beginning of the body was read"):
         cut.uncut()
+
+
+def test_jq_is_not_run_on_the_beginning_of_a_body() -> None:
+    capture = Capture("a", "1", Source("x"), Span(0, 1))
+    request, cut = Request("GET", "http://h/", captures=(capture,)), answer("1 2 3", truncated=True)
+    for use in (lambda: render(GET, cut, jq="1"), lambda: list(captures(request, cut))):
+        with pytest.raises(OrgrestError, match="larger than 5 bytes: the rest was not read"):
+            use()
 
 
 def test_warnings_of_the_transport_are_passed_on() -> None:

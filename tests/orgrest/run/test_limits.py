@@ -12,6 +12,7 @@ from servers import RawServer, by_path, response
 
 from orgrest.editor import babel
 from orgrest.http.transport.client import Client
+from orgrest.http.transport.limits import BODY_LIMIT
 from orgrest.http.values import Inputs
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.blocks import REQUEST_LANGUAGES
@@ -49,9 +50,14 @@ def server() -> Iterator[RawServer]:
         yield running
 
 
-def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[str, list[Outcome]]:
-    """Evaluate a document and write its files. Return the new text and the outcomes."""
-    with Client() as client:
+def run(
+    server: RawServer, folder: Path, text: str, read: int = BODY_LIMIT, **options: object
+) -> tuple[str, list[Outcome]]:
+    """Evaluate a document and write its files. Return the new text and the outcomes.
+
+    At most `read` bytes of a body are read.
+    """
+    with Client(limit=read) as client:
         evaluation = Run(
             text.replace("HOST", server.url),
             file="notes.org",
@@ -84,6 +90,20 @@ def test_of_a_long_body_the_document_shows_the_beginning_and_a_link(
     assert [line for line in again.split("\n") if "duration" not in line] == [
         line for line in text.split("\n") if "duration" not in line
     ]
+
+
+def test_a_file_with_only_the_beginning_of_a_body_says_so_or_is_not_written(
+    server: RawServer, tmp_path: Path
+) -> None:
+    text, (outcome,) = run(server, tmp_path, block("/lines", ":limit 10"), read=1000)
+    assert "Body cut after 1000 bytes: [[file:notes-long.txt]]\n" in text
+    assert outcome.reason is None
+    for path, arguments in (("/png", ""), ("/lines", ":results file :file x.txt")):
+        _, (outcome,) = run(server, tmp_path, block(path, arguments, name="b"), read=4)
+        assert str(outcome.reason).endswith(
+            "could not save the response: the body is larger than 4 bytes: the rest was not read"
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["notes-long.txt"]
 
 
 def test_the_option_says_how_much_is_shown_and_the_block_wins(

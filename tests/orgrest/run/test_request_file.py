@@ -14,6 +14,7 @@ from servers import RawServer, response
 from orgrest import classes
 from orgrest.files import write_result
 from orgrest.http.transport.client import Client
+from orgrest.http.transport.limits import BODY_LIMIT
 from orgrest.http.values import Inputs
 from orgrest.run import directives
 from orgrest.run.outcomes import EvaluationError, Outcome
@@ -46,11 +47,17 @@ def server() -> Iterator[RawServer]:
 
 class Evaluated:
     def __init__(
-        self, server: RawServer, folder: Path, text: str, ask: Any = None, **options: Any
+        self,
+        server: RawServer,
+        folder: Path,
+        text: str,
+        ask: Any = None,
+        limit: int = BODY_LIMIT,
+        **options: Any,
     ) -> None:
         given = Settings(**options)
         inputs = Inputs(directory=folder)
-        with Client() as client:
+        with Client(limit=limit) as client:
             evaluation = Run(
                 text.replace("HOST", server.url),
                 file="a.http",
@@ -485,6 +492,15 @@ def test_responses_are_saved_below_the_documents_folder(run, tmp_path: Path) -> 
         path.relative_to(tmp_path.resolve()).as_posix() for path, _ in done.outcomes[0].files
     ] == names
     assert all('"/x"' in (tmp_path / name).read_text() for name in names)
+
+
+def test_a_body_that_was_not_read_completely_is_neither_saved_nor_sent(run, tmp_path: Path) -> None:
+    done = run("# @name big\nGET HOST/x\n\n>> x.csv\n###\nPOST HOST/y\n\n{{big.token}}\n", limit=9)
+    reason = "could not save the response: the body is larger than 9 bytes: the rest was not read"
+    assert reason in done.reasons[0]
+    assert (done.sent, list(tmp_path.iterdir())) == (["/x"], [])
+    (reason,) = run("# @name big\nGET HOST/x\n###\nPOST HOST/y\n\n{{big.token}}\n", limit=9).reasons
+    assert reason.endswith("big's response: the body is larger than 9 bytes: the rest was not read")
 
 
 def test_a_response_is_never_saved_outside(run) -> None:

@@ -100,14 +100,21 @@
     }
     return object;
   };
+  // Makes reading these properties an error if only the beginning of the body was read.
+  const guarded = (object, {unread}, ...names) => {
+    const get = () => { throw new Error(unread); };
+    for (const name of unread ? names : []) defineProperty(object, name, {get, enumerable: true});
+    return object;
+  };
   // A response as httpyac has it.
   const responseOf = (given) => {
-    const response = {
+    const text = given.unread ? null : given.body;
+    const response = guarded({
       protocol: "HTTP/1.1", httpVersion: "1.1",
       statusCode: given.status, statusMessage: given.reason, headers: headerObject(given.headers),
-      body: given.body, parsedBody: parsed(given.body), contentType: given.type,
+      body: text, parsedBody: parsed(text), contentType: given.type,
       timings: {total: given.milliseconds},
-    };
+    }, given, "body", "parsedBody");
     defineProperty(response, "rawBody", {
       get: () => {
         const {Buffer} = load("buffer");
@@ -282,7 +289,7 @@
   };
 
   const orgrest = {
-    send,
+    send, guarded,
     host, define, load, log, report, test, show, parsed, headerObject, responseOf, textOf, given,
     setVariable, removeVariable, $random, bytes, uuid, require, setTimeout, clearTimeout, sleep,
     has, keys, entries, stringify, parse, isArray, evaluate, exit,
@@ -296,6 +303,8 @@
   defineProperty(globalThis, "__orgrest", {value: Object.freeze({
     begin(text) {
       job = parse(text);
+      for (const name of keys(job.responses)) guarded(job.responses[name], job.responses[name], "body");
+      if (job.response) guarded(job.response, job.response, "body");
       result = {
         log: [], tests: [], cancelled: false, request: null, variables: {}, removed: [],
         globals: {},
@@ -316,6 +325,7 @@
     },
     answered(text) {
       const {error, response} = parse(text);
+      if (response) guarded(response, response, "body");
       try {
         under.take(error === null ? null : new Error(error), response);
       } catch (problem) {

@@ -1,5 +1,5 @@
 // What JetBrains' scripts see. Source: JetBrains' HTTP Client API reference.
-const {define, has, keys, log, parsed, test} = orgrest;
+const {define, guarded, has, keys, log, parsed, test} = orgrest;
 
 // Variables by scope; a value that is not a string is kept as JSON. A change is told to `changed`.
 const store = (values, changed = () => {}, removed = () => {}) => ({
@@ -105,13 +105,14 @@ return () => {
   if (job.response !== null) {
     const type = job.response.type;
     if (type.mimeType.endsWith("xml")) isText();
-    const body = type.mimeType.endsWith("json") ? parsed(job.response.body) : undefined;
-    define("response", {
-      body: body === undefined ? job.response.body : body,
+    const text = job.response.unread ? null : job.response.body;
+    const body = type.mimeType.endsWith("json") ? parsed(text) : undefined;
+    define("response", guarded({
+      body: body === undefined ? text : body,
       headers: headersOf(job.response.headers),
       status: job.response.status,
       contentType: type,
-    });
+    }, job.response, "body"));
   }
   Object.defineProperty(globalThis, "pm", {
     get() {

@@ -55,7 +55,7 @@ const responseOf = (response) => {
   const json = () => parse(response.body);
   const answered = {
     code: response.status, status: response.reason, reason: () => response.reason,
-    responseTime: response.milliseconds, responseSize: response.body.length,
+    responseTime: response.milliseconds, get responseSize() { return response.body.length; },
     headers: headersOf(() => response.headers), text: () => response.body, json,
   };
   const lodash = (value, path) => path.replace(/\[(\w+)\]/g, ".$1").split(".").reduce(
