@@ -23,6 +23,8 @@ from orgrest.regular import compiled
 _URL = compiled(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _AUTHORITY = compiled(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
 _HOST = compiled(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
+_DOTS = compiled("[.\u3002\uff0e\uff61]")
+_KEPT = compiled("([ß\u03c2\u200c\u200d])")
 _TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _SHORTEST_PART = 6  # minimum length of a part that may be a secret
@@ -83,9 +85,7 @@ def parse_url(url: str) -> Url:
         raise TransportError(f"expected an absolute http or https URL, found {show(url)}")
     scheme = match[1].lower()
     try:
-        host = authority[2].lower()
-        if not host.isascii():
-            host = host.encode("idna").decode("ascii")
+        host = _ascii_host(authority[2])
         port = int(authority[3] or _PORTS[scheme])
     except ValueError as error:  # UnicodeError is a ValueError
         raise TransportError(f"invalid host name in {show(url)}") from error
@@ -96,6 +96,27 @@ def parse_url(url: str) -> Url:
     slash = "" if match[3].startswith("/") else "/"
     target = _quoted(f"{slash}{match[3]}{match[4] or ''}")
     return Url(scheme, host, port, "*" if whole else target, authority[1])
+
+
+def _ascii_host(host: str) -> str:
+    """Return a host name as it is looked up (UTS #46, nontransitional).
+
+    Raises ValueError if the name is invalid. Python's codec implements IDNA 2003, in which the
+    characters that `_KEPT` matches are replaced or removed: the result may be someone else's host.
+    """
+    if host.isascii():
+        return host.lower()
+    # Not `host.lower()`, which would turn a capital sigma into one of those characters.
+    return ".".join(map(_ascii_label, _DOTS.split("".join(map(str.lower, host)))))
+
+
+def _ascii_label(label: str) -> str:
+    if _KEPT.search(label):
+        from encodings.idna import nameprep
+
+        parts = (part if _KEPT.match(part) else nameprep(part) for part in _KEPT.split(label))
+        label = f"xn--{''.join(parts).encode('punycode').decode('ascii')}"
+    return label.encode("idna").decode("ascii")
 
 
 def _quoted(target: str, safe: str = "") -> str:

@@ -14,7 +14,7 @@ from servers import RawServer, by_path, closing, echo, httpbin, response
 from orgrest.http.transport.client import Client, Hop
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.limits import Budget
-from orgrest.http.transport.wire import wire_headers
+from orgrest.http.transport.wire import parse_url, wire_headers
 from orgrest.model import Headers, Request, TransportError
 from orgrest.run.outcomes import Exchange
 
@@ -146,12 +146,33 @@ def test_a_method_that_is_invalid_is_never_sent(client: Client, method: str) -> 
         *("example.org", "/path", "ftp://h/", "file:///etc/passwd", "http://", "http:///x"),
         *("http://a b/", "http://h:x/", "http://h:99999/", "http://h\r\n/", "http://[::1/"),
         *("http://h%0d/", "http://a..b/", f"http://{'ü' * 70}/", "data:,x", "http://\u2025/"),
+        *(f"http://{'ß' * 70}/", "http://a..ß/", "http://\u202eß/"),
     ],
 )
 def test_a_url_that_cannot_be_requested_is_refused(client: Client, url: str) -> None:
     assert failure(client, Request("GET", url)).startswith(
         ("invalid ", "expected an absolute http")
     )
+
+
+@pytest.mark.parametrize(
+    ("host", "sent"),
+    [
+        ("B\xfcCHER.Example", "xn--bcher-kva.example"),
+        ("fa\xdf.de", "xn--fa-hia.de"),
+        ("STRA\u1e9eE\u3002example", "xn--strae-oqa.example"),
+        ("\u03b2\u03cc\u03bb\u03bf\u03c2.com", "xn--nxasmm1c.com"),
+        ("\u0392\u038c\u039b\u039f\u03a3.com", "xn--nxasmq6b.com"),
+        (
+            "\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.com",
+            "xn--mgba3gch31f060k.com",
+        ),
+        ("\uff21\xad\xdf.\u65e5\u672c", "xn--a-qfa.xn--wgv71a"),
+    ],
+)
+def test_a_host_name_in_any_script_never_leads_to_another_domain(host: str, sent: str) -> None:
+    # UTS #46, which browsers and curl follow: IDNA 2003 would make fass.de of the second
+    assert parse_url(f"http://{host}/").host == sent
 
 
 def test_a_post_without_body_says_that_it_has_none(client: Client) -> None:
