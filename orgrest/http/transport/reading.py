@@ -114,7 +114,10 @@ class _LimitedReader(io.RawIOBase):
 
 
 class _CheckedReader(io.BufferedReader):
-    """Checks header lines, because http.client ignores malformed lines."""
+    """Checks header lines, because http.client ignores malformed lines.
+
+    Also removes whitespace at the end of a value, which is not part of it (RFC 9110, section 5.5).
+    """
 
     in_header = True
     spaced = False  # whether whitespace was removed between a header's name and the colon
@@ -131,6 +134,7 @@ class _CheckedReader(io.BufferedReader):
                 elif field[2]:
                     self.spaced = True
                     line = field[1] + field[3]
+                line = (line.rstrip(b" \t\r\n") or b" ") + b"\r\n"
             self._above = 0 if line in _BLANK else self._above + 1
         return line
 

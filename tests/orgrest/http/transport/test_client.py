@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
@@ -453,6 +454,18 @@ def test_whitespace_before_the_colon_of_a_header_is_removed_and_noted(client: Cl
         answer = client.send(Request("GET", server.url))
     assert (answer.body, answer.header("X-L")) == (b"ok", "q")
     assert "removed whitespace between the name of a header" in " ".join(answer.warnings)
+
+
+def test_whitespace_at_the_end_of_a_header_is_not_part_of_its_value(client: Client) -> None:
+    body = gzip.compress(b"plain")
+    lines = ("X-Id: 7 \t", "X-Empty: \t ", "X-Folded: a\r\n\tb ", "X-Blank: c\r\n ", "X-In: a  b")
+    coded = response(body, *lines, "Content-Encoding: gzip \t")
+    moved = response(b"", "Location: /there ").replace(b"200 OK", b"302 Found", 1)
+    with RawServer(by_path({"/": moved, "/there": coded})) as server:
+        found = client.send(Request("GET", server.url))
+    assert (found.body, found.url) == (b"plain", f"{server.url}/there")
+    assert [found.header(name) for name in ("X-Id", "X-Empty", "X-In")] == ["7", "", "a  b"]
+    assert " ".join((found.header("X-Folded") or "").split()) == "a b"
 
 
 def test_header_lines_that_are_only_unusual_are_read(client: Client) -> None:
