@@ -22,6 +22,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
+from orgrest.http.charsets import codec_of
 from orgrest.model import OrgrestError, find_headers, whole
 from orgrest.regular import compiled
 
@@ -204,13 +205,8 @@ def all_in_xml(text: str, path: str, prefixes: Mapping[str, str] | None = None) 
 
 
 def text_of(body: bytes, headers: Headers) -> str:
-    """Return a body as a string, decoded with the charset of its Content-Type (default UTF-8)."""
-    content_type = next(find_headers(headers, "content-type"), "")
-    match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", content_type, re.IGNORECASE)
-    try:
-        return body.decode(match[1] if match else "utf-8", "replace")
-    except LookupError:  # an unknown charset
-        return body.decode("utf-8", "replace")
+    """Return a body as a string without a byte order mark, decoded in the same way as results."""
+    return body.decode(codec_of(body, headers)[0], "replace")
 
 
 def body_text(response: Response) -> str:

@@ -1,31 +1,16 @@
-"""Determines the media type, charset and language of a response body, and whether it is binary."""
+"""Determines the media type and language of a response body, and whether it is binary."""
 
 from __future__ import annotations
 
 import codecs
-import re
 from typing import TYPE_CHECKING
 
+from orgrest.http.charsets import codec_of, marked_codec
 from orgrest.regular import compiled
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from orgrest.model import Response
-
-_PARAMETER = compiled(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
-_XML_ENCODING = compiled(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
-_HTML_CHARSET = compiled(rb"""<meta[^>]*?\bcharset\s*=\s*["']?([\w.-]+)""", re.IGNORECASE)
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-# Python codecs that are not charsets of the web; some take quadratic time.
-_NO_CHARSETS = frozenset(
-    "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem".replace("_", "-").split()
-)
 
 LANGUAGES = {
     "text/html": "html",
@@ -162,11 +147,11 @@ def is_binary(response: Response, kind: str) -> bool:
     if kind.startswith("image/") or not body:
         return bool(body)
     if kind.startswith("text/") or kind in LANGUAGES or kind.endswith(("+json", "+xml")):
-        codec = _codec_of(response, kind)[0]
+        codec = codec_of(body, response.headers)[0]
         sample = codecs.getincrementaldecoder(codec)("replace").decode(body[:_PIECE])
         strange = len(_STRANGE.findall(sample))
         return strange >= _FEW and (strange > 0.3 * len(sample) or sample.count("\0") >= _FEW)
-    if any(body.startswith(bom) for bom, _ in _BOMS):
+    if marked_codec(body) is not None:
         return False
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     try:
@@ -177,13 +162,16 @@ def is_binary(response: Response, kind: str) -> bool:
         return True
 
 
-def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
+def decode(response: Response, size: int | None = None) -> tuple[str, list[str]]:
     """Return the body as text with LF line endings, and notes about the decoding.
 
     With `size`, only about the first `size` bytes are decoded.
     """
     body = response.body if size is None else response.body[:size]
-    codec, notes = _codec_of(response, kind)
+    codec, unknown = codec_of(response.body, response.headers)
+    notes: list[str] = []
+    if unknown is not None:
+        notes.append(f"unknown charset {visible(unknown, one_line=True)}: read as UTF-8")
     whole = len(body) == len(response.body)
     try:
         text = codecs.getincrementaldecoder(codec)("strict").decode(body, final=whole)
@@ -191,37 +179,6 @@ def decode(response: Response, kind: str, size: int | None = None) -> tuple[str,
         text = codecs.getincrementaldecoder(codec)("backslashreplace").decode(body, final=whole)
         notes.append(f"bytes that are not valid {codec} are shown as \\xNN")
     return text.replace("\r\n", "\n"), notes
-
-
-def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
-    """Return the codec for a body, and notes about the choice."""
-    match = _PARAMETER.search(response.header("Content-Type") or "")
-    charset = match and (match[1] if match[1] is not None else match[2])
-    if match is None:
-        beginning, within = response.body[:1024], None
-        if "xml" in kind or beginning.lstrip().startswith(b"<?xml"):
-            within = _XML_ENCODING.search(beginning)
-        elif "html" in kind:
-            within = _HTML_CHARSET.search(beginning)
-        charset = within and within[1].decode("ascii", "replace")
-    codec = next((name for bom, name in _BOMS if response.body.startswith(bom)), None)
-    if codec is not None and (not charset or charset.lower().startswith("utf")):
-        return codec, []
-    codec = _codec(charset) if charset else "utf-8"
-    if codec in ("utf-16", "utf-32"):
-        return f"{codec}-le", []  # the Encoding Standard's default without a BOM
-    if codec is not None:
-        return codec, []
-    return "utf-8", [f"unknown charset {visible(charset or '', one_line=True)}: read as UTF-8"]
-
-
-def _codec(charset: str) -> str | None:
-    try:
-        info = codecs.lookup(charset)
-        "".encode(info.name)  # raises for a codec that is not a charset, like rot13
-    except (LookupError, ValueError, TypeError):
-        return None
-    return None if info.name.replace("_", "-") in _NO_CHARSETS else info.name
 
 
 def extension(kind: str) -> str:

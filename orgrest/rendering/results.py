@@ -249,7 +249,7 @@ def is_plain(response: Response, limit: int | None = None) -> bool:
     longest = 6 * len(body) + (2 * nested + body.count(b",")) * 2 * nested
     if 4 * longest > (limit or SHOWN) or is_binary(response, kind):
         return False
-    return not decode(response, kind)[1]
+    return not decode(response)[1]
 
 
 def test_line(verdict: Verdict) -> str:
@@ -283,11 +283,11 @@ def _read(
     """Return the pretty-printed body, or the output of jq, and the beginning to show."""
     if jq is not None:
         response.whole_body()
-        text, notes = decode(response, kind)
+        text, notes = decode(response)
         text, lang, cut = _jq(jq, text, jq_args), "js", False
     else:
         size = limit + _SLACK
-        text, notes = decode(response, kind, size)
+        text, notes = decode(response, size)
         lang, cut = language(kind, text), len(response.body) > size
         if lang == "js":
             text = json_text(text, lambda value: mask(value, secrets), cut=cut)
@@ -341,7 +341,7 @@ def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
         return
     from orgrest.rendering.jq import CaptureError, run
 
-    text, _ = decode(response, media_type(response))
+    text, _ = decode(response)
     for capture in request.captures:
         try:
             response.whole_body()

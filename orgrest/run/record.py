@@ -274,7 +274,7 @@ def _of_response(response: Response, url: str, secrets: frozenset[str]) -> Recor
     kind = content.media_type(response)
     text = None
     if not content.is_binary(response, kind):
-        text = content.decode(response, kind, BODY)[0]
+        text = content.decode(response, BODY)[0]
     content_type = response.header("Content-Type") or ""
     return {
         "status": response.status,

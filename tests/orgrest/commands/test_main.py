@@ -744,7 +744,7 @@ class TestProcess:
         assert "Traceback" not in done.stderr
         assert path.read_text().count("#+RESULTS") >= results
 
-    @pytest.mark.parametrize(("option", "most"), [("--dry-run", 86), ("--quiet", 104)])
+    @pytest.mark.parametrize(("option", "most"), [("--dry-run", 86), ("--quiet", 105)])
     def test_what_only_some_runs_need_is_not_imported(self, notes, option: str, most: int) -> None:
         code = (
             "import sys; from orgrest.commands import main as cli\n"

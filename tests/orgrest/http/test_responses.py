@@ -7,7 +7,9 @@ import pytest
 from orgrest import classes
 from orgrest.http.responses import ResponseReference, all_found, read, read_short, text_of, value
 from orgrest.model import OrgrestError, Request, Response
+from orgrest.rendering.content import decode
 
+UNUSABLE_CHARSETS = ("idna", "undefined", "punycode", "unicode_escape", "mbcs", "\\")
 REQUEST = Request("POST", "http://a/", (("Content-Type", "application/json"),), b'{"user": "me"}')
 
 
@@ -135,6 +137,26 @@ def test_a_body_is_read_in_its_charset() -> None:
     assert text_of("é".encode(), ()) == "é"
     assert text_of(b"a", (("Content-Type", "text/plain; charset=nosuch"),)) == "a"
     assert text_of(b"a", (("Content-Type", "text/plain; charset=rot13"),)) == "a"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<?xml version='1.0' encoding='latin-1'?><a>é</a>".encode("latin-1"), "text/xml"),
+        ("<meta charset=latin-1><p>é".encode("latin-1"), "text/html"),
+        ('{"é": 1}'.encode("utf-8-sig"), "application/json"),
+        ('{"é": 1}'.encode("utf-16"), "application/json"),
+        ('{"é": 1}'.encode("utf-32"), "application/json; charset=utf-8"),
+        ("é".encode("latin-1"), "text/plain; charset='iso-8859-1'"),
+        ("é".encode("utf-8-sig"), "text/plain; charset='utf-8'"),
+        *(("é \\u0041".encode(), f"text/plain; charset={name}") for name in UNUSABLE_CHARSETS),
+    ],
+)
+def test_assertions_and_references_see_the_text_that_results_show(body: bytes, kind: str) -> None:
+    answer = response(body, kind)
+    text = text_of(answer.body, answer.headers)
+    assert text == decode(answer)[0]
+    assert ("é" in text, "\ufeff" in text) == (True, False)
 
 
 @pytest.mark.parametrize(
