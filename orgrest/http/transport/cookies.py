@@ -109,7 +109,7 @@ def _parse(line: str, url: Url) -> Cookie | None:
         value,
         domain if wide else url.host,
         wide,
-        path if path.startswith("/") else request_path[: request_path.rindex("/")] or "/",
+        path if path.startswith("/") else request_path.rpartition("/")[0] or "/",
         "secure" in attributes,
         _expiry(attributes),
         "httponly" in attributes,

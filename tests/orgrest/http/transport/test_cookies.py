@@ -244,6 +244,12 @@ def test_a_stored_cookie_that_the_server_renews_or_removes_is_not_sent_again() -
     assert b"session" not in cookies.written()
 
 
+def test_a_cookie_of_the_whole_server_is_stored() -> None:
+    cookies = Cookies()
+    cookies.store(parse_url("http://host*"), ["a=b"])  # OPTIONS *
+    assert cookies.header(parse_url("http://host/x/y")) == "a=b"
+
+
 @needs("curl")
 def test_curl_continues_with_our_cookies_and_we_with_curls(
     server: RawServer, tmp_path: Path
