@@ -34,7 +34,9 @@ PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", 
 WITHOUT_BODY = frozenset({204, 304})
 """The status codes of responses without a body (RFC 9112, section 6.3)."""
 _BLANK = (b"\r\n", b"\n")
+_CHUNK_SIZE = compiled(rb"([0-9A-Fa-f]+)[ \t]*(?:;[^\n]*)?\r?\n")
 _FIELD = compiled(rb"([!-9;-~]+)([ \t]*)(:[^\r\n]*\r?\n)")
+_LONGEST_LINE = 65_536  # the limit of http.client
 _FOLDED = compiled(rb"[ \t][^\r\n]*\r?\n")
 
 
@@ -187,6 +189,23 @@ class HttpResponse(http.client.HTTPResponse):
                 raise TransportError(reason, code=INTERRUPTED)
         if self._last or self.status == 101:
             self.will_close = True
+
+    def _get_chunk_left(self) -> int | None:
+        if self.chunk_left == 0:  # at the end of a chunk, where http.client ignores two bytes
+            if self.fp.read(2) != b"\r\n":
+                raise http.client.IncompleteRead(b"")
+            self.chunk_left = None
+        return cast("int | None", super()._get_chunk_left())  # type: ignore[misc]  # private
+
+    def _read_next_chunk_size(self) -> int:
+        """Read a line with a chunk size, of which http.client also accepts only the beginning."""
+        line = self.fp.readline(_LONGEST_LINE + 1)
+        if len(line) > _LONGEST_LINE:
+            raise http.client.LineTooLong("chunk size")
+        size = _CHUNK_SIZE.fullmatch(line)
+        if size is None:
+            raise http.client.IncompleteRead(line)
+        return int(size[1], 16)
 
     def _read_codings(self) -> None:
         """Read Transfer-Encoding, of which http.client supports only `chunked` (RFC 9112, 6.3)."""

@@ -7,8 +7,8 @@ import socket
 import zlib
 
 import pytest
-from exchanges import headers_sent
-from servers import RawServer, response
+from exchanges import failure, headers_sent
+from servers import RawServer, closing, response
 from urllib3.util import make_headers
 
 from orgrest.http.transport.client import Client
@@ -58,6 +58,32 @@ def test_chunks_are_put_together_whatever_other_transfer_codings_are_named(
     with RawServer(response(chunked(body), f"Transfer-Encoding: {coding}", length=False)) as server:
         found = client.send(Request("GET", server.url))
     assert (found.body, found.warnings) == (b"plain", ())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"0005\r\nhello\r\n0", b"00", b"5", b"", b"5\r\nhello", b"5\r\nhello\r"),
+        *(b"5\r\nhelloXY0\r\n\r\n", b"5\r\nhello\n\n0\r\n\r\n"),
+        *(b"+5\r\nhello\r\n0\r\n\r\n", b"0_5\r\nhello\r\n0\r\n\r\n"),
+        *(b"0x5\r\nhello\r\n0\r\n\r\n", b"5\r\nhello\r\n-0\r\n\r\n", b"5 5\r\nhello\r\n0\r\n\r\n"),
+    ],
+)
+def test_damaged_chunks_are_not_taken_for_a_complete_body(client: Client, body: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with RawServer(closing(head + body)) as server:
+        reason = failure(client, Request("GET", server.url))
+    assert reason == "the chunked response is incomplete or damaged"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"5 ;a=b\nhello\r\n0\r\n", b"0005\r\nhello\r\n000;a\r\nX: y", b"5\r\nhello\r\n0\r\n\r\n"],
+)
+def test_chunks_are_complete_with_the_last_chunk(client: Client, body: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with RawServer(closing(head + body)) as server:  # RFC 9112, section 8
+        assert client.send(Request("GET", server.url)).body == b"hello"
 
 
 def test_transfer_codings_are_undone_before_content_codings(client: Client) -> None:
