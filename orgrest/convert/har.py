@@ -34,6 +34,7 @@ from orgrest.http.auth.basic import basic, of_userinfo
 from orgrest.http.syntax import is_token
 from orgrest.http.transport.wire import wire_url
 from orgrest.model import to_bytes
+from orgrest.run.record import CUT
 
 if TYPE_CHECKING:
     from orgrest import model
@@ -156,7 +157,9 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
         given.ignore("postData")
         return None, ""
     data = given.object("postData")
-    data.ignore("comment", "_id")
+    data.ignore("_id")
+    if data.text("comment") == CUT:
+        data.note(f"the file contains {CUT} of the body")
     kind, text = data.text("mimeType"), data.text("text")
     params = data.objects("params")
     for field in params:

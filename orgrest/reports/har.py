@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from orgrest.run.record import encoded
+from orgrest.run.record import CUT, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,9 +105,19 @@ def _request(request: Record) -> Record:
         "bodySize": body["size"] if body else 0,
     }
     if body:
-        text = body.get("text", f"{body['size']} bytes of binary data")
-        entry["postData"] = {"mimeType": body["type"], "params": [], "text": text}
+        entry["postData"] = {"mimeType": body["type"], "params": [], **_content(body)}
     return entry
+
+
+def _content(body: Record) -> Record:
+    """Return the content of a body, in base64 if it is binary.
+
+    The specification defines `encoding` only for responses, but importers know it for requests too.
+    """
+    content: Record = {"text": body["text"]} if "text" in body else {}
+    if not content:
+        content = {"text": body["base64"], "encoding": "base64"}
+    return {**content, "comment": CUT} if body["cut"] else content
 
 
 def _response(response: Record | None, why: str | None) -> Record:
@@ -115,13 +125,8 @@ def _response(response: Record | None, why: str | None) -> Record:
         nothing = {"size": 0, "mimeType": "x-unknown"}
         return _answer(0, why or "", "", [], nothing, "")
     body = response["body"]
-    content: Record = {"size": body["size"], "mimeType": body["type"] or "x-unknown"}
-    if "text" in body:
-        content["text"] = body["text"]
-    else:
-        content |= {"text": body["base64"], "encoding": "base64"}
-    if body["cut"]:
-        content["comment"] = "only the beginning"
+    mime_type = body["type"] or "x-unknown"
+    content: Record = {"size": body["size"], "mimeType": mime_type, **_content(body)}
     location = next((v for n, v in response["headers"] if n.lower() == "location"), "")
     version = f"HTTP/{response['version']}"
     headers = response["headers"]

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024
 """The maximum number of bytes of a body to keep for reports."""
+CUT: Final = "only the beginning"
+"""The comment in a HAR file on a body of which only the beginning is included."""
 OUTCOMES: Final = ("passed", "failed", "error", "skipped")
 _TEXT: Final = (str, None)
 _NUMBER: Final = (int, float)

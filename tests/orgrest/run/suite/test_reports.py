@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 from components import require
 from hostile import HOSTILE
+from imports import imported, sent
 from servers import RawServer, by_path, closing, response, silent
 
 if TYPE_CHECKING:
@@ -399,7 +400,9 @@ HAR: dict[str, dict[str, Any]] = {
     },
     "cookie": {"name": str, "value": str},
     "record": {"name": str, "value": str},
-    "postData": {"mimeType": str, "params": ["param"], "text": str},
+    "postData": {
+        "mimeType": str, "params": ["param"], "text": str, "encoding?": str, "comment?": str,
+    },  # encoding is not in the specification
     "content": {"size": int, "mimeType": str, "text?": str, "encoding?": str, "comment?": str},
     "cache": {},
     "timings": {
@@ -440,6 +443,28 @@ class TestHar:
         ]
         assert entries[1]["request"]["postData"]["text"] == "a text"
         assert entries[3]["response"]["content"]["encoding"] == "base64"
+
+    def test_a_body_that_was_sent_can_be_told_from_a_remark_about_it(
+        self, run, folder: Path, tmp_path: Path
+    ) -> None:
+        (folder / "b.bin").write_bytes(b"\x89P\xff\0\n")
+        (folder / "long.txt").write_text("x" * 130_000)
+        text = (
+            "POST HOST/a\nContent-Type: image/png\n\n< ./b.bin\n###\n"
+            "POST HOST/b\nContent-Type: text/plain\n\n< ./long.txt\n"
+        )
+        run("a.http", "--har", "r.har", a_http=text)
+        found = json.loads((folder / "r.har").read_text())["log"]
+        _check(found, "log", "log")
+        binary, long = (entry["request"]["postData"] for entry in found["entries"])
+        assert (binary["text"], binary["encoding"]) == ("iVD/AAo=", "base64")
+        assert len(long["text"]) < 130_000
+        assert long["comment"] == "only the beginning"
+        assert "comment" not in binary
+        done = imported(tmp_path, (folder / "r.har").read_bytes())
+        reason = "not translated: the file contains only the beginning of the body"
+        assert done.stderr.count(reason) == 1
+        assert sent(tmp_path)[0].body == b"\x89P\xff\0\n"
 
     def test_a_url_that_is_invalid_breaks_nothing(self, run, folder: Path) -> None:
         run("a.http", "--har", "r.har", a_http="GET http://[::1/?a\n\n###\nGET HOST/json\n")
