@@ -180,15 +180,23 @@ class HttpResponse(http.client.HTTPResponse):
             super().begin()
         self.fp.in_header = False
         self.spaced = self.fp.spaced
+        self._read_length()
         self._read_codings()
-        for length in self.headers.get_all("Content-Length", ()):
-            if not all(
-                part.strip().isascii() and part.strip().isdigit() for part in length.split(",")
-            ):
-                reason = f"invalid Content-Length in the response: {show(length)}"
-                raise TransportError(reason, code=INTERRUPTED)
         if self._last or self.status == 101:
             self.will_close = True
+
+    def _read_length(self) -> None:
+        """Read Content-Length, which may be a list of equal numbers (RFC 9112, section 6.3)."""
+        lengths: set[int] = set()
+        for value in self.headers.get_all("Content-Length", ()):
+            parts = [part.strip() for part in value.split(",")]
+            if not all(part.isascii() and part.isdigit() for part in parts):
+                reason = f"invalid Content-Length in the response: {show(value)}"
+                raise TransportError(reason, code=INTERRUPTED)
+            lengths.update(map(int, parts))
+        if len(lengths) == 1 and self.length is None and not self.chunked:
+            self.length = lengths.pop()
+            self.will_close = cast("Any", self)._check_close()
 
     def _get_chunk_left(self) -> int | None:
         if self.chunk_left == 0:  # at the end of a chunk, where http.client ignores two bytes

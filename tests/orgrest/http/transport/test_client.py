@@ -285,6 +285,15 @@ def test_a_length_that_is_invalid_is_a_failure(client: Client, length: str) -> N
         assert "Content-Length" in failure(client, Request("GET", server.url))
 
 
+@pytest.mark.parametrize("length", ["5, 5", "5,05", "5\r\nContent-Length: 5"])
+def test_a_length_that_is_repeated_is_that_length(client: Client, length: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode()
+    with RawServer(head + b"hello") as server:  # which keeps the connection open
+        assert client.send(Request("GET", server.url)).body == b"hello"
+        assert client.send(Request("GET", server.url)).body == b"hello"
+    assert server.connections == 1
+
+
 @pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
 @pytest.mark.parametrize("rest", [b"", b"0\r\n\r\n"])
 def test_a_response_without_a_body_is_not_waited_for_where_it_names_a_coding(
