@@ -63,6 +63,8 @@ class _Exact:
 
     def connect(self) -> None:
         start = time.monotonic()
+        # http.client also reads a proxy's answer to CONNECT with this class.
+        self.response_class = partial(HttpResponse, exchange=self._sockets.thread.exchange)
         with self._sockets.connecting() as opening:
             super().connect()  # type: ignore[misc]  # a mixin's super
             self._sockets.add(self.sock)

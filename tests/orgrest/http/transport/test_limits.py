@@ -98,6 +98,22 @@ def test_a_slow_drip_ends_with_the_whole_exchanges_time(start: bytes) -> None:
     assert reason == "the response was not complete after 0.3 s"
 
 
+def test_a_slow_drip_of_a_proxy_ends_with_the_whole_exchanges_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def drip(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 Connection established\r\nX: ")
+        for _ in range(500):
+            connection.sendall(b"H")
+            time.sleep(0.02)
+
+    with RawServer(drip) as server:
+        monkeypatch.setenv("https_proxy", server.url)
+        with Client(read_timeout=5, total_timeout=0.3) as client:
+            reason = failure(client, Request("GET", "https://a.example/"))
+    assert "the response was not complete after 0.3 s" in reason
+
+
 def test_a_server_that_never_pauses_ends_with_the_whole_exchanges_time() -> None:
     busy = endless(b"HTTP/1.1 100 Continue\r\n\r\n", b"")
     with Client(total_timeout=0.2, limit=2**40) as client, RawServer(busy) as server:  # type: ignore[arg-type]
