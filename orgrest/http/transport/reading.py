@@ -6,6 +6,7 @@ import http.client
 import io
 import time
 import zlib
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from urllib3.response import GzipDecoderState
@@ -244,14 +245,16 @@ def read(
     incomplete.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
-    if original.codings:  # urllib3 decodes them like content codings, in reverse order
-        codings = filter(None, (raw.headers.get("Content-Encoding"), *original.codings))
-        raw.headers["Content-Encoding"] = ", ".join(codings)
+    headers = header_lines(original)
+    codings = (*_content_codings(headers), *original.codings)
+    if codings:  # urllib3 decodes both kinds in reverse order, and takes unknown ones for deflate
+        known = list(takewhile(_is_known, reversed(codings)))
+        raw.headers["Content-Encoding"] = ", ".join(reversed(known))
+    if original.codings:
         cast("Any", raw).length_remaining = None
     if raw.status in WITHOUT_BODY:
         original.chunked = False  # otherwise, http.client would wait for chunks
     limit, why = limits.body, None
-    headers = header_lines(original)
     try:
         kind = next(find_headers(headers, "Content-Type"), "")
         if listener is not None and kind.lower().lstrip().startswith(EVENTS):
@@ -304,6 +307,17 @@ def header_text(latin: str) -> str:
     return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
+def _content_codings(headers: Headers) -> list[str]:
+    value = ",".join(find_headers(headers, "Content-Encoding"))
+    codings = (part.strip().lower() for part in value.split(","))
+    return [coding for coding in codings if coding not in ("", "identity")]
+
+
+def _is_known(coding: str) -> bool:
+    package = PACKAGES.get(coding)
+    return package == "" or (package is not None and coding in accept_encoding())
+
+
 def _is_cut_short(decoder: Any) -> bool:
     """Return whether a decoder still expects data, which urllib3 does not report."""
     if hasattr(decoder, "_decoders"):  # for several codings
@@ -337,10 +351,9 @@ def _oddities(response: HttpResponse, headers: Headers) -> Iterator[str]:
         yield (
             "the response announces a body, which is not allowed with status 204: it was not read"
         )
-    codings = next(find_headers(headers, "Content-Encoding"), "")
-    for coding in filter(None, (part.strip().lower() for part in codings.split(","))):
-        package = PACKAGES.get(coding)
-        if coding == "identity" or package == "" or (package and coding in accept_encoding()):
+    for coding in _content_codings(headers):
+        if _is_known(coding):
             continue
+        package = PACKAGES.get(coding)
         hint = f": {install_command(package)}" if package else ""
         yield f"the body is still encoded: unknown encoding {show(coding)}{hint}"

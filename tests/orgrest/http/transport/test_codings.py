@@ -244,6 +244,25 @@ def test_an_unknown_content_coding_is_reported(client: Client) -> None:
     assert answer.warnings == ("the body is still encoded: unknown encoding rot13",)
 
 
+@pytest.mark.parametrize(
+    "coding", ["identity", "gzip, identity", "identity,gzip\r\nContent-Encoding: "]
+)
+def test_a_body_in_no_coding_is_read_as_it_is(client: Client, coding: str) -> None:
+    body = gzip.compress(b"plain") if "gzip" in coding else b"plain"
+    with RawServer(response(body, f"Content-Encoding: {coding}")) as server:
+        answer = client.send(Request("GET", server.url))
+    assert (answer.body, answer.warnings) == (b"plain", ())
+
+
+def test_an_unknown_content_coding_among_others_is_reported(client: Client) -> None:
+    packed = gzip.compress(b"plain")
+    for coding, body, left in (("foo, gzip", packed, b"plain"), ("gzip, foo", packed, packed)):
+        with RawServer(response(body, f"Content-Encoding: {coding}")) as server:
+            answer = client.send(Request("GET", server.url))
+        assert answer.body == left
+        assert answer.warnings == ("the body is still encoded: unknown encoding foo",)
+
+
 def test_what_is_accepted_is_what_urllib3_decodes() -> None:
     codings = make_headers(accept_encoding=True)["accept-encoding"]
     assert accept_encoding().split(", ") == codings.split(",")
