@@ -9,6 +9,7 @@ import zlib
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
+from urllib3.exceptions import DecodeError
 from urllib3.response import GzipDecoderState
 
 from orgrest import classes
@@ -319,7 +320,10 @@ def _is_known(coding: str) -> bool:
 
 
 def _is_cut_short(decoder: Any) -> bool:
-    """Return whether a decoder still expects data, which urllib3 does not report."""
+    """Return whether a decoder still expects data, which urllib3 does not report.
+
+    Raises DecodeError if a later gzip member is damaged, which urllib3 ignores.
+    """
     if hasattr(decoder, "_decoders"):  # for several codings
         return any(_is_cut_short(inner_decoder) for inner_decoder in decoder._decoders)
     inner = getattr(decoder, "_obj", None)
@@ -330,13 +334,17 @@ def _is_cut_short(decoder: Any) -> bool:
     if inner.eof:
         return False
     state = getattr(decoder, "_state", GzipDecoderState.FIRST_MEMBER)
-    if state == GzipDecoderState.OTHER_MEMBERS:
-        # Garbage after the first member is accepted; zlib detects it from its second byte on.
-        try:
-            inner.copy().decompress(b"\0")
-        except zlib.error as error:
-            return "incorrect header check" not in str(error)
-    return bool(state != GzipDecoderState.SWALLOW_DATA)
+    if state == GzipDecoderState.FIRST_MEMBER:
+        return True
+    # Garbage after the first member is accepted; zlib detects it from its second byte on.
+    try:
+        inner.copy().decompress(b"\0")
+    except zlib.error as error:
+        if "incorrect header check" in str(error):
+            return False
+        if state == GzipDecoderState.SWALLOW_DATA:
+            raise DecodeError(str(error)) from error
+    return True
 
 
 def _oddities(response: HttpResponse, headers: Headers) -> Iterator[str]:

@@ -151,6 +151,9 @@ def coded(client: Client, coding: str, body: bytes) -> bytes:
         return client.send(Request("GET", server.url)).body
 
 
+HARMLESS = (4, 5, 6, 7, 8, 9)  # the time, the flags of deflate and the system in a gzip header
+
+
 def offered(coding: str) -> object:
     missing = coding not in accept_encoding()
     return pytest.mark.skipif(missing, reason=f"pip install {PACKAGES[coding]}")
@@ -200,6 +203,24 @@ def test_data_that_ends_within_a_coding_never_passes_for_the_whole(
 ) -> None:
     with pytest.raises(TransportError, match="the body is truncated:"):
         coded(client, coding, body)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "gzip, gzip"])
+def test_data_that_is_damaged_after_its_first_part_never_passes_for_the_whole(
+    client: Client, coding: str
+) -> None:
+    first, second = _gzip(b"a"), _gzip(b"plain" * 99)
+    for at in range(2, len(second)):
+        damaged = first + second[:at] + bytes([second[at] ^ 0xFF]) + second[at + 1 :]
+        body = damaged if coding == "gzip" else _gzip(damaged)
+        if at in HARMLESS:
+            assert coded(client, coding, body) == b"a" + b"plain" * 99
+            continue
+        with pytest.raises(TransportError) as caught:
+            coded(client, coding, body)
+        assert caught.value.reason.startswith(
+            ("could not decode the body", "the body is truncated"),
+        )
 
 
 @pytest.mark.parametrize(
