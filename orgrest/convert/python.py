@@ -34,7 +34,13 @@ _NORMALIZED: Final = re.compile(
 )
 """Matches the parts of a URL that the library `requests` changes: dot segments, and unnecessary
 %-encoding."""
+_USER_ONLY: Final = re.compile(r"(^\w+://[^/?#@:]*)@")
+"""Matches a URL up to a user without a password, which `requests` ignores without a colon."""
 _OTHERWISE: Final = (
+    (
+        re.compile(r"://[^/?#@]*%[89A-Fa-f][0-9A-Fa-f][^/?#@]*@"),
+        "the `requests` package sends the user and the password in a URL in Latin-1",
+    ),
     (
         re.compile(r"https?://[^/?#]*//"),
         "the `requests` package replaces // at the start of a path with /",
@@ -89,7 +95,7 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     request = call.request
     if request.method == "WEBSOCKET":
         raise ConversionError("the `requests` package does not support WebSockets")
-    url, method = wire_url(request), request.method
+    url, method = _USER_ONLY.sub(r"\1:@", wire_url(request)), request.method
     arguments = [_literal(method), _expression(call.text(url), names)]
     arguments += _headers(call, names, notes)
     arguments += _body(call, names)

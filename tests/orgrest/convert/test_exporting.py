@@ -235,6 +235,22 @@ def test_what_python_does_to_every_percent_sign_is_reported(
         assert b"?discount=50%25&name=J%25C3%25B6rg " in server.requests[0]
 
 
+def test_a_user_in_a_url_is_sent_by_python_too_or_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RawServer(response(b"")) as server:
+        path = tmp_path / "a.http"
+        for user in ("tok", "tok:", "t%40k"):
+            path.write_text(f"GET http://{user}@{server.host}/\n")
+            run_python(export(path, "python", "--strict").stdout, monkeypatch)
+        sent = [re.findall(rb"Authorization: Basic (\S+)", one) for one in server.requests]
+        assert sent == [[b"dG9rOg=="], [b"dG9rOg=="], [b"dEBrOg=="]]
+        path.write_text(f"GET http://\xfc:p@{server.host}/\n", "utf-8")
+        assert (
+            "sends the user and the password in a URL in Latin-1" in export(path, "python").stderr
+        )
+
+
 def test_codings_that_python_cannot_announce_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.http"
     path.write_text("POST http://h/\nTransfer-Encoding: gzip, chunked\nContent-Length: 1\n\na\n")
