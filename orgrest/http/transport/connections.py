@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 CANCELLED = "cancelled"
+_GRACE = 1.0  # the time for reading a response that arrived before the time limit, in seconds
 
 # The short names of attributes in RFC 4514.
 _SHORT = {
@@ -96,7 +97,13 @@ class _Exact:
         exchange.sent = exchange.answered = time.monotonic()
         try:
             super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super
-        finally:  # if the server closes the connection early, urllib3 still reads its response
+        except TimeoutError as error:
+            if not urllib3.util.wait_for_read(self.sock, 0):
+                raise
+            exchange.last = True  # the rest of the request cannot be sent on this connection
+            exchange.deadline = max(exchange.deadline, time.monotonic() + _GRACE)
+            raise BrokenPipeError from error
+        finally:  # after a BrokenPipeError, urllib3 still reads the response
             exchange.certificate, exchange.peer = self._certificate, self._peer
             exchange.opened, self._opened = self._opened, Opening()
         opened = exchange.opened

@@ -408,6 +408,27 @@ def test_a_get_that_is_cancelled_on_a_kept_connection_is_recorded_once(client: C
     assert (len(hops), len(server.requests)) == (1, 2)
 
 
+def test_the_response_of_a_server_that_stops_reading_the_request_is_shown() -> None:
+    done = threading.Event()
+
+    def refuse() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(response(b"big", status="413 Too Large"))
+            done.wait(30)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        refusing = threading.Thread(target=refuse)
+        refusing.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        with Client() as client:
+            answer = client.send(Request("POST", url, (), b"z" * 20_000_000), timeout=0.3)
+        done.set()
+        refusing.join()
+    assert (answer.status, answer.body) == (413, b"big")
+
+
 def test_a_response_that_comes_before_the_whole_request_is_read_is_shown(client: Client) -> None:
     done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
