@@ -69,6 +69,8 @@ class _Exact:
         with self._sockets.connecting() as opening:
             super().connect()  # type: ignore[misc]  # a mixin's super
             self._sockets.add(self.sock)
+        if isinstance(self.sock, ssl.SSLSocket):
+            cast("Any", self.sock).suppress_ragged_eofs = False  # see `reading`
         rest = time.monotonic() - start - (opening.resolve or 0.0)
         if isinstance(self.sock, ssl.SSLSocket) and opening.connect is not None:
             opening.tls = max(0.0, rest - opening.connect)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import ssl
 import time
 import zlib
 from itertools import takewhile
@@ -105,6 +106,13 @@ class _LimitedReader(io.RawIOBase):
             if silence == left:
                 raise OverdueError from error
             raise
+        except ssl.SSLEOFError as error:
+            # Servers often end a connection without ending TLS, which is accepted; but OpenSSL 3
+            # gives no reason if the connection was reset, and the rest of the body may be lost.
+            if error.reason is None and ssl.OPENSSL_VERSION_INFO >= (3,):
+                raise ConnectionResetError from None
+            cast("Any", self._sock).suppress_ragged_eofs = True  # for later reads
+            count = 0
         if not self._received:
             self._exchange.answered = time.monotonic()
         self._received += count or 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import trustme
 from exchanges import failure, tls_of
-from servers import RawServer, closing, echo
+from servers import RawServer, closing, echo, reset
 
 from orgrest.http.transport.client import Client
 from orgrest.model import OrgrestError, Request
@@ -73,6 +75,24 @@ def test_tls_to_a_server_without_it_fails_in_plain_words(client: Client) -> None
     with RawServer(closing(b"HTTP/1.1 400 Bad\r\n\r\n")) as server:
         reason = failure(client, Request("GET", server.url.replace("http:", "https:")), timeout=0.5)
     assert reason.startswith(("TLS failed: ", "no response", "the response was not complete"))
+
+
+def test_a_body_that_ends_with_a_reset_is_not_taken_for_the_whole(
+    authority: trustme.CA, tmp_path: Path
+) -> None:
+    def answer(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[1")
+        if b"/reset" in request:
+            reset(connection, b"")
+        connection.close()  # as many servers do, without ending TLS
+
+    pem = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(pem))
+    with Client(ca=pem) as client, RawServer(answer, context=tls_of(authority)) as server:
+        assert client.send(Request("GET", f"{server.url}/close")).body == b"[1"
+        if ssl.OPENSSL_VERSION_INFO >= (3,):
+            reason = failure(client, Request("GET", f"{server.url}/reset"))
+            assert reason == "the server reset the connection"
 
 
 def test_certificates_that_cannot_be_read_are_an_error_at_once(tmp_path: Path) -> None:
