@@ -233,14 +233,7 @@ class Job:
 
         `render` renders the response, and `tests` contains the verdicts on it.
         """
-        *earlier_attempts, last = self.attempts
-        earlier = [*self.asked]
-        for attempt in earlier_attempts:
-            earlier += (*attempt.earlier, classes.evolve(attempt, earlier=(), reason="attempt"))
-        earlier += last.earlier
-        self.exchanges.append(
-            classes.evolve(last, render=render, tests=tests, earlier=tuple(earlier))
-        )
+        self.exchanges.append(_joined(self.asked, self.attempts, render, tests))
         self.attempts = []
         self.asked.clear()
 
@@ -262,15 +255,18 @@ class Job:
         return self._described(Outcome(task.line, task.name, state, exchanges, reason), unsent)
 
     def failed(self, error: Exception) -> Outcome:
-        """Return the outcome of the task, which has failed with `error`."""
+        """Return the outcome of the task, which has failed with `error`.
+
+        The job stays as it is.
+        """
         task = self.task
         outcome = failed(task.line, task.name, error, task.file or self.work.file)
-        if not self.attempts and self.asked:  # the request for a token failed
-            self.attempts = [self.asked.pop()]
-        if self.attempts:
-            self.keep(None, tuple(self.scripts.tests[self.tested :]))
-            *_, broken = self.exchanges
-            outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
+        asked, attempts, broken = self.asked, self.attempts, None
+        if not attempts:  # the last token request or script's request was the last exchange
+            asked, attempts = asked[:-1], asked[-1:]
+        if attempts:
+            broken = _joined(asked, attempts, None, tuple(self.scripts.tests[self.tested :]))
+        outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges))
         return self._described(outcome, self._unsent())
 
     def _described(self, outcome: Outcome, unsent: list[str]) -> Outcome:
@@ -283,6 +279,21 @@ class Job:
             file=task.file,
             title=task.parsed[0].title,
         )
+
+
+def _joined(
+    asked: list[Exchange],
+    attempts: list[Exchange],
+    render: Callable[[], Rendered] | None,
+    tests: tuple[Verdict, ...],
+) -> Exchange:
+    """Return the last attempt as an exchange that includes `asked` and the earlier attempts."""
+    *earlier_attempts, last = attempts
+    earlier = [*asked]
+    for attempt in earlier_attempts:
+        earlier += (*attempt.earlier, classes.evolve(attempt, earlier=(), reason="attempt"))
+    earlier += last.earlier
+    return classes.evolve(last, render=render, tests=tests, earlier=tuple(earlier))
 
 
 def _for_elements(numbers: list[int]) -> str:

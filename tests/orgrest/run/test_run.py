@@ -169,6 +169,18 @@ class TestResults:
         again = Evaluated(server, Path(), done.text)
         assert again.text == done.text
 
+    @pytest.mark.parametrize("second", ["GET HOST/{{nowhere}}", "GET HOST/2\n# ?? statsu == 1"])
+    def test_requests_of_a_block_that_were_sent_before_an_error_are_reported(
+        self, run, server, second: str
+    ) -> None:
+        done = run(block("/line?1", ":requests all", "#", second))
+        assert len(server.requests) == 1
+        assert [outcome.state for outcome in done.outcomes] == ["failed"]
+        (sent,) = done.outcomes[0].exchanges
+        assert sent.request.url.endswith("/line?1")
+        assert sent.response.status == 200
+        assert done.outcomes[0].broken is None
+
     def test_languages_http_and_rest_are_ours_too(self, run) -> None:
         text = block("/json") + block("/json")
         assert (

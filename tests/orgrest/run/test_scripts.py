@@ -1234,6 +1234,8 @@ def test_an_error_for_an_element_ends_the_list_and_says_so(run, fails: int, note
     done = run(CLIENTS + "GET HOST/{{$.clients..id}}\n\n" + script)
     assert done.sent == [f"GET /{number}" for number in range(1, fails)]
     assert (done.states, done.outcomes[0].notes) == (["failed"], notes)
+    urls = [exchange.request.url for exchange in done.outcomes[0].exchanges]
+    assert [f"GET /{url[-1]}" for url in urls] == done.sent
 
 
 def test_a_dry_run_shows_each_request(run) -> None:
