@@ -30,6 +30,7 @@ from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
 from orgrest.run.job import Job, Logged, Work
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed, located
+from orgrest.run.plan import CallId
 from orgrest.run.results import RequestResults, resolved
 from orgrest.run.services import Services
 
@@ -81,8 +82,11 @@ class Run:
         )
         self.results = RequestResults(self.context.answers)
         self._work = Work.of_run(settings, services, self.results, file)
-        self._needed: list[Outcome] = []  # outcomes to report with the step in progress
-        self._reported: set[StepId] = set()  # the steps whose outcomes were yielded
+        self.sending: list[Job] = []
+        """The requests in progress. Each waits for the next."""
+        self._due: list[Outcome] = []  # to report with the step in progress
+        self._awaited: dict[StepId, dict[StepId, Outcome]] = {}  # to report with their own steps
+        self._ended: set[StepId] = set()  # the steps that have yielded all their outcomes
         self.document: OrgFile | RequestFile
         if plain:
             from orgrest.run.documents.request_file import RequestFile
@@ -125,19 +129,18 @@ class Run:
             for step in steps:
                 why = (control.why if control else "") or why
                 if why:
-                    yield from self._skipped(step, why)
+                    yield from self._skipped(step, why, control)
                     continue
                 any_started = True
-                for outcome in self.evaluate(step):
+                for outcome in self.evaluate(step, control=control):
                     yield outcome
-                    if control is not None:
-                        reported = (*outcome.needed, outcome)
-                        if step.part == "setup" and any(
-                            result.fails(strictly=True) for result in reported
-                        ):
-                            why = "the setup failed"
-                        if control.why:  # skip the rest of the loop or `run` line
-                            break
+                    reported = (*outcome.needed, outcome)
+                    if (
+                        control is not None
+                        and step.part == "setup"
+                        and any(result.fails(strictly=True) for result in reported)
+                    ):
+                        why = "the setup failed"
         except GeneratorExit:
             teardown = []
             raise
@@ -147,7 +150,7 @@ class Run:
                     with children.allowed():
                         yield from self.evaluate(step, control.teardown_client())
                 elif control is not None:
-                    yield from self._skipped(step, control.why or "nothing was sent")
+                    yield from self._skipped(step, control.why or "nothing was sent", control)
             self.close()
 
     def problems(self, *, tests: bool = False) -> Iterator[Outcome]:
@@ -158,20 +161,23 @@ class Run:
         for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
             yield self.completed(Outcome(error.line or 1, None, "failed", reason=error))
 
-    def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
+    def evaluate(
+        self, step: Step, client: Client | None = None, control: Control | None = None
+    ) -> Iterator[Outcome]:
         """Carry out one step of the plan, and yield its outcome, or several for a loop.
 
-        If `client` is given, it is used from now on. Call `close` after the last step.
+        If `client` is given, it is used from now on. If `control` ends the run, the rest of a loop
+        or `run` line gets the outcome `skipped`. Call `close` after the last step.
         """
         self._work.client = client or self._work.client
         self.place = self._name, step.line
         began, start = time.time(), time.monotonic()
-        for outcome in self._outcomes(step):
+        for outcome in self._outcomes(step, control):
             log = Logged()
             log.take(self._work.pending)
-            self._reported.add(step.id)
-            needed, self._needed = tuple(self._needed), []
-            yield self.completed(
+            own = None if outcome.task is None else self.results.known(outcome.task.id)
+            needed = tuple(other for other in self._due if other is not own)
+            complete = self.completed(
                 outcome,
                 needed,
                 title=outcome.title or self.document.title(step),
@@ -181,19 +187,60 @@ class Run:
                 began=began,
                 duration=time.monotonic() - start,
             )
+            self._due = [complete]
+            if outcome.task is not None:
+                self._awaited.get(step.id, {}).pop(outcome.task.id, None)
+            yield complete
+            self.reported(complete)
             began, start = time.time(), time.monotonic()
+        self._ended.add(step.id)
 
-    def _outcomes(self, step: Step) -> Iterator[Outcome]:
+    def reported(self, outcome: Outcome) -> None:
+        """Take note that the outcome that was yielded last has been reported.
+
+        This is assumed when the run continues, so a caller needs to say so only if it may stop.
+        """
+        self._due = [other for other in self._due if other is not outcome]
+
+    def unreported(self, *, insert: bool = False) -> Iterator[Outcome]:
+        """Yield the outcomes of requests that were sent, but not reported before the run ended.
+
+        If `insert` is true, the results of steps that were not reached are inserted.
+        """
+        for outcome in tuple(self._due):
+            yield outcome if outcome.step is not None else self.completed(outcome)
+        for step in self.plan.steps:
+            for outcome in self._left(step):
+                done = outcome
+                if insert and outcome.task is not None:
+                    done = self._placed(classes.evolve(outcome.task, block=step.source), outcome)
+                title = outcome.title or self.document.title(step)
+                yield self.completed(done, title=title, step=step)
+
+    def _outcomes(self, step: Step, control: Control | None) -> Iterator[Outcome]:
         """Carry out one step of the plan. An exception becomes a failed outcome."""
         try:
-            for task_or_outcome in self._tasks(step.id, partial(self.document.tasks, step)):
-                yield (
-                    self._placed(task_or_outcome)
-                    if isinstance(task_or_outcome, Task)
-                    else task_or_outcome
-                )
+            tasks = self._tasks(step.id, partial(self.document.tasks, step))
+            for number, task_or_outcome in enumerate(tasks):
+                if isinstance(task_or_outcome, Task):
+                    known = self.results.known(task_or_outcome.id)
+                    if number and known is None and control is not None and control.why:
+                        what = "`run` line" if task_or_outcome.id.runs else "loop"
+                        reason = OrgrestError(
+                            f"the rest of this {what} was not sent: {control.why}"
+                        )
+                        yield Outcome(step.line, step.name, "skipped", reason=reason)
+                        break
+                    yield self._placed(task_or_outcome, self.send(task_or_outcome))
+                elif task_or_outcome.state == "failed" or not self._left(step):
+                    yield task_or_outcome
         except Exception as error:
             yield failed(step.line, step.name, error, self._name)
+        yield from self._left(step)  # it is now disabled, or its loop has fewer iterations
+
+    def _left(self, step: Step) -> list[Outcome]:
+        """Return the outcomes that a step still has to report."""
+        return list(self._awaited.get(step.id, {}).values())
 
     def completed(
         self, outcome: Outcome, needed: tuple[Outcome, ...] = (), **changes: Any
@@ -220,12 +267,12 @@ class Run:
         name = os.path.basename(self._name)  # noqa: PTH119 - of "", too
         return str(self._settings.inputs.directory.resolve() / name)
 
-    def _skipped(self, step: Step, why: str) -> Iterator[Outcome]:
+    def _skipped(self, step: Step, why: str, control: Control | None) -> Iterator[Outcome]:
         """Yield a skipped outcome, or the actual outcome if another step has needed this step."""
         if self.results.has(step.id):
-            yield from self.evaluate(step)
+            yield from self.evaluate(step, control=control)
         else:
-            self._reported.add(step.id)  # it may still be sent later for another step
+            self._ended.add(step.id)  # it may still be sent later for another step
             title, reason = self.document.title(step), OrgrestError(why)
             yield Outcome(step.line, step.name, "skipped", reason=reason, title=title, step=step)
 
@@ -307,9 +354,10 @@ class Run:
             try:
                 outcome = task_or_outcome
                 if isinstance(outcome, Task):
-                    outcome = self.send(outcome, again=needed.again, needed=True)
-                elif outcome.state == "failed" and needed.key.request not in self._reported:
-                    self._add_needed(needed.key, outcome)
+                    outcome = self.send(outcome, again=needed.again)
+                elif outcome.state == "failed" and needed.key.request not in self._ended:
+                    if needed.key.request not in self._chosen:  # no step will report it
+                        self._due.append(outcome)
                 elif outcome.reason is not None and outcome.reason.code == "disabled":
                     why = outcome.reason.reason
                     why = f" ({why})" if why.startswith(":eval") else ""
@@ -322,39 +370,47 @@ class Run:
         if failures:
             raise failures[0]
 
-    def send(self, task: Task, *, again: bool = False, needed: bool = False) -> Outcome:
+    def send(self, task: Task, *, again: bool = False) -> Outcome:
         """Send the request of a task, and return its outcome.
 
-        If the request was sent before, returns the earlier outcome, unless `again` is true. If
-        `needed` is true, the outcome is reported with the step that needs it.
+        If the request was sent before, returns the earlier outcome, unless `again` is true.
         """
         with self.results.needing(task.id):
             outcome = self.results.known(task.id)
             if outcome is not None and not again:
                 return outcome
             before, self.place = self.place, (task.file or self._name, task.line)
-            sent = self._done(stages.do(Job(self._work, task)))
+            job = Job(self._work, task)
+            self.sending.append(job)
+            sent = classes.evolve(self._done(stages.do(job)), task=task)
             self.place = before  # an interrupt leaves the request that it stopped
+            if outcome is None:
+                self.results.keep(task.id, sent)
+            self._keep_unreported(task.id, sent, again=outcome is not None)
+            self.sending.pop()
         self.results.latest[task.id] = sent
-        if outcome is None:
-            self.results.keep(task.id, sent)
-        if needed:
-            self._add_needed(None if outcome is not None else task.id, sent)
         return sent
 
-    def _add_needed(self, step: StepId | None, outcome: Outcome) -> None:
-        """Add a needed request's outcome to the current step, unless its own step will report it.
+    def _keep_unreported(self, step: StepId, outcome: Outcome, *, again: bool) -> None:
+        """Keep the outcome of a request that was sent until it is reported.
 
-        `step` is None if the request was sent again, because no step reports that outcome.
+        Its own step will report it, unless the request was sent again, for a call with arguments or
+        by a `run` line. If no step will report it, it is reported with the step in progress.
         """
-        own = None
-        if step is not None and not step.runs and step.request not in self._reported:
-            own = next((planned for planned in self.plan.steps if planned.id == step.request), None)
-        if own is None or not self._settings.choice.takes(own):
-            self._needed.append(outcome)
+        own = step.request
+        extra = again or step.runs or type(step) is CallId
+        if extra or own in self._ended or own not in self._chosen:
+            self._due.append(outcome)
+        else:
+            self._awaited.setdefault(own, {})[step] = outcome
 
-    def _placed(self, task: Task) -> Outcome:
-        outcome = classes.evolve(self.send(task), task=task)
+    @cached_property
+    def _chosen(self) -> set[StepId]:
+        choice = self._settings.choice
+        return {step.id for step in self.plan.steps if choice.takes(step)}
+
+    def _placed(self, task: Task, outcome: Outcome) -> Outcome:
+        outcome = classes.evolve(outcome, task=task)
         if self._settings.dry_run or outcome.state == "failed":
             return outcome
         try:

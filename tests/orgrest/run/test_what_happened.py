@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
+from components import needs_engine
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, response
@@ -668,6 +669,66 @@ def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
         ("login", "failed"),
         ("a", "passed"),
     ]
+
+
+SENT = {
+    "a call of a block below": (
+        "org",
+        (
+            "#+begin_src http :var u=get(id=7)\nGET HOST/a\n#+end_src\n\n#+name: get\n"
+            "#+begin_src http :var id=0\nGET HOST/get?{{id}}\n\n?? header X == 1\n#+end_src\n"
+        ),
+        ["/get?7 failed", "/a passed", "/get?0 failed"],
+    ),
+    "a call of a teardown": (
+        "org",
+        (
+            "#+begin_src http :var u=clean(id=7)\nGET HOST/a\n#+end_src\n* Clean :teardown:\n"
+            "#+name: clean\n#+begin_src http :var id=0\nGET HOST/clean?{{id}}\n#+end_src\n"
+        ),
+        ["/clean?7 passed", "/a passed", "/clean?0 passed"],
+    ),
+    "a block that processes its own result": (
+        "org",
+        "#+name: a\n#+begin_src http :post a(x=*this*) :var x=0\nGET HOST/a\n#+end_src\n",
+        ["/a passed", "/a passed"],
+    ),
+    "a request that is disabled after it was needed": (
+        "http",
+        (
+            "@stop = no\n### b\n# @ref a\nGET HOST/b\n> {% client.global.set('stop', 'yes'); %}\n"
+            "### a\n# @disabled stop == 'yes'\nGET HOST/a\n?? status == 404\n"
+        ),
+        ["/b passed", "/a failed"],
+    ),
+    "a loop that gets shorter after it was needed": (
+        "http",
+        (
+            "@items = [1,2,3]\n### b\nGET HOST/b?{{a.path}}\n\n{{\nexports.items = [1];\n}}\n"
+            "### a\n# @loop for x of items\nGET HOST/{{x}}\n?? body path == /1\n"
+        ),
+        ["/b?/3 passed", "/1 passed", "/2 failed", "/3 failed"],
+    ),
+}
+
+
+@needs_engine
+@pytest.mark.parametrize("case", SENT)
+def test_each_request_that_was_sent_is_reported_once(tmp_path: Path, case: str) -> None:
+    kind, text, expected = SENT[case]
+    with counting() as server:
+        path = tmp_path / f"a.{kind}"
+        path.write_text(text.replace("HOST", server.url))
+        records = ran(path)
+        log = [request.split(b" ", 2)[1].decode() for request in server.requests]
+        reported = [
+            f"{exchange['request']['url'].removeprefix(server.url)} {record['outcome']}"
+            for record in records
+            for exchange in record["exchanges"]
+        ]
+    assert reported == expected
+    assert sorted(one.partition(" ")[0] for one in expected) == sorted(log)
+    assert len(records) == len(expected)
 
 
 @pytest.mark.parametrize("bail", [True, False])

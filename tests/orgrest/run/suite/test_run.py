@@ -534,6 +534,32 @@ class TestNotStarted:
         ]
         assert done.requests[-1]["reason"] == done.report["summary"]["ended"]
 
+    @pytest.mark.parametrize(
+        ("what", "text"),
+        [("`run` line", "run lib.http"), ("loop", "# @loop for 3\nGET HOST/404")],
+    )
+    def test_the_rest_of_a_loop_or_run_line_is_listed(
+        self, run, server, what: str, text: str
+    ) -> None:
+        lib = "GET HOST/404\n\n###\n# @loop for 2\nGET HOST/json\n\n###\nGET HOST/json\n"
+        (Path.cwd() / "lib.http").write_text(lib.replace("HOST", server.url))
+        done = run("--bail", "a.http", a_http=f"{text}\n\n### next\nGET HOST/json\n")
+        assert len(server.requests) == 1
+        assert done.outcomes == ["failed", "skipped", "skipped"]
+        why = "an earlier request failed (--bail)"
+        assert done.requests[1]["reason"] == f"the rest of this {what} was not sent: {why}"
+        assert done.requests[2]["name"] == "next"
+
+    def test_nothing_is_listed_below_a_loop_or_run_line_that_was_complete(
+        self, run, server
+    ) -> None:
+        (Path.cwd() / "lib.http").write_text(f"GET {server.url}/404\n")
+        done = run(
+            "--bail", "a.http", "b.http",
+            a_http="run lib.http\n", b_http="# @loop for 1\nGET HOST/404\n",
+        )  # fmt: skip
+        assert done.outcomes == ["failed", "skipped"]
+
     def test_what_is_not_chosen_is_not_listed(self, run) -> None:
         done = run("--bail", "--name", "two", "--name", "a", "a.http", "b.http", "c.http",
             a_http="### a\nGET HOST/404\n", b_http=STOPPED["b_http"],
