@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.commands.watch import Watched
+    from orgrest.http.transport.client import Client
     from orgrest.run.outcomes import Outcome
+    from orgrest.run.run import Run
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
@@ -133,9 +135,10 @@ def _evaluate(
         output.volatile,
     )
     failed = False
+    outcomes = _outcomes(run, services.client, source.name)
     try:
         try:
-            for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
+            for outcome in _with_progress(outcomes, len(plan.steps), output):
                 try:
                     for reported in (*outcome.needed, outcome):
                         if output.watched is not None:
@@ -147,10 +150,6 @@ def _evaluate(
                 except Exception as error:
                     complain(str(explained(error)))
                     failed = True
-                client = services.client
-                if client is not None and client.budget.spent and outcome.state == "failed":
-                    complain(f"{source.name}: stopped: {client.budget.spent}")
-                    break
         finally:  # even if standard output was closed
             if not source.plain:
                 results.end(run, source.text)
@@ -160,6 +159,26 @@ def _evaluate(
         complain(f"{place}: interrupted{'; the results so far were saved' if saved else ''}")
         raise
     return int(failed or results.failed)
+
+
+def _outcomes(run: Run, client: Client | None, name: str) -> Iterator[Outcome]:
+    """Yield the outcomes of a run until a request fails because of a limit, or an interruption.
+
+    After that, the outcomes of requests that others needed are yielded. `name` is the file's name.
+    """
+    try:
+        for outcome in run.outcomes():
+            yield outcome
+            if client is not None and client.budget.spent and outcome.state == "failed":
+                run.reported(outcome)
+                yield from run.unreported(insert=True)
+                complain(f"{name}: stopped: {client.budget.spent}")
+                break
+    except KeyboardInterrupt:
+        if client is not None:
+            client.budget.refuse("interrupted")  # inserting a result may need a request
+        yield from run.unreported(insert=True)
+        raise
 
 
 def _report(outcome: Outcome, source: _Document, settings: Settings, output: RunOutput) -> bool:

@@ -138,6 +138,11 @@ class Budget:
             self._why, self.ended = why, time.monotonic()
             self._stopped.set()
 
+    def refuse(self, why: str) -> None:
+        """Refuse all new requests for the reason `why`, including those of teardowns."""
+        with self._left.lock:
+            self._left.spent = self._left.spent or why
+
     def send(self, *, begun: bool = False) -> None:
         """Count a request. Raises BrokenOffError if the run is not allowed to send any more.
 

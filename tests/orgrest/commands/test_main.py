@@ -689,6 +689,35 @@ class TestProcess:
             _, err = process.communicate(timeout=60)
         assert err.endswith("orgrest: a.http:4: interrupted\n")
 
+    def test_ctrl_c_keeps_the_result_that_the_request_in_progress_needed(self, notes) -> None:
+        with RawServer(silent) as other:
+            needing = BLOCK.replace("HOST", other.url).replace(":noheaders", ":var x=login")
+            path = notes(f"{needing}\n#+name: login\n{BLOCK}")
+            process = start("notes.org")
+            wait_until(lambda: other.requests)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        assert "/json  200" in err
+        assert err.endswith("orgrest: notes.org:1: interrupted; the results so far were saved\n")
+        assert path.read_text().endswith(RESULT.replace("RESULTS:", "RESULTS: login"))
+
+    @pytest.mark.parametrize("options", [(), ("--json",)])
+    def test_a_run_that_ends_at_a_limit_shows_what_was_sent_for_the_last_request(
+        self, notes, server, options: tuple[str, ...]
+    ) -> None:
+        notes(
+            "GET HOST/a?{{login.a}}\n\n### login\nPOST HOST/json\n\n### c\nGET HOST/c\n", "a.http"
+        )
+        process = start("a.http", "--max-requests", "1", *options)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert len(server.requests) == 1
+        assert out.count('{"file"') == 2 * len(options)
+        assert f"POST {server.url}/json" in out.replace('", "url": "', " ")
+        assert err.endswith(
+            "a.http: stopped: the run has reached its limit of 1 requests (--max-requests)\n"
+        )
+
     def test_ctrl_c_tells_where_the_results_are_if_the_document_was_changed_meanwhile(
         self, notes, tmp_path: Path
     ) -> None:

@@ -105,6 +105,16 @@ def test_a_teardown_has_a_time_of_its_own_but_no_more_requests() -> None:
         late.send()
 
 
+def test_when_the_reports_are_written_not_even_a_teardown_is_sent_any_more() -> None:
+    run = Budget()
+    late = Budget(seconds=30, after=run)
+    run.stop("interrupted")
+    late.send()
+    run.refuse("interrupted")
+    with pytest.raises(BrokenOffError, match="not sent: interrupted"):
+        late.send()
+
+
 def test_the_time_of_a_teardown_begins_when_the_run_ends() -> None:
     run = Budget()
     late = Budget(seconds=30, after=run)
