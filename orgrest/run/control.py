@@ -76,9 +76,10 @@ class Control:
         children.end()
 
     def abandon(self) -> None:
-        """Prevent the jobs from recording anything from now on."""
+        """Prevent the jobs from sending and recording anything from now on."""
         with self.recording:
             self.abandoned = True
+            self.budget.refuse(self.why)
 
     def teardown_client(self) -> Client:
         """Return the client for teardowns, which can send requests even after the run has ended."""

@@ -100,22 +100,23 @@ class SuiteRun:
             yield from self._unreported(unit)
 
     def abandon(self) -> Iterator[Brief]:
-        """Record all steps that have not finished, and yield all unreported outcomes.
+        """Record all requests and steps without a record, and yield all unreported outcomes.
 
         Each document that has not been read gets a single record.
         """
         control = self._control
-        control.abandon()
-        self._receive()
-        for unit in self._plan:
-            opened = self._begun.get(unit.number)
-            if opened is not None:
-                for record in opened.abandon(control.why):
-                    self._keep(unit, record)
-            elif unit.number not in self._done:
-                place = {"order": [unit.number, 0], **unit.place}
-                self._keep(unit, without_request(place, "skipped", control.why))
-        self._receive()
+        with control.recording:  # the jobs stop at their next outcome
+            control.abandon()
+            self._receive()
+            for unit in self._plan:
+                opened = self._begun.get(unit.number)
+                if opened is not None:
+                    for record in opened.abandon(control.why):
+                        self._keep(unit, record)
+                elif unit.number not in self._done:
+                    place = {"order": [unit.number, 0], **unit.place}
+                    self._keep(unit, without_request(place, "skipped", control.why))
+            self._receive()
         for unit in self._plan:
             yield from self._unreported(unit)
 

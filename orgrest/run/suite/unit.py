@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from orgrest import classes
 from orgrest.files import File, FileError, is_request_file
-from orgrest.model import explained
+from orgrest.model import OrgrestError, explained
 from orgrest.run import record
 from orgrest.run.run import Run
 
@@ -87,20 +87,32 @@ class Opened:
             yield entry
         if outcome.step is not None:
             self._unrecorded.pop(outcome.step.id, None)
+        self.run.reported(outcome)
 
     def abandon(self, why: str) -> Iterator[Record]:
-        """Yield records for the requests in progress, and for all steps without a record.
+        """Yield records for all requests and steps that have none.
 
-        `why` is the reason why the run ended.
+        These are the requests that have just finished, or that others needed, the requests in
+        progress, and the steps that were not reached. `why` is the reason why the run ended.
         """
         steps = {step.id: step for step in self.run.plan.steps}
-        under_way = tuple(self.run.results.under_way)
+        under_way, sending = tuple(self.run.results.under_way), tuple(self.run.sending)
+        jobs = {job.task.id.request: job for job in sending}
+        finished = set()
+        for outcome in self.run.unreported():
+            finished.add(None if outcome.task is None else outcome.task.id)
+            yield from self.records(outcome)
+        secrets, reason = self.run.context.secrets.texts, f"in progress when the run ended: {why}"
         for step_id in under_way:
-            step, reason = steps.get(step_id), f"in progress when the run ended: {why}"
-            entry = self._undone(step, "error", reason)
-            if step is None:
-                entry |= {"file": os.path.relpath(step_id.file), "name": step_id.name or None}
-            yield entry
+            step, job = steps.get(step_id), jobs.get(step_id)
+            if job is None:  # it waits for another request
+                entry = self._undone(step, "error", reason)
+                if step is None:
+                    entry |= {"file": os.path.relpath(step_id.file), "name": step_id.name or None}
+                yield entry
+            elif job.task.id not in finished:  # in the meantime
+                outcome = job.failed(OrgrestError(reason))
+                yield from self.records(classes.evolve(outcome, step=step, secrets=secrets))
         unrecorded, self._unrecorded = self._unrecorded, {}
         for step in unrecorded.values():
             if step.id not in under_way:

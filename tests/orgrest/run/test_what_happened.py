@@ -761,6 +761,24 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
     ]
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_request_that_finishes_as_its_run_is_abandoned_is_recorded_once(
+    tmp_path: Path, recorded: bool
+) -> None:
+    with counting() as server:
+        path = tmp_path / "a.http"
+        path.write_text(f"### a\nGET {server.url}/a\n### b\nGET {server.url}/b\n")
+        control = Control(Client)
+        services = Services(client=control.client)
+        opened = unit.Opened(unit.Unit(0, str(path)), Settings(), services)
+        outcome = next(opened.run.outcomes(control))
+        records = list(opened.records(outcome)) if recorded else []
+        records += opened.abandon("interrupted")
+        control.close()
+    found = [(record["name"], record["outcome"], len(record["exchanges"])) for record in records]
+    assert found == [("a", "passed", 1), ("b", "skipped", 0)]
+
+
 @classes.frozen
 class Placed:
     """A request for tests of positions. `above` and `below` are the blank lines around its text."""

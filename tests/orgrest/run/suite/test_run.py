@@ -708,6 +708,44 @@ class TestInterrupted:
         assert [one["outcome"] for one in found] == ["error", "error"]
         assert found[1]["reason"] == "in progress when the run ended: interrupted"
 
+    def test_the_second_ctrl_c_leaves_what_was_sent_for_the_request_in_progress(
+        self, folder: Path
+    ) -> None:
+        asked: list[str] = []
+
+        def stall(connection, request: bytes) -> None:
+            asked.append(request.split(b" ", 2)[1].decode())
+            if asked.count("/clean") == 3:
+                silent(connection)
+            connection.sendall(
+                response(b"{}", status=f"{404 if asked[-1] == '/clean' else 200} Word")
+            )
+
+        with RawServer(stall) as slow:
+            (folder / "lib.http").write_text(f"### login\nPOST {slow.url}/login\n")
+            (folder / "a.http").write_text(
+                f"# @import lib.http\nGET {slow.url}/one\n\n### teardown\n# @ref login\n"
+                f"DELETE {slow.url}/clean\n?? eventually 60s status == 200\n"
+            )
+            process = _started("a.http", "--report-json", "r.json")
+            wait_until(lambda: asked.count("/clean") == 3)
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+            process.communicate(timeout=60)
+        assert process.returncode == 130
+        found = json.loads((folder / "r.json").read_text())["requests"]
+        assert [(one["file"], one["outcome"]) for one in found] == [
+            ("a.http", "passed"),
+            ("lib.http", "passed"),
+            ("a.http", "error"),
+        ]
+        assert found[2]["reason"] == "in progress when the run ended: interrupted"
+        assert found[2]["part"] == "teardown"
+        (login,), (clean,) = (one["exchanges"] for one in found[1:])
+        assert login["response"]["status"] == 200
+        assert (clean["response"]["status"], clean["attempts"]) == (404, 2)
+
     def test_a_run_that_is_killed_leaves_a_line_for_each_request_that_was_done(
         self, folder: Path
     ) -> None:
