@@ -279,8 +279,10 @@ def fuzz(
     fails with a type error shows a bug in the checker.
 
     --seeds names a FOLDER of sources or trees, for example a conformance suite. They are run first,
-    and then mutated. A program that requires a module gets an empty table instead. Programs that
-    are not valid are repaired. Unreadable files and the number of changed programs are reported.
+    and then mutated. Those that a run did not reach are run by the next one. Programs with features
+    that a TARGET lacks are only mutated. A program that requires a module gets an empty table
+    instead. Programs that are not valid are repaired. Unreadable files and the number of changed
+    programs are reported.
 
     The commands of somebody else's campaign are shown to you, and run only if you agree or use
     --trust.
@@ -370,6 +372,12 @@ def _summarize(session: Session, folder: Path) -> None:
         click.echo(
             f"{counted(left, 'program')} not fully reduced: to continue, run `scriptschema "
             f"fuzz -o {folder}`",
+            err=True,
+        )
+    if seeds := len(session.state.seeds):
+        click.echo(
+            f"{counted(seeds, 'seed program')} not run yet: to continue, run `scriptschema fuzz "
+            f"-o {folder}`",
             err=True,
         )
 

@@ -20,6 +20,7 @@ FINDS = ("find", "reduced", "retracted")
 """The kinds of events that concern a find."""
 
 _SHOWN = 8
+_FEATURES = 5
 
 
 def as_json(event: dict[str, Any]) -> None:
@@ -80,11 +81,25 @@ def _rate(event: dict[str, Any]) -> str:
 
 
 def print_start(event: dict[str, Any]) -> None:
-    """Print each target with its version and missing features, and each unreadable corpus file."""
+    """Print each target with its version and missing features, and what will not be run.
+
+    These are the unreadable files of the corpus, and seeds with features that a target lacks.
+    """
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
     for problem in event.get("unreadable", ()):
         click.echo(f"skipped: {problem}", err=True)
+    unsupported = event.get("unsupported")
+    if unsupported and unsupported["programs"]:
+        features = unsupported["features"]
+        left = len(features) - _FEATURES
+        more = f" and {counted(left, 'other')}" if left > 0 else ""
+        click.echo(
+            f"seeds: will mutate but not run {counted(unsupported['programs'], 'program')} with "
+            "features that a target lacks or the campaign excludes: "
+            f"{', '.join(features[:_FEATURES])}{more}",
+            err=True,
+        )
 
 
 class Lines:

@@ -13,6 +13,7 @@ A campaign's folder (`folder.Campaign`):
         requests.jsonl    the last requests to the service that failed, if any
     statistics.jsonl      a line every few seconds, with the counts since the previous line:
                           `statistics.Interval`
+    seeds.txt             the names of the corpus trees from `--seeds` that have not been run yet
     log.txt               a log with timestamps, for people to read
     .lock                 held by the process that runs the campaign
 

@@ -29,6 +29,9 @@ AFL: Final = "afl"
 JUDGED: Final = "judged.txt"
 """The file in `AFL` with the names of the inputs that were judged, one per line."""
 LOG: Final = "log.txt"
+SEEDS: Final = "seeds.txt"
+"""The file with the names of the seed programs that have not been run yet, one per line."""
+
 LOCK: Final = ".lock"
 
 _PATIENCE: Final = 5.0
@@ -103,7 +106,7 @@ class Campaign:
         for name in (CORPUS, finds.FOLDER, finds.SUSPECTS, AFL):
             shutil.rmtree(self.path / name, ignore_errors=True)
         with contextlib.suppress(OSError):
-            for name in (config.FILE, statistics.FILE, LOG, LOCK):
+            for name in (config.FILE, statistics.FILE, SEEDS, LOG, LOCK):
                 (self.path / name).unlink(missing_ok=True)
             if self._is_new_folder:
                 self.path.rmdir()

@@ -65,7 +65,8 @@ class Batch:
     show bugs. `again` counts verdicts, by signature, that were not reported because there were
     enough suspects. Unless the signature is clear, it includes the program's construct.
 
-    `inputs` are the names of another engine's inputs that were judged. `unreadable` are the names
+    `corpus` are the names of the corpus trees that were run. `inputs` are the names of another
+    engine's inputs that were judged. `unreadable` are the names
     of its crash and hang inputs that could not be judged, because they are not Luau.
     """
 
@@ -73,6 +74,7 @@ class Batch:
     kept: list[bytes] = attrs.field(factory=list)
     messages: set[str] = attrs.field(factory=set)
     covered: set[tuple[int, int]] = attrs.field(factory=set)
+    corpus: list[str] = attrs.field(factory=list)
     inputs: list[str] = attrs.field(factory=list)
     unreadable: list[str] = attrs.field(factory=list)
     suspects: list[Suspect] = attrs.field(factory=list)
@@ -84,6 +86,7 @@ class Batch:
         self.kept += later.kept
         self.messages |= later.messages
         self.covered |= later.covered
+        self.corpus += later.corpus
         self.inputs += later.inputs
         self.unreadable += later.unreadable
         self.suspects += later.suspects
@@ -140,8 +143,8 @@ class Fuzzer:
         self._programs.adopt(name, tree, ended=None)
 
     def run_first(self, trees: Iterable[bytes]) -> None:
-        """Run these corpus trees before other programs, if the targets support them."""
-        self._first += [data for data in trees if self._programs.admits(data)]
+        """Run these corpus trees before other programs, instead of those of the last call."""
+        self._first = [*trees]
 
     def close(self) -> None:
         """Terminate the target processes."""
@@ -214,7 +217,8 @@ class Fuzzer:
         if program.rewriting is not None:
             self._rewritten = program
         elif "corpus" in program.origin:
-            self._first.append(encoding.encode(program.tree))
+            # A seed that was not run is put back by the session, too.
+            self._not_run.append((program.origin["corpus"], program.tree))
         else:
             self._programs.put_back(program)
 
@@ -255,6 +259,8 @@ class Fuzzer:
         rewrites = rewrites and not program.only_compiled
         if rewrites and not self._rewritten and (new or self._looked % _REWRITTEN == 0):
             self._rewritten = self._programs.rewritten(program, runs)
+        if "corpus" in program.origin:
+            batch.corpus.append(program.origin["corpus"])
         if "input" in program.origin:
             batch.inputs.append(program.origin["input"])
 

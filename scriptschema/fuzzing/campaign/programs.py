@@ -140,12 +140,16 @@ class Restriction:
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
         """Return whether an encoded tree uses none of the missing features."""
+        return not self.used(data, cls)
+
+    def used(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> frozenset[str]:
+        """Return the missing features that an encoded tree uses."""
         scan = encoding.scan(cls, data)
-        if not self.missing.isdisjoint(library_names(scan)):
-            return False
-        return self.missing.isdisjoint(SYNTAX) or self.missing.isdisjoint(
-            word for number in {*scan.parts} for word in _syntax(scan.luau)[number]
-        )
+        used = self.missing.intersection(library_names(scan))
+        if not self.missing.isdisjoint(SYNTAX):
+            words = {word for number in {*scan.parts} for word in _syntax(scan.luau)[number]}
+            used |= self.missing & words
+        return used
 
     def strip(self, tree: ModuleSet) -> ModuleSet:
         """Return a repaired tree without the top-level statements that use missing features.

@@ -31,6 +31,7 @@ from scriptschema.fuzzing.campaign.folder import AFL, COMPILED, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
 from scriptschema.fuzzing.campaign.runner import try_commands
+from scriptschema.fuzzing.campaign.seeds import Seeds
 from scriptschema.fuzzing.campaign.statistics import Interval, now
 from scriptschema.fuzzing.campaign.triage import Triage
 from scriptschema.fuzzing.campaign.workers import (
@@ -59,9 +60,6 @@ from scriptschema.messages import ModuleSet
 PROGRESS: Final = 1.0
 _DEATHS: Final = 5
 """The number of workers that may die in a row without stopping the session."""
-
-_SEEDS: Final = 20
-"""The maximum number of seed programs in each `Order`."""
 
 _PROGRAMS: Final = 20
 """The maximum number of programs in each `Order` of a reproducible session."""
@@ -117,6 +115,7 @@ class State:
         self.finds = FindStore(
             campaign.path, config, versions_of(config.targets), self.seconds, self._report_find
         )
+        self.seeds = Seeds(campaign, self.corpus)
         self.triage = Triage(self.finds, KnownBugs(config.known))
         self._write()
 
@@ -127,6 +126,7 @@ class State:
     def take(self, batch: Batch) -> list[bytes]:
         """Store a fuzzer's batch, and return the trees that are new to the whole campaign."""
         self.campaign.is_unused = False
+        self.seeds.ran(batch.corpus)
         self._interval.add(batch.interval)
         self.total.add(batch.interval)
         accepted = []
@@ -173,6 +173,7 @@ class State:
 
     def _write(self) -> None:
         self.finds.save()
+        self.seeds.save()
         interval = self._interval
         interval.known.update(self.triage.seen_known)
         self.total.known.update(self.triage.seen_known)
@@ -238,7 +239,7 @@ class Session:
             try_commands(campaign.config)
             campaign.probe()
             self.state = State(campaign, on_event)  # asks targets for their versions
-        self._seeds = [data for data in seeds if self.state.corpus.add(data)]
+        self.state.seeds.add(seeds)
         self.programs_done = 0
         self.runs_done = 0
         self._known_before = self.state.total.known.total()
@@ -261,7 +262,14 @@ class Session:
         unreadable: list[str] = []
         for _ in read_trees(self.state.corpus.path, lambda error: unreadable.append(str(error))):
             pass
-        self.on_event({**start, "targets": targets, "unreadable": unreadable})
+        unsupported = self.state.seeds.unsupported
+        not_run = {
+            "programs": len(unsupported),
+            "features": sorted(frozenset().union(*unsupported.values())),
+        }
+        self.on_event(
+            {**start, "targets": targets, "unreadable": unreadable, "unsupported": not_run}
+        )
         self.campaign.log(f"start: {self.jobs} workers")
         try:
             for _ in range(self.jobs):
@@ -302,6 +310,7 @@ class Session:
             "unreduced": self.state.triage.unreduced,
             "unconfirmed": total.unconfirmed,
             "covered": total.covered,
+            "seeds_left": len(self.state.seeds),
             "since_new": round(time.monotonic() - self.state.last_new, 1),
             **self.workers.progress(),
         }
@@ -383,7 +392,7 @@ class Session:
             self._asked += programs
         trees, self._news[worker.pipe] = self._news[worker.pipe], []
         enough = self.state.triage.enough()
-        seeds, self._seeds = self._seeds[:_SEEDS], self._seeds[_SEEDS:]
+        seeds = self.state.seeds.take()
         slice_seconds = min(self.workers.slice_seconds, self._left())
         if self.reproducible:
             slice_seconds = math.inf
@@ -407,6 +416,7 @@ class Session:
             if order.programs is not None:  # the time limit may have been reached first
                 self._asked -= order.programs - answer.interval.programs
             self._take_batch(worker, answer)
+            self.state.seeds.put_back(order.seeds)
 
     def _take_batch(self, worker: AnyWorker, batch: Batch) -> None:
         accepted = self.state.take(batch)
@@ -424,6 +434,7 @@ class Session:
             self.state.triage.lost(order.suspect)
         elif order is not None:
             self._asked -= order.programs or 0
+            self.state.seeds.put_back(order.seeds)
         worker.stop()
         sweep()
         self._deaths += 1

@@ -10,8 +10,13 @@ from command import run, run_here
 
 from scriptschema import wire
 from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer
+from scriptschema.fuzzing.campaign.session import Session, State
+from scriptschema.fuzzing.campaign.workers import Worker
+from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.corpora.reading import read_seeds
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.generation.programs import program
@@ -106,6 +111,68 @@ def test_seeds_are_run_first_and_only_once() -> None:
     fuzzer.close()
     assert {each.sources.program for each in first[:3]} == {f"print({n})\n" for n in range(7, 10)}
     assert ["corpus" in each.origin for each in first] == [True, True, True, False, False]
+
+
+def test_seeds_that_a_run_did_not_reach_are_run_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    class Recording(State):
+        def take(self, batch: Batch) -> list[bytes]:
+            ran.extend(batch.corpus)
+            return super().take(batch)
+
+    monkeypatch.setattr("scriptschema.fuzzing.campaign.session.State", Recording)
+    trees = [wire.encode(parse(f"print({number})").tree) for number in range(30)]
+    trees.append(wire.encode(parse("print('abort')").tree))  # ends its `Order` early
+    config = Config(targets=(Description("persistent", SERVICE),), size=10)
+    counts = []
+    for programs, seeds in ((4, trees), (3, trees), (40, [])):
+        with Campaign(tmp_path / "campaign", config) as campaign:
+            session = Session(campaign, programs=programs, seeds=seeds)
+            session.run()
+            counts.append((len(ran), len(session.state.seeds)))
+            assert session.progress()["seeds_left"] == len(session.state.seeds)
+    assert counts == [(4, 27), (7, 24), (31, 0)]
+    assert {*ran} == {*map(name_of, trees)}
+    assert [find.signature.kind for _, find in finds.load_all(campaign.path)] == ["assertion"]
+
+
+def test_seeds_of_a_worker_that_dies_are_run_by_another(tmp_path: Path) -> None:
+    config = Config(targets=(Description("persistent", SERVICE),), size=10)
+    trees = [wire.encode(parse(f"print({number})").tree) for number in range(3)]
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        session = Session(campaign, programs=10, seeds=trees)
+        session._start_worker()
+        [worker] = session._workers.values()
+        session._order(worker)
+        assert session.state.seeds.take() == []
+        assert isinstance(worker, Worker)
+        worker.process.kill()
+        session._take(worker)
+        assert session.state.seeds.take() == trees
+        session._stop_workers()
+
+
+def test_seeds_that_use_what_is_excluded_are_named(folder: Path, tmp_path: Path) -> None:
+    (folder / "three.luau").write_text("print(buffer.create(8), math.floor(1.5))\n")
+    target = ("-t", f"persistent:{SERVICE}", "--without", "buffer")
+    path = tmp_path / "campaign"
+    done = run_here("fuzz", *target, "-o", path, "-n", 10, "--seed", 1, "--seeds", folder)
+    assert done.returncode == 0, done.stderr
+    told = done.stderr.decode()
+    assert "seeds: will mutate but not run 1 program with features that" in told
+    assert "or the campaign excludes: buffer, buffer.create\n" in told
+    assert "not run yet" not in told
+
+
+def test_a_run_that_ends_early_says_how_many_seeds_are_left(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "campaign"
+    done = run_here("fuzz", "-t", f"persistent:{SERVICE}", "-o", path, "-n", 1, "--seeds", folder)
+    assert done.returncode == 0, done.stderr
+    told = "2 seed programs not run yet: to continue, run `scriptschema fuzz -o"
+    assert told in done.stderr.decode()
 
 
 @pytest.mark.slow
