@@ -34,7 +34,7 @@ _POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|(?<![\w./\\-])[\w./\\-]+
 _MESSAGE: Final = re.compile(rf"{_POSITION.pattern} [^\t\n]*")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _NOT_FINITE: Final = re.compile(r"-?\b(?:nan|inf)\b")
-_STATUS: Final = re.compile(r"\Astatus \d+, ")
+_STATUS: Final = re.compile(r"\A(?:status \d+, |the service ended with status \d+: )")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _RANDOM: Final = re.compile(
     r"-?(?<![\w.])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

@@ -30,7 +30,7 @@ FAILED: Final = frozenset([ERROR, REJECTED])
 """The outcomes by which a target reports an error in the program."""
 
 SILENT: Final = "nothing on standard error"
-"""The message of an `INTERNAL` error if the process did not write one."""
+"""The end of the message about a process that failed without writing one."""
 
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 """Outcomes that indicate a bug in the target, regardless of the program."""

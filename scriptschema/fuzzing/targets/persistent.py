@@ -269,7 +269,7 @@ class PersistentTarget:
         result = outcome_of(status or 1, printed, errors, seconds, texts=self._texts)
         if result.kind in outcome.ORDINARY:
             ended = "closed its output" if status is None else f"ended with status {status}"
-            message = f"the service {ended}: {errors.strip()[-2000:]}"
+            message = f"the service {ended}: {errors.strip()[-2000:] or outcome.SILENT}"
             return Outcome(outcome.CRASH, printed, message, status, report=bounded(errors))
         return attrs.evolve(result, status=status)
 

@@ -37,6 +37,8 @@ def answer(request):
     if "end-badly" in source:
         say("what is this", file=sys.stderr)
         sys.exit(5)
+    if "end-silently" in source:
+        sys.exit(6)
     if "abort" in source:
         say("a.cpp(3): ASSERTION FAILED: x > 0", file=sys.stderr)
         os.kill(os.getpid(), signal.SIGABRT)

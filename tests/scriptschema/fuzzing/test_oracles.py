@@ -34,7 +34,7 @@ from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import TargetError
-from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.outcome import SILENT, Outcome, Run
 from scriptschema.fuzzing.targets.reports import outcome_of
 from scriptschema.generation.programs import program
 from scriptschema.luau.names import DEFAULT
@@ -337,6 +337,23 @@ def test_bugs_that_only_an_exit_status_shows_are_told_apart() -> None:
     assert three.detail == "status 3, which ordinary errors do not have: nothing on standard error"
     assert (three == four, is_clear(three)) == (False, False)  # a status may mean any bug
     assert said.detail == "status 4, which ordinary errors do not have: no register N"
+    assert is_clear(said)
+
+
+def test_bugs_that_end_a_service_silently_are_told_apart() -> None:
+    three, four, closed, said = (
+        judged([Outcome("crash", "", f"the service {end}")]).signature
+        for end in (
+            f"ended with status 3: {SILENT}",
+            f"ended with status 4: {SILENT}",
+            f"closed its output: {SILENT}",
+            "ended with status 4: no register 7",
+        )
+    )
+    assert three.detail == "the service ended with status 3: nothing on standard error"
+    assert three != four
+    assert not any(map(is_clear, (three, four, closed)))
+    assert said.detail == "the service ended with status 4: no register N"
     assert is_clear(said)
 
 
