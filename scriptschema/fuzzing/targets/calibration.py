@@ -64,11 +64,11 @@ SEVERAL: Final = _ONE * 3
 class Normal:
     """The exit statuses and uncaught exception classes that normally report a program's errors.
 
-    If `statuses` is empty, any status is normal.
+    If `statuses` is None, any status is normal. If it is empty, only success is.
     """
 
     exceptions: frozenset[str] = frozenset()
-    statuses: frozenset[int] = frozenset()
+    statuses: frozenset[int] | None = None
 
 
 @attrs.frozen
@@ -93,7 +93,7 @@ def learned(wrong: Iterable[Failed], several: Failed | None) -> Normal:
     ends = [*wrong]
     exceptions = frozenset(end.exception for end in ends if end.exception is not None)
     statuses = frozenset(end.status for end in ends if end.status is not None)
-    if several is not None and several.status not in statuses:
+    if several is not None and several.status not in {None, *statuses}:
         return Normal(exceptions)
     return Normal(exceptions, statuses)
 

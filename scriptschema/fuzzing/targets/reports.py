@@ -179,7 +179,7 @@ def outcome_of(
         return made(outcome.CRASH, _signal_name(status), frames_of(errors))
     if status == 0:
         return made(outcome.OK, "")
-    if normal is not None and normal.statuses and status not in normal.statuses:
+    if normal is not None and normal.statuses is not None and status not in normal.statuses:
         line = next(filter(str.strip, errors.splitlines()), outcome.SILENT)
         unlike = "which ordinary errors do not have"
         return made(outcome.INTERNAL, f"status {status}, {unlike}: {line.strip()}")

@@ -324,7 +324,7 @@ def test_what_is_a_crash_and_what_an_error_can_be_said(tmp_path: Path) -> None:
 
 def test_a_target_that_refuses_each_if_is_not_taken_for_an_old_luau(tmp_path: Path) -> None:
     path = tmp_path / "target.sh"
-    path.write_text("if grep -qw if ; then exit 1; fi\n")
+    path.write_text("if grep -qw 'if\\|print(1 2'; then exit 1; fi\n")
     found = probe(Description("command", f"sh {path}"))
     assert "ExprIfElse" not in found.missing
     message = "every program with an if statement fails: error: no error message"
@@ -336,6 +336,16 @@ def test_a_status_that_counts_errors_is_no_crash(tmp_path: Path) -> None:
     path = tmp_path / "target.sh"
     path.write_text("exit $(grep -c 'error\\|strict')\n")
     assert run(Description("command", f"sh {path}"), "error\n" * 5)[0].kind == "error"
+
+
+def test_a_failure_of_a_target_that_accepts_each_wrong_program_is_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "target.sh"
+    path.write_text("if grep -q while; then echo 'broke at register 9' >&2; exit 70; fi\n")
+    target = Description("command", f"sh {path}")
+    [found] = run(target, "while x do end")
+    assert found.kind == "internal error"
+    assert found.error == "status 70, which ordinary errors do not have: broke at register 9"
+    assert run(target, "error('wrong')")[0].kind == "ok"
 
 
 def test_an_exception_is_known_by_the_targets_own_functions_and_not_by_its_library() -> None:

@@ -65,6 +65,7 @@ def test_a_version_of_lua_that_reads_less_is_known(tmp_path: Path) -> None:
     """The target accepts no `//` and no backticks, and has only the global `print`."""
     script = tmp_path / "old.sh"
     script.write_text(
+        "grep -q 'print(1 2' $1 && exit 1\n"
         "grep -q '//' $1 && exit 1\n"
         "grep -q '`' $1 && exit 1\n"
         "echo 'probe 2'; echo 'has 0'; echo 'probe 3'\n"

@@ -257,7 +257,7 @@ def test_what_a_program_says_itself_is_no_bug_of_the_target(
     source: str, reported: tuple[str, str]
 ) -> None:
     message, kind = reported
-    says = f"echo 'program.luau:1: {message}' >&2"
+    says = f"grep -q 'print(1 2' && exit 1; echo 'program.luau:1: {message}' >&2"
     assert command(f"sh -c {quoted(f'{says}; exit 1')}", source)[0].kind == "error"
     assert command(f"sh -c {quoted(f'{says}; exit 1')}", "error(x)")[0].kind == kind
     found = command(f"sh -c {quoted(f'{says}; kill -SEGV $$')}", source)[0]
