@@ -61,9 +61,9 @@ class Outcome:
     was kept, or empty if it is not relevant. `frames` are the functions in the target's stack
     trace, innermost first. For undefined behaviour, the position in the source comes before them.
 
-    `seconds` is the duration of the run, including `starting`, the time in which the process
-    started. `requests` are the latest requests to a service that crashed or failed, up to that for
-    this run.
+    `seconds` is the duration of the run, but at least the time limit for a hang. It includes
+    `starting`, the time in which the process started. `requests` are the latest requests to a
+    service that crashed or failed, up to that for this run.
 
     `coverage` contains the indexes of the coverage counters that the run reached in the target's
     code, or is None if the target does not report coverage. Counters that an earlier run of the

@@ -452,6 +452,44 @@ for line in sys.stdin:
     assert (second.starting >= 0.2) == (kind == "command")
 
 
+def test_the_time_that_a_service_needs_for_each_program_is_not_that_of_the_program(
+    tmp_path: Path,
+) -> None:
+    """Otherwise, each program seems slow, and no hang is reported."""
+    script = tmp_path / "starts.py"
+    script.write_text("""import json, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    time.sleep(0.2 + ("long" in request["source"]))
+    answer = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
+    print(json.dumps(answer), flush=True)
+""")
+    target = open_target(Description("persistent", f"{sys.executable} {script}", ("-O0", "-O1")))
+    run(target, "print(1)")
+    for pause in (1, 0):  # both answers are there before they are read
+        target.submit(Sources(None, "print(1)"), 5)
+        time.sleep(pause)
+        target.collect()
+    [_, second] = run(target, "long()")
+    target.close()
+    assert 0.2 <= second.starting < second.seconds  # which is more than 1.2
+
+
+def test_a_hang_that_a_service_notices_early_is_no_quick_run(tmp_path: Path) -> None:
+    script = tmp_path / "counts.py"
+    script.write_text("""import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    kind = "hang" if request["variant"] == "-O1" else "ok"
+    print(json.dumps({"id": request["id"], "kind": kind}), flush=True)
+""")
+    target = open_target(Description("persistent", f"{sys.executable} {script}", ("-O0", "-O1")))
+    first, second = run(target, "while x do end")
+    target.close()
+    assert (first.kind, second.kind) == ("ok", "hang")
+    assert first.seconds < second.seconds == 20
+
+
 def test_a_service_may_end_between_two_programs(service: Target) -> None:
     assert kinds(run(service, "then-end")) == ["ok", "ok"]
     assert kinds(run(service, "print(1)")) == ["ok", "ok"]
