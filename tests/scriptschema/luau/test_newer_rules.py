@@ -105,14 +105,19 @@ def test_every_rule_of_today_is_broken_by_a_source_or_a_tree() -> None:
         ("indexer", m.TypeTable(indexer_position=3)),
         (
             "pack",
-            m.TypeLiteral(
-                name=m.Typename(index=1),
-                arguments=m.TypeArguments(
-                    items=[m.TypeArgument(type=m.Type(boolean=m.TypeBoolean(val=True)))]
-                ),
+            m.Type(
+                literal=m.TypeLiteral(
+                    name=m.Typename(index=1),
+                    arguments=m.TypeArguments(
+                        items=[m.TypeArgument(type=m.Type(boolean=m.TypeBoolean(val=True)))]
+                    ),
+                )
             ),
         ),
-        ("export", m.StatBlock(body=[m.Stat(local=m.StatLocal(is_exported=True))])),
+        (
+            "export",
+            m.ModuleSet(program=m.StatBlock(body=[m.Stat(local=m.StatLocal(is_exported=True))])),
+        ),
         (
             "default",
             m.StatTypeAlias(
