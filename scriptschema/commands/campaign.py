@@ -374,6 +374,12 @@ def _summarize(session: Session, folder: Path) -> None:
             f"fuzz -o {folder}`",
             err=True,
         )
+    if dropped := session.state.seeds.dropped:
+        click.echo(
+            f"{counted(len(dropped), 'seed program')} dropped, because workers died while running "
+            f"them: {', '.join(dropped)} in {folder / 'corpus'}",
+            err=True,
+        )
     if seeds := len(session.state.seeds):
         click.echo(
             f"{counted(seeds, 'seed program')} not run yet: to continue, run `scriptschema fuzz "

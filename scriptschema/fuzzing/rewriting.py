@@ -151,6 +151,9 @@ def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
     index = Index(edited)
     if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index):
         return None
+    # Calls are no longer fast calls, and tables may get other sizes.
+    if _depends_on_order(index, used) or _depends_on_layout(index, used):
+        return None
     names = [*_names(index)]
     parts = {id(part) for string in _all(index, m.ExprInterpString) for part in string.parts}
     constants = [
@@ -207,7 +210,7 @@ def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
     index = Index(edited)
     if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index) or index.of(m.StatClass):
         return None
-    if _depends_on_order(index, used):
+    if _depends_on_order(index, used) or _depends_on_layout(index, used):
         return None
     for stat in _all(index, m.Stat):
         if stat.which == "function":
@@ -280,10 +283,10 @@ def _depends_on_order(index: Index[Any], used: set[str]) -> bool:
     """
     targets = [each for each in _all(index, m.LValue) if each.which == "local"]
     changed = {DEFAULT.local(each.alternative.var.name) for each in targets}
-    has_objects = "setmetatable" in used
+    has_objects = not _OBJECTS.isdisjoint(used)
 
     def is_changed(node: Any) -> bool:
-        while node.which == "group":
+        while node.which in ("group", "cast"):
             node = node.alternative.expr
         return node.which == "local" and DEFAULT.local(node.alternative.var.name) in changed
 
@@ -296,9 +299,11 @@ def _depends_on_order(index: Index[Any], used: set[str]) -> bool:
                 return True
         return False
 
+    if has_objects and _assigns_in_steps(index):
+        return True
     return any(
-        any(map(is_changed, early)) and any(map(runs_code, late))
-        for early, late in _operands(index)
+        any(map(is_changed, late)) and any(map(runs_code, before))
+        for late, before in _operands(index)
     )
 
 
@@ -310,25 +315,53 @@ _INERT: Final = frozenset(
 ) - {"string.gsub"}
 """The functions that call no other code of a program without metatables."""
 
+_OBJECTS: Final = frozenset(["setmetatable", "newproxy", "_G"])
+"""The globals that a program with metamethods uses."""
+
 _OPERATIONS: Final = (
     *(m.ExprBinary, m.ExprUnary, m.ExprIndexName, m.ExprIndexExpr, m.ExprInterpString),
 )
 
 
+def _assigns_in_steps(index: Index[Any]) -> bool:
+    """Return whether a metamethod may run between the parts of an assignment."""
+    targets = [[each.var] for each in _all(index, m.StatCompoundAssign)]
+    targets += [each.vars for each in _all(index, m.StatAssign) if len(each.vars) > 1]
+    return any(True for variables in targets for _ in _parts(variables))
+
+
 def _operands(index: Index[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Yield the operands that are evaluated first, and the others, of each operation."""
+    """Yield the operands of each operation that are used late, and those that run code before.
+
+    Source: Luau's compiler, which uses the registers of local variables directly.
+    """
     for binary in _all(index, m.ExprBinary):
         yield [binary.left], [binary.right]
     for indexed in _all(index, m.ExprIndexExpr):
         yield [indexed.expr], [indexed.index]
+    for item in _all(index, m.TableItem):
+        if item.which == "key_expr":
+            yield [item.alternative], [item.value]
     for call in _all(index, m.ExprCall):
-        if DEFAULT.member(call.func.alternative) not in ("", "print"):  # it may be a fast call
+        callee = call.func.alternative
+        if call.self_ and isinstance(callee, m.ExprIndexName):
+            yield [callee.expr], call.args
+        if _may_be_fast(callee):
             yield call.args[:-1], call.args[1:]
     for change in _all(index, m.StatCompoundAssign):
         yield [change.var, *_parts([change.var])], [change.value]
     for assignment in _all(index, m.StatAssign):
-        variables = assignment.vars
-        yield [*(variables[1:] and variables), *_parts(variables)], assignment.values
+        variables, values = assignment.vars, assignment.values
+        parts = [*_parts(variables)]
+        several = variables if len(variables) + len(values) > 2 else []
+        yield [*several, *parts], [*values, *(parts if several else [])]
+
+
+def _may_be_fast(callee: Any) -> bool:
+    """Return whether a call may be a fast call, which uses its arguments' registers directly."""
+    if isinstance(callee, m.ExprIndexName):
+        return callee.expr.which in ("global_", "local")
+    return isinstance(callee, m.ExprLocal) or DEFAULT.member(callee) not in ("", "print")
 
 
 def _parts(variables: list[Any]) -> Iterator[Any]:
@@ -338,6 +371,27 @@ def _parts(variables: list[Any]) -> Iterator[Any]:
             yield variable.alternative.expr
         if variable.which == "index_expr":
             yield variable.alternative.index
+
+
+def _depends_on_layout(index: Index[Any], used: set[str]) -> bool:
+    """Return whether a program may print something that depends on the sizes of its tables.
+
+    For named fields that are assigned or listed in a table, the compiler predicts these sizes, on
+    which the order of an iteration depends.
+    """
+    names_fields = any(each.which == "index_name" for each in _all(index, m.LValue)) or any(
+        each.which == "key_name" for each in _all(index, m.TableItem)
+    )
+    iterates = not used.isdisjoint(["next", "pairs"]) or not all(
+        each.values[0].which == "call"
+        and DEFAULT.member(each.values[0].alternative.func.alternative) in _ORDERED
+        for each in _all(index, m.StatForIn)
+    )
+    return names_fields and iterates
+
+
+_ORDERED: Final = frozenset(["ipairs", "string.gmatch", "utf8.codes", "coroutine.wrap"])
+"""The functions whose results are iterated over in an order that does not vary."""
 
 
 def _changes_globals(index: Index[Any]) -> bool:

@@ -93,6 +93,22 @@ def test_names_of_fields_are_not_known_before_a_program_runs() -> None:
     assert "v0:x1()" in text
 
 
+@pytest.mark.parametrize(
+    ("source", "is_rewritten"),
+    [
+        ("local t = {} t.a = 1 t.b = 2 for k in t do print(k) end", False),
+        ("local t = {a = 1, b = 2} for k, v in pairs(t) do print(k, v) end", False),
+        ("local t = {a = 1} for i, v in ipairs({1, 2}) do print(i, v, t.a) end", True),
+        ("local t = {1, 2} for k, v in t do print(k, v) end", True),
+    ],
+)
+def test_tables_whose_order_may_be_printed_keep_their_layout(
+    source: str, is_rewritten: bool
+) -> None:
+    for name in ("constants at run time", "variables in tables"):
+        assert (rewritten_text(name, source) is not None) == is_rewritten
+
+
 VARIABLES = """
 local a = 1
 local function f(x)
@@ -139,6 +155,11 @@ def test_variables_of_every_kind_are_kept_in_tables() -> None:
     [
         "print(a + f())",
         "print((a)[f()])",
+        "a:m(f())",
+        "a = 1, f()",
+        "print((a :: any) + f())",
+        "print({[a] = f()})",
+        "local max = math.max print(max(a, f() + 1))",
         "a += f()",
         "a[1] += f()",
         "a[1] = f()",

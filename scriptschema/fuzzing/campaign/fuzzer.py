@@ -274,6 +274,8 @@ class Fuzzer:
     ) -> None:
         data = encoding.encode(program.tree)
         verdict = self.runner.judge.judge(program.sources, runs, program.plain)
+        if verdict is not None and verdict.signature.kind in outcome.LIMITS:
+            return  # the rewritten program may need more time or memory
         if verdict is None:
             name, program = rewriting.name, rewriting.original
             verdict, runs = self.runner.judge_rewritten(name, program.tree, rewriting.runs, runs)

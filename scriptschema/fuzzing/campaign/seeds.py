@@ -7,7 +7,6 @@ those that have not been run. The next run of the campaign continues with them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import Final
 
 from scriptschema import files
@@ -28,16 +27,19 @@ class Seeds:
     """The seed programs that a campaign has not run yet.
 
     `unsupported` maps the name of each seed that is not run to the features that it uses although
-    they are in `Config.missing`. Raises FileError.
+    they are in `Config.missing`. `dropped` are the names of the seeds that are not run because
+    workers died with them. Raises FileError.
     """
 
     def __init__(self, campaign: Campaign, corpus: CorpusFolder) -> None:
         self.unsupported: dict[str, frozenset[str]] = {}
+        self.dropped: list[str] = []
         self._folder = campaign.path
         self._corpus = corpus
         self._restriction = Restriction(campaign.config.missing())
         self._left: dict[str, bytes] = {}
         self._given: set[str] = set()
+        self._suspected: set[str] = set()
         self._saved = self._listed()
         if self._saved:
             found = {name_of(data): data for data in read_trees(corpus.path)}
@@ -59,17 +61,33 @@ class Seeds:
             self._corpus.add(data)
 
     def take(self) -> list[bytes]:
-        """Return the seeds for an `Order`. They are not returned again before `put_back`."""
-        waiting = (
+        """Return the seeds for an `Order`. They are not returned again before they are put back.
+
+        Seeds with which a worker has died are returned one at a time.
+        """
+        waiting = [
             name for name in self._left if name not in self._given and name not in self.unsupported
-        )
-        names = [*islice(waiting, _ORDER)]
+        ]
+        names = [name for name in waiting if name in self._suspected][:1] or waiting[:_ORDER]
         self._given.update(names)
         return [self._left[name] for name in names]
 
     def put_back(self, trees: Iterable[bytes]) -> None:
         """Put back the seeds of an `Order` that is over. Those that were run are ignored."""
         self._given.difference_update(map(name_of, trees))
+
+    def lost(self, trees: Iterable[bytes]) -> None:
+        """Put back the seeds of an `Order` whose worker has died.
+
+        A seed with which a second worker has died is dropped.
+        """
+        trees = [*trees]
+        self.put_back(trees)
+        names = [name for name in map(name_of, trees) if name in self._left]
+        if len(names) == 1 and self._suspected.issuperset(names):
+            self.dropped += names
+            self.ran(names)
+        self._suspected.update(names)
 
     def ran(self, names: Iterable[str]) -> None:
         """Remove the corpus trees with these names, because they have been run."""

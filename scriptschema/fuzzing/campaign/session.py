@@ -434,7 +434,7 @@ class Session:
             self.state.triage.lost(order.suspect)
         elif order is not None:
             self._asked -= order.programs or 0
-            self.state.seeds.put_back(order.seeds)
+            self.state.seeds.lost(order.seeds)
         worker.stop()
         sweep()
         self._deaths += 1

@@ -60,4 +60,5 @@ def _contains(signature: Signature, bare: str, construct: str) -> bool:
     """Return whether a signature matches the pattern `bare`, and its construct contains another."""
     text = str(attrs.evolve(signature, construct=""))
     used = from_text(signature.construct)
-    return contains(used, from_text(construct)) and fnmatchcase(text, bare)
+    matches = text == bare or fnmatchcase(text, bare)
+    return matches and contains(used, from_text(construct))

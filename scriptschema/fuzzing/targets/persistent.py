@@ -140,7 +140,7 @@ class PersistentTarget:
             # The answers may have been there before they were read.
             lasted = time.monotonic() - self._submitted
             self._least = min(self._least, lasted / len(outcomes))
-        if self._least < _STARTS:
+        if not _STARTS <= self._least < math.inf:
             return outcomes
         return [
             attrs.evolve(each, starting=max(each.starting, min(self._least, each.seconds)))

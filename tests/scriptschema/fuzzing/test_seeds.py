@@ -151,8 +151,24 @@ def test_seeds_of_a_worker_that_dies_are_run_by_another(tmp_path: Path) -> None:
         assert isinstance(worker, Worker)
         worker.process.kill()
         session._take(worker)
-        assert session.state.seeds.take() == trees
+        seeds = session.state.seeds
+        assert [seeds.take() for _ in trees] == [[tree] for tree in trees]
         session._stop_workers()
+
+
+def test_a_seed_that_kills_its_workers_is_dropped_and_the_others_are_run(tmp_path: Path) -> None:
+    config = Config(targets=(Description("persistent", SERVICE),))
+    trees = [wire.encode(parse(f"print({number})").tree) for number in range(3)]
+    first, *others = map(name_of, trees)
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        seeds = State(campaign, lambda _: None).seeds
+        seeds.add(trees)
+        seeds.lost(seeds.take())
+        [poison] = seeds.take()
+        seeds.lost([poison])
+        assert seeds.dropped == [first]
+        seeds.ran(others)
+        assert (len(seeds), seeds.take()) == (0, [])
 
 
 def test_seeds_that_use_what_is_excluded_are_named(folder: Path, tmp_path: Path) -> None:
