@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,22 +83,30 @@ def _combined(collections: dict[str, Collection], *, apart: bool) -> Collection:
     """
     from orgrest import classes
     from orgrest.convert.environments import shared
-    from orgrest.convert.shared.model import Collection, Folder
+    from orgrest.convert.shared.model import Collection, Folder, Note
+    from orgrest.http.values.environments import SHARED
 
     environments = [each for collection in collections.values() for each in collection.environments]
-    names = {name for each in environments for name, _ in each.variables if apart}
-    folders, values = [], dict[str, set[str]]()
+    # The values of a document override shared ones in any case.
+    able = [each for each in environments if apart and each.name != SHARED]
+    names = {name for each in able for name, _ in each.variables}
+    pairs = dict.fromkeys(pair for each in collections.values() for pair in each.folder.variables)
+    values = Counter(name for name, _ in pairs)
+    common = {name: value for name, value in pairs if name in names and values[name] == 1}
+    folders = []
     for source, collection in collections.items():
         folder = collection.folder
-        for name, value in folder.variables:
-            if name in names:
-                values.setdefault(name, set()).add(value)
-        left = tuple(pair for pair in folder.variables if pair[0] not in names)
+        left = tuple(pair for pair in folder.variables if pair[0] not in common)
+        notes = tuple(
+            Note(source, f"environments cannot set {name}, because collections set it differently")
+            for name, _ in left
+            if name in names
+        )
         if folder.items or folder.variables or folder.notes or len(collections) == 1:
             title = folder.name if len(collections) == 1 else folder.name or Path(source).stem
-            folders.append(classes.evolve(folder, name=title, variables=left))
+            notes = (*folder.notes, *notes)
+            folders.append(classes.evolve(folder, name=title, variables=left, notes=notes))
     folder = folders[0] if len(folders) == 1 else Folder("", tuple(folders))
-    common = {name: value.pop() for name, value in values.items() if len(value) == 1}
     # Last, because a collection's values override global ones.
     return Collection(folder, (*environments, *([shared(common)] if common else [])))
 

@@ -104,7 +104,8 @@ def json_lines(
         "name": outcome.name,
         "outcome": "failed" if failed and outcome.verdict == "passed" else outcome.verdict,
     }
-    broken = () if outcome.broken is None else (outcome.broken,)
+    has_own = outcome.broken is not None and outcome.broken.reason is None
+    broken = (outcome.broken,) if has_own else ()
     exchanges: tuple[Exchange | None, ...] = (*outcome.own, *broken) or (None,)
     for exchange in exchanges:
         data = dict(common)

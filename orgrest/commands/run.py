@@ -135,21 +135,32 @@ def _evaluate(
         output.volatile,
     )
     failed = False
+
+    def report(outcome: Outcome) -> None:
+        nonlocal failed
+        try:
+            for reported in (*outcome.needed, outcome):
+                if output.watched is not None:
+                    output.watched.wrote(path for path, _ in reported.files)
+                failed |= _report(reported, source, settings, output)
+            results.keep(outcome, run)
+        except OSError:  # standard output is closed
+            raise
+        except Exception as error:
+            complain(str(explained(error)))
+            failed = True
+
     outcomes = _outcomes(run, services.client, source.name)
     try:
         try:
             for outcome in _with_progress(outcomes, len(plan.steps), output):
-                try:
-                    for reported in (*outcome.needed, outcome):
-                        if output.watched is not None:
-                            output.watched.wrote(path for path, _ in reported.files)
-                        failed |= _report(reported, source, settings, output)
-                    results.keep(outcome, run)
-                except OSError:  # standard output is closed
-                    raise
-                except Exception as error:
-                    complain(str(explained(error)))
-                    failed = True
+                report(outcome)
+        except KeyboardInterrupt:
+            if services.client is not None:  # inserting a result may need a request
+                services.client.budget.refuse("interrupted")
+            for outcome in run.unreported(insert=True):
+                report(outcome)
+            raise
         finally:  # even if standard output was closed
             if not source.plain:
                 results.end(run, source.text)
@@ -162,23 +173,17 @@ def _evaluate(
 
 
 def _outcomes(run: Run, client: Client | None, name: str) -> Iterator[Outcome]:
-    """Yield the outcomes of a run until a request fails because of a limit, or an interruption.
+    """Yield the outcomes of a run until a request fails because of a limit.
 
     After that, the outcomes of requests that others needed are yielded. `name` is the file's name.
     """
-    try:
-        for outcome in run.outcomes():
-            yield outcome
-            if client is not None and client.budget.spent and outcome.state == "failed":
-                run.reported(outcome)
-                yield from run.unreported(insert=True)
-                complain(f"{name}: stopped: {client.budget.spent}")
-                break
-    except KeyboardInterrupt:
-        if client is not None:
-            client.budget.refuse("interrupted")  # inserting a result may need a request
-        yield from run.unreported(insert=True)
-        raise
+    for outcome in run.outcomes():
+        yield outcome
+        if client is not None and client.budget.spent and outcome.state == "failed":
+            run.reported(outcome)
+            yield from run.unreported(insert=True)
+            complain(f"{name}: stopped: {client.budget.spent}")
+            break
 
 
 def _report(outcome: Outcome, source: _Document, settings: Settings, output: RunOutput) -> bool:

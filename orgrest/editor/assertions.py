@@ -100,10 +100,10 @@ class LastOutcomes:
             return visible(mask(text, outcome.secrets))
 
         for each in (*outcome.needed, outcome):
-            for exchange in each.exchanges:
+            for exchange in each.own:
                 if each.name and exchange.response is not None:
                     self.answered[each.name] = dict(_paths(exchange.response))
-        for exchange in outcome.exchanges:
+        for exchange in outcome.own:
             key = sent.requests.get(exchange.request.line or 0)
             if key is not None and exchange.response is not None:
                 verdicts = tuple(_masked(test, safe) for test in exchange.tests)

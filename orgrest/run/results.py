@@ -95,8 +95,11 @@ class RequestResults:
             self.answers.failures.setdefault(step.request, outcome.reason)
 
     def has(self, request: StepId) -> bool:
-        """Return whether a request has an outcome, in any iteration of its loop."""
-        return any(type(step) is not CallId and step.request == request for step in self._outcomes)
+        """Return whether a request has an outcome of its own, in any iteration of its loop."""
+        return any(
+            type(step) is not CallId and not step.runs and step.request == request
+            for step in self._outcomes
+        )
 
     def answered(self, step: StepId, request: Request, response: Response) -> None:
         """Store the request and response of a step in progress."""

@@ -177,12 +177,14 @@ class Run:
             log.take(self._work.pending)
             own = None if outcome.task is None else self.results.known(outcome.task.id)
             needed = tuple(other for other in self._due if other is not own)
+            # Without responses, tests say nothing.
+            is_blind = self._settings.dry_run and not outcome.own
             complete = self.completed(
                 outcome,
                 needed,
                 title=outcome.title or self.document.title(step),
                 notes=(*outcome.notes, *log.notes),
-                tests=(*outcome.tests, *log.tests),
+                tests=() if is_blind else (*outcome.tests, *log.tests),
                 step=step,
                 began=began,
                 duration=time.monotonic() - start,
@@ -220,7 +222,7 @@ class Run:
     def _outcomes(self, step: Step, control: Control | None) -> Iterator[Outcome]:
         """Carry out one step of the plan. An exception becomes a failed outcome."""
         try:
-            tasks = self._tasks(step.id, partial(self.document.tasks, step))
+            tasks = self._tasks(step.id, partial(self.document.tasks, step), control)
             for number, task_or_outcome in enumerate(tasks):
                 if isinstance(task_or_outcome, Task):
                     known = self.results.known(task_or_outcome.id)
@@ -283,27 +285,37 @@ class Run:
     # ---------------------------------------------------------------------------------- internals
 
     def _tasks(
-        self, step: StepId, find: Callable[[], Iterable[Task | Outcome]], *, again: bool = False
+        self,
+        step: StepId,
+        find: Callable[[], Iterable[Task | Outcome]],
+        control: Control | None = None,
+        *,
+        again: bool = False,
     ) -> Iterator[Task | Outcome]:
         """Yield the tasks that `find` returns, after sending the requests on which they depend.
 
-        `find` is called again after each NeededError that it raises. If `again` is true, the tasks
-        are sent even if they were sent before.
+        `find` is called again after each NeededError that it raises. After the first task, nothing
+        is sent for the others if `control` has ended the run. If `again` is true, the tasks are
+        sent even if they were sent before.
         """
         with self.results.needing(step):
             tasks_found = self._done(resolved(self.context, find))
-        for task_or_outcome in tasks_found:
-            if isinstance(task_or_outcome, Task) and task_or_outcome.turns:
+        for number, task_or_outcome in enumerate(tasks_found):
+            has_ended = number and control is not None and control.why
+            if isinstance(task_or_outcome, Task) and task_or_outcome.turns and not has_ended:
                 from orgrest.run.stages.turns import tasks
 
                 job = Job(self._work, classes.evolve(task_or_outcome, turns=False))
                 turns = tasks(job, again=again)
                 while True:
+                    self.sending.append(job)  # its scripts may send requests, too
                     try:
                         with self.results.needing(step):
                             turn: Task | Outcome = self._next(turns)
                     except StopIteration:
                         break
+                    finally:
+                        self.sending.pop()
                     yield turn
             else:
                 yield task_or_outcome
@@ -355,6 +367,8 @@ class Run:
                 outcome = task_or_outcome
                 if isinstance(outcome, Task):
                     outcome = self.send(outcome, again=needed.again)
+                elif outcome.exchanges or outcome.broken or outcome.tests:
+                    self._due.append(outcome)  # if its own step runs, that sends them again
                 elif outcome.state == "failed" and needed.key.request not in self._ended:
                     if needed.key.request not in self._chosen:  # no step will report it
                         self._due.append(outcome)
@@ -411,7 +425,7 @@ class Run:
 
     def _placed(self, task: Task, outcome: Outcome) -> Outcome:
         outcome = classes.evolve(outcome, task=task)
-        if self._settings.dry_run or outcome.state == "failed":
+        if self._settings.dry_run or outcome.state in ("failed", "skipped"):
             return outcome
         try:
             return self._done(resolved(self.context, lambda: self.document.place(task, outcome)))

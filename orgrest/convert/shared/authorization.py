@@ -84,12 +84,15 @@ def _has_whitespace(text: str) -> bool:
 
 def _pair(scheme: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
     user, password = parameters.get("username", ""), parameters.get("password", "")
-    if user and password and not _has_whitespace(user + password):
+    is_unclear = scheme != "Basic" and texts.is_literal(user) and ":" in user
+    if user and password and not _has_whitespace(user + password) and not is_unclear:
         # A variable before a colon may contain whitespace.
         is_literal = texts.is_literal(user) and ":" not in user
         pair = f"{user} {password}" if is_literal else f"{user}:{password}"
         return Authorization("Authorization", f"{scheme} {pair}"), ""
     plain = texts.plain(f"{user}:{password}")
+    if is_unclear:
+        return Authorization(), f"{scheme} requires a user name without a colon"
     if plain is None or scheme != "Basic":
         return (
             Authorization(),

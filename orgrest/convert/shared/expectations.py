@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 _LONGEST: Final = 50_000  # the maximum number of characters of a script that is parsed
 _TOKEN: Final = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
-    | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)
+    | (?P<string>"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|`(?:[^`\\]|\\.)*+`?)
+    | (?P<regex>(?:(?<=[(,=:\[!&|?{};])|(?<=[(,=:\[!&|?{};]\ )|(?<=return\ ))
+        /(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.){0,200}+\]){1,500}+/)
     | (?P<open>[({\[]) | (?P<close>[)}\]])
     | (?P<semicolon>;) | (?P<newline>\n\s*) | (?P<blank>[^\S\n]+)
     | (?P<other>[^\s\"'`(){}\[\];/]+|.)""",
@@ -94,14 +96,17 @@ _SHALLOW: Final = re.compile(r"body \$(?:\.\w+|\[[^\]]*\])?")
 """Matches a subject without steps below the first, which may be missing without an error."""
 _TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
                  "array": "isArray", "object": "isObject"}  # fmt: skip
+_JSON_OR_TEXT: Final = (
+    "((text) => { try { return JSON.parse(text); } catch { return text; } })(pm.response.text())"
+)
 # The functions of other tools, and their equivalents in `pm`, which orgrest's scripts can use.
 _AS_PM: Final = (
     (r"\binsomnia\.", "pm."),
     (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
     (r"\bbru\.get(?:Env|GlobalEnv|Collection|Folder|Request)?Var\(", "pm.environment.get("),
     (r"\bres\.(?:getBody\(\)|body\b)(?=\s*[.\[?])", "pm.response.json()"),
-    # JSON or a text, depending on the response's type
-    (r"\bres\.(?:getBody\(\)|body\b)", "globalThis.response.body"),
+    # JSON, or else a text
+    (r"\bres\.(?:getBody\(\)|body\b)", _JSON_OR_TEXT),
     (r"\bres\.(?:getStatus\(\)|status\b)", "pm.response.code"),
     (r"\bres\.getHeader\(", "pm.response.headers.get("),
     (r"\bres\.getResponseTime\(\)", "pm.response.responseTime"),

@@ -25,6 +25,8 @@ _READ: Final = re.compile(
     r"(?P<quote>[\"'`]))(?P<name>[\w.-]+)(?=(?P=quote))"
 )
 
+_SET: Final = re.compile(r"\.set\(\s*[\"'`](?P<name>[\w.-]+)[\"'`]")
+
 
 def separated(folder: Folder, elsewhere: frozenset[str]) -> Folder:
     """Return a folder in which no subfolder or request defines a variable named in `elsewhere`.
@@ -32,6 +34,7 @@ def separated(folder: Folder, elsewhere: frozenset[str]) -> Folder:
     Such a variable has another name in the whole subfolder or request instead.
     """
     own = {name for each in _scopes(folder) for name, _ in each if name in elsewhere}
+    own -= _set_by_scripts(folder)  # then the value of the script counts everywhere
     if not own:
         return folder
     taken = {*elsewhere, *_names(folder)}
@@ -61,6 +64,12 @@ def _scopes(folder: Folder) -> Iterator[Pairs]:
         else:
             yield item.variables
             yield from _scopes(item)
+
+
+def _set_by_scripts(folder: Folder) -> set[str]:
+    """Return the names of the variables that scripts in a folder set."""
+    scripts = (s for request in folder.requests() for s in (*request.before, *request.after))
+    return {match["name"] for script in scripts for match in _SET.finditer(script)}
 
 
 def _names(folder: Folder) -> Iterator[str]:

@@ -103,7 +103,7 @@ class _Exact:
             if not urllib3.util.wait_for_read(self.sock, 0):
                 raise
             exchange.last = True  # the rest of the request cannot be sent on this connection
-            exchange.deadline = max(exchange.deadline, time.monotonic() + _GRACE)
+            exchange.deadline = time.monotonic() + _GRACE
             raise BrokenPipeError from error
         finally:  # after a BrokenPipeError, urllib3 still reads the response
             exchange.certificate, exchange.peer = self._certificate, self._peer

@@ -22,6 +22,7 @@ from orgrest.regular import compiled
 
 _URL = compiled(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _AUTHORITY = compiled(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
+_LONGEST_HOST = 1000
 _HOST = compiled(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
 _DOTS = compiled("[.\u3002\uff0e\uff61]")
 _KEPT = compiled("([ß\u03c2\u200c\u200d])")
@@ -106,6 +107,8 @@ def _ascii_host(host: str) -> str:
     """
     if host.isascii():
         return host.lower()
+    if len(host) > _LONGEST_HOST:  # converting it would take too long
+        raise ValueError("host name too long")
     # Not `host.lower()`, which would turn a capital sigma into one of those characters.
     return ".".join(map(_ascii_label, _DOTS.split("".join(map(str.lower, host)))))
 

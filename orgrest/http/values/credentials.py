@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from orgrest.http.values.values import Values
 
 _SSL = "SSLConfiguration"
+_MOST_STEPS = 50
 _VARIABLE = compiled(r"\s*\{\{\s*([^{}\s]+)\s*\}\}\s*")
 
 
@@ -80,8 +81,9 @@ class Credentials:
     def _written(self, text: str) -> str:
         """Return a header value before expansion, or that of the one variable it consists of."""
         view = None
-        while match := _VARIABLE.fullmatch(text):
-            found = self._values.find(match[1], view)
+        for _ in range(_MOST_STEPS):  # variables that were computed earlier may form a circle
+            match = _VARIABLE.fullmatch(text)
+            found = self._values.find(match[1], view) if match else None
             if isinstance(found, Given):
                 text, view = found.text, None
             elif isinstance(found, Definition) and found.operator == "=":

@@ -115,9 +115,9 @@ class References:
                 return lisp.understand(self._editor.document.body(block).text, variables)
             raise EvaluationError(not_run(block))
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
-        if not outcome.exchanges:
+        if not outcome.own:
             raise EvaluationError(f"{name} was not sent, so it has no response")
-        rendered = outcome.exchanges[-1].unmasked()
+        rendered = outcome.own[-1].unmasked()
         if rendered is None and self._complete:
             raise EvaluationError(
                 f"this requires the response to {name}, but no requests are sent here: set the "

@@ -131,10 +131,11 @@ def _once(job: Job, script: Script) -> Needing[bool]:
             apart = copy(job)
             apart.scripts = Logged()
             yield from _run(apart, script, Request("", ""), None, sends=False)
-            job.work.pending.take(apart.scripts)
             ran[key] = apart.scripts.cancelled
         except OrgrestError as error:
             ran[key] = error
+        finally:
+            job.work.pending.take(apart.scripts)
     result = ran[key]
     if isinstance(result, OrgrestError):
         raise result.with_traceback(None)

@@ -88,7 +88,10 @@ class DocumentFile(pytest.File):
             raise failures[0]
 
     def send(self, step_id: StepId) -> list[Record]:
-        """Send the request of a step, and return its records. Fails the test if it fails."""
+        """Send the request of a step, and return its own records.
+
+        Fails the test if the request, or one that it needs, fails.
+        """
         run = self._run
         assert run is not None  # noqa: S101 - pytest sets a collector up before its items
         step = next(candidate for candidate in run.plan.steps if candidate.id == step_id)
@@ -96,12 +99,13 @@ class DocumentFile(pytest.File):
 
     def _send(self, run: Run, step: Step) -> list[Record]:
         place = {"file": str(self.path)}
-        outcomes = [outcome for each in run.evaluate(step) for outcome in (*each.needed, each)]
-        records = [of_outcome(outcome, place, fail=True) for outcome in outcomes]
+        outcomes = [*run.evaluate(step)]
+        needed = [other for outcome in outcomes for other in outcome.needed]
+        records = [of_outcome(outcome, place, fail=True) for outcome in (*needed, *outcomes)]
         failures = [record for record in records if record["outcome"] in ("failed", "error")]
         if failures:
             raise pytest.fail.Exception("\n\n".join(map(_shown, failures)), pytrace=False)
-        return records
+        return records[len(needed) :]
 
     def _open(self, choice: Choice | None = None) -> Run:
         from orgrest.http.transport.client import Client

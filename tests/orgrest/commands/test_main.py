@@ -134,6 +134,26 @@ class TestOrgFiles:
             assert orgrest("notes.org", "--dry-run").out.splitlines()[0] == expected
             assert json.loads(orgrest("notes.org", "--dry-run", "--json").out)["url"] in expected
 
+    def test_a_dry_run_does_not_judge_tests_without_a_response(self, orgrest, tmp_path) -> None:
+        script = "test('x', () => { throw new Error('no'); });\nexports.$cancel = true;"
+        (tmp_path / "a.http").write_text(f"{{{{\n{script}\n}}}}\nGET http://localhost/\n")
+        assert orgrest("a.http", "--dry-run", "--fail").status == 0
+
+    def test_a_request_that_is_skipped_keeps_its_earlier_result(
+        self, orgrest, tmp_path, server
+    ) -> None:
+        script = "< {%\nCODE\n%}\n"
+        block = f"#+begin_src http :noheaders\n{script}GET {server.url}/json\n#+end_src\n"
+        document = tmp_path / "a.org"
+        document.write_text(block.replace("CODE", ""))
+        orgrest("a.org")
+        before = document.read_text()
+        assert '"a": 1' in before
+        skip = before.replace("{%\n\n%}", "{%\npm.execution.skipRequest();\n%}")
+        document.write_text(skip)
+        orgrest("a.org")
+        assert document.read_text() == skip
+
     def test_a_json_dry_run_has_the_parts(self, orgrest, notes, server) -> None:
         notes("#+begin_src restclient\nPOST HOST/json\nX-A: 1\n\nb\n#+end_src\n")
         found = json.loads(orgrest("notes.org", "--dry-run", "--json").out)

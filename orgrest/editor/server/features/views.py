@@ -84,13 +84,15 @@ def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
 
 def _runs(folders: list[Path]) -> list[dict[str, Any]]:
     """Return the latest runs from `_runs_below` as JSON."""
+    from orgrest.run.suite.summary import last_own
+
     runs: list[dict[str, Any]] = []
     count = 0
     for run in _runs_below(folders):
         requests = [
-            _summary(run, number)
+            _summary(run, number, last)
             for number, record in enumerate(run.records)
-            if record["exchanges"]
+            if (last := last_own(record)) is not None
         ]
         runs.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
         count += len(requests)
@@ -99,10 +101,9 @@ def _runs(folders: list[Path]) -> list[dict[str, Any]]:
     return runs
 
 
-def _summary(run: KeptRun, number: int) -> dict[str, Any]:
-    record = run.records[number]
-    last = record["exchanges"][-1]
-    response = last["response"]
+def _summary(run: KeptRun, number: int, last: Record) -> dict[str, Any]:
+    """Return a request in a run. `last` is its last exchange."""
+    record, response = run.records[number], last["response"]
     return {
         "number": number,
         "uri": _file(run, record).as_uri(),

@@ -123,6 +123,16 @@ def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths, folder: Pat
     assert (status, "3 passed, 2 deselected" in output) == (0, True)
 
 
+def test_a_request_that_is_cancelled_after_it_needed_another_is_skipped(
+    collected, paths, folder: Path, server
+) -> None:
+    script = "{{\nexports.$cancel = true;\n}}"
+    text = f"### a\n# @name a\nGET HOST/json\n### b\n# @ref a\n{script}\nGET HOST/b\n"
+    (folder / "docs/api.http").write_text(text.replace("HOST", server.url))
+    status, output = collected("docs/api.http", "-k", "b", "--orgrest", "-v")
+    assert (status, "b SKIPPED" in output, paths()) == (0, True, ["GET /json"])
+
+
 def test_a_needed_request_that_is_not_chosen_fails_the_test_that_needs_it(
     collected, paths, folder: Path, server
 ) -> None:

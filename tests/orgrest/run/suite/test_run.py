@@ -541,7 +541,8 @@ class TestNotStarted:
     def test_the_rest_of_a_loop_or_run_line_is_listed(
         self, run, server, what: str, text: str
     ) -> None:
-        lib = "GET HOST/404\n\n###\n# @loop for 2\nGET HOST/json\n\n###\nGET HOST/json\n"
+        script = "< {%\nawait pm.sendRequest('HOST/json');\n%}"
+        lib = f"GET HOST/404\n\n###\n# @loop for 2\n{script}\nGET HOST/json\n\n###\nGET HOST/\n"
         (Path.cwd() / "lib.http").write_text(lib.replace("HOST", server.url))
         done = run("--bail", "a.http", a_http=f"{text}\n\n### next\nGET HOST/json\n")
         assert len(server.requests) == 1
@@ -549,6 +550,29 @@ class TestNotStarted:
         why = "an earlier request failed (--bail)"
         assert done.requests[1]["reason"] == f"the rest of this {what} was not sent: {why}"
         assert done.requests[2]["name"] == "next"
+
+    def test_a_request_that_a_run_line_sent_is_not_sent_again_after_a_failure(
+        self, run, paths
+    ) -> None:
+        done = run("--bail", "a.http", a_http="run #a\n\n### a\n# @name a\nGET HOST/404\n")
+        assert (done.outcomes, paths()) == (["failed", "skipped"], ["GET /404"])
+
+    def test_a_failed_test_counts_even_if_another_request_needed_what_it_cancelled(
+        self, run, paths
+    ) -> None:
+        script = "{{\ntest('ready', () => { throw new Error('no'); });\nexports.$cancel = true;\n}}"
+        a = f"### a\n# @name a\n# @loop for 2\n{script}\nGET HOST/a\n"
+        b = "### b\n# @name b\n# @ref a\nGET HOST/json\n"
+        done = run("--name", "b", "a.http", a_http=a + b)
+        assert (done.status, "ready: no" in done.err) == (1, True)
+
+    def test_the_tests_of_a_script_that_fails_before_all_requests_are_reported(self, run) -> None:
+        script = (
+            "{{\ntest('ready', () => { throw new Error('no'); });\nthrow new Error('stop');\n}}"
+        )
+        done = run("a.http", a_http=f"{script}\n###\nGET HOST/json\n")
+        assert (done.status, done.outcomes) == (1, ["error"])
+        assert "ready: no" in done.err
 
     def test_nothing_is_listed_below_a_loop_or_run_line_that_was_complete(
         self, run, server
