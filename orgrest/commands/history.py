@@ -249,10 +249,11 @@ def _diff(
 
 def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
     """Yield (run, record) each time that the request called `name` was sent, newest first."""
+    from orgrest.run.suite.summary import own
+
     for run in among:
         for record in reversed(run.records):
-            sent = any(exchange["reason"] is None for exchange in record["exchanges"])
-            if sent and _is_called(record, name):
+            if own(record) and _is_called(record, name):
                 yield run, record
 
 

@@ -95,7 +95,7 @@ class RequestResults:
             self.answers.failures.setdefault(step.request, outcome.reason)
 
     def has(self, request: StepId) -> bool:
-        """Return whether a request has an outcome of its own, in any iteration of its loop."""
+        """Return whether a request's own step was sent, in any iteration of its loop."""
         return any(
             type(step) is not CallId and not step.runs and step.request == request
             for step in self._outcomes

@@ -368,7 +368,7 @@ class Run:
                 if isinstance(outcome, Task):
                     outcome = self.send(outcome, again=needed.again)
                 elif outcome.exchanges or outcome.broken or outcome.tests:
-                    self._due.append(outcome)  # if its own step runs, that sends them again
+                    self._due.append(outcome)  # its own step would send these again
                 elif outcome.state == "failed" and needed.key.request not in self._ended:
                     if needed.key.request not in self._chosen:  # no step will report it
                         self._due.append(outcome)

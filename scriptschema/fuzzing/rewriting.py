@@ -151,10 +151,8 @@ def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
     index = Index(edited)
     if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index):
         return None
-    # Calls are no longer fast calls, and tables may get other sizes.
-    if _depends_on_order(index, used) or _depends_on_layout(index, used):
-        return None
-    names = [*_names(index)]
+    # Without constant names, calls are no longer fast calls, and tables may get other sizes.
+    names = [] if _is_delicate(index, used) else [*_names(index)]
     parts = {id(part) for string in _all(index, m.ExprInterpString) for part in string.parts}
     constants = [
         node
@@ -200,7 +198,7 @@ def _all(index: Index[Any], cls: type[Message]) -> list[Any]:
 
 
 def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
-    """Keep the value of each local variable in a table of its own, in a copy of the tree.
+    """Keep the value of each local variable in a separate table, in a copy of the tree.
 
     `local a = 1` becomes `local a = 1 a = {a}`, and `a += 1` becomes `a[1] += 1`. Parameters and
     loop variables get their tables at the start of the function or loop.
@@ -210,7 +208,7 @@ def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
     index = Index(edited)
     if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index) or index.of(m.StatClass):
         return None
-    if _depends_on_order(index, used) or _depends_on_layout(index, used):
+    if _is_delicate(index, used):
         return None
     for stat in _all(index, m.Stat):
         if stat.which == "function":
@@ -273,6 +271,11 @@ def _declare_by_assignment(stat: m.Stat) -> None:
 
 
 _SELF: Final = DEFAULT.locals.index("self")
+
+
+def _is_delicate(index: Index[Any], used: set[str]) -> bool:
+    """Return whether a program may show the order of evaluation or the layout of its tables."""
+    return _depends_on_order(index, used) or _depends_on_layout(index, used)
 
 
 def _depends_on_order(index: Index[Any], used: set[str]) -> bool:

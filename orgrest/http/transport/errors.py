@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import urllib3
 
 from orgrest.http.transport.limits import FloodError, OverdueError
-from orgrest.http.transport.reading import DAMAGED_CHUNKS
 from orgrest.http.transport.wire import show
 from orgrest.model import INTERRUPTED, UNREACHED
 
@@ -66,7 +65,7 @@ def _explain_one(error: BaseException, limits: Limits) -> str | None:
 def _incomplete(error: http.client.IncompleteRead, _: Limits) -> str:
     received = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
-        return DAMAGED_CHUNKS
+        return "the chunked response is incomplete or damaged"
     return f"the connection was closed after {received} of {received + error.expected} bytes"
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from orgrest.http.transport.wire import Url
     from orgrest.model import Certificate, Headers
 
-DAMAGED_CHUNKS = "the chunked response is incomplete or damaged"
 PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", "deflate": ""}
 """The content codings that urllib3 supports, each with the package that it requires, or ""."""
 WITHOUT_BODY = frozenset({204, 304})

@@ -81,7 +81,7 @@ class Credentials:
     def _written(self, text: str) -> str:
         """Return a header value before expansion, or that of the one variable it consists of."""
         view = None
-        for _ in range(_MOST_STEPS):  # variables that were computed earlier may form a circle
+        for _ in range(_MOST_STEPS):  # variables that were computed earlier may form a cycle
             match = _VARIABLE.fullmatch(text)
             found = self._values.find(match[1], view) if match else None
             if isinstance(found, Given):

@@ -66,8 +66,8 @@ class Batch:
     enough suspects. Unless the signature is clear, it includes the program's construct.
 
     `corpus` are the names of the corpus trees that were run. `inputs` are the names of another
-    engine's inputs that were judged. `unreadable` are the names
-    of its crash and hang inputs that could not be judged, because they are not Luau.
+    engine's inputs that were judged. `unreadable` are the names of its crash and hang inputs that
+    could not be judged, because they are not Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)

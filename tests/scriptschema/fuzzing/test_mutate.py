@@ -249,7 +249,9 @@ def test_a_mutant_of_the_deepest_tree_can_be_encoded(seed: int) -> None:
 
 def test_a_part_of_a_donor_uses_no_variable_that_the_donor_declares_under_another_index() -> None:
     donor = parse("local v3 = 1 if v3 then print(1) end").tree
-    [variable] = donor.program.body[0].local.vars  # type: ignore[union-attr]
+    declaration = donor.program.body[0].local
+    assert declaration is not None
+    [variable] = declaration.vars
     variable.name += 3 * len(DEFAULT.locals)  # another index of the same name
     tree = parse("print(2) print(3)").tree
     for seed in range(200):

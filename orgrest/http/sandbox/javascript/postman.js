@@ -31,7 +31,7 @@ const headersOf = (read, shown = ([key, value]) => ({key, value})) => {
   };
 };
 // An object whose properties without a setter cannot be changed: the change would have no effect.
-const guarded = (what, object) => new Proxy(object, {
+const locked = (what, object) => new Proxy(object, {
   set(target, name, value) {
     const property = Object.getOwnPropertyDescriptor(target, name);
     if (property === undefined || property.set === undefined) {
@@ -222,13 +222,13 @@ return () => {
       changed({headers: sent().headers.flatMap((one) => (one === now ? next : [one]))});
       now = next[0] || now;
     };
-    return guarded("header", {
+    return locked("header", {
       get key() { return now[0]; }, set key(key) { put([String(key), now[1]]); },
       get value() { return now[1]; }, set value(value) { put([now[0], String(value)]); },
       get disabled() { return false; }, set disabled(off) { if (off) put(); },
     });
   };
-  const headers = guarded("pm.request.headers", {
+  const headers = locked("pm.request.headers", {
     ...headersOf(() => sent().headers, headerOf),
     add(given) { changed({headers: [...sent().headers, pairOf(given)]}); },
     upsert(given) { changed({headers: [...without(pairOf(given)[0]), pairOf(given)]}); },
@@ -256,14 +256,14 @@ return () => {
     return undefined;
   };
   const address = () => new URL(sent().url);
-  const url = guarded("pm.request.url", Object.assign(
+  const url = locked("pm.request.url", Object.assign(
     Object.create({toString: () => sent().url, update: setUrl}), {
       getHost: () => address().hostname, getPath: () => address().pathname,
       getQueryString: () => address().search.slice(1),
       getPathWithQuery: () => address().pathname + address().search,
     }
   ));
-  const body = guarded("pm.request.body", {
+  const body = locked("pm.request.body", {
     get raw() { return sent().body; }, set raw(text) { setBody(String(text)); },
     update: setBody, isEmpty: () => !sent().body, toString: () => sent().body || "",
   });
@@ -308,7 +308,7 @@ return () => {
     variables: scope(), iterationData: scope(),
     info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration,
       requestName: job.name},
-    request: guarded("pm.request", {
+    request: locked("pm.request", {
       get method() { return sent().method; },
       set method(method) { changed({method: String(method).toUpperCase()}); },
       get url() { return url; }, set url(given) { setUrl(given); },
