@@ -26,7 +26,7 @@ from orgrest.http.transport.limits import (
     Limits,
 )
 from orgrest.http.transport.pools import Pools, tls_context
-from orgrest.http.transport.reading import ConnectionExchange, header_lines, read
+from orgrest.http.transport.reading import ConnectionExchange, read
 from orgrest.http.transport.wire import (
     EVENTS,
     Url,
@@ -366,8 +366,8 @@ class Client:
                 hop.error = TransportError(explain(error, limits), code=code_of(error))
                 sending.end()
                 continue
-            headers = header_lines(cast("Any", raw)._original_response)
-            sending.cookies.store(url, find_headers(headers, "Set-Cookie"))
+            original = cast("Any", raw)._original_response
+            sending.cookies.store(url, find_headers(original.lines, "Set-Cookie"))
             hop.response = read(raw, exchange, url, sending.listener, limits)
             self.budget.receive(len(hop.response.body))
             return hop.response

@@ -91,8 +91,6 @@ _ERRORS = urllib3.exceptions
 # Classes whose subclasses have other meanings: they match only exactly.
 _EXACT: dict[type[BaseException], Phrase] = {
     _ERRORS.ConnectTimeoutError: lambda _, limits: f"could not connect within {limits.connect:g} s",
-    # its message is "got more than 100 headers"
-    http.client.HTTPException: lambda e, _: f"the response headers are too large: {show(str(e))}",
 }
 # The first match is used, so a subclass must precede its base class.
 _PHRASES: dict[type[BaseException], Phrase] = {
@@ -111,7 +109,7 @@ _PHRASES: dict[type[BaseException], Phrase] = {
         "the server closed the connection without a response"
     ),
     http.client.LineTooLong: lambda *_: (
-        "a line of the response's headers or chunks is longer than 65536 bytes"
+        "the status line or a chunk's size in the response is longer than 65536 bytes"
     ),
     http.client.BadStatusLine: _not_http,
     http.client.UnknownProtocol: lambda e, _: (

@@ -38,9 +38,15 @@ WITHOUT_BODY = frozenset({204, 304})
 _BLANK = (b"\r\n", b"\n")
 _LENGTH = compiled(r"0*[0-9]{1,18}")  # Python refuses to read a number of 5,000 digits
 _CHUNK_SIZE = compiled(rb"([0-9A-Fa-f]+)[ \t]*(?:;[^\n]*)?\r?\n")
-_FIELD = compiled(rb"([!-9;-~]+)([ \t]*)(:[^\r\n]*\r?\n)")
-_LONGEST_LINE = 65_536  # the limit of http.client
+_FIELD = compiled(rb"([!-9;-~]+)([ \t]*):([^\r\n]*)\r?\n")
 _FOLDED = compiled(rb"[ \t][^\r\n]*\r?\n")
+_LONGEST_LINE = 65_536  # the limit of http.client
+LARGEST_HEADER = 256 * 2**10
+"""The maximum size of a response's header lines, in bytes."""
+_FRAMING = frozenset(
+    ("connection", "content-length", "keep-alive", "proxy-connection", "transfer-encoding")
+)
+"""The headers that http.client and urllib3 need to find the end of a response."""
 
 
 @classes.define
@@ -77,17 +83,21 @@ class ConnectionExchange:
     certificate: Certificate | None = classes.field(default=None, init=False)
 
 
-class _LimitedReader(io.RawIOBase):
-    """Reads from a socket within the deadline and byte limit of an exchange."""
+class _LimitedSocket(io.RawIOBase):
+    """Reads from a socket within the deadline and byte limit of an exchange.
 
-    def __init__(
-        self, raw: io.RawIOBase, sock: socket.socket, exchange: ConnectionExchange
-    ) -> None:
-        self._raw = raw
+    http.client gets it instead of the socket.
+    """
+
+    def __init__(self, sock: socket.socket, exchange: ConnectionExchange) -> None:
+        self._raw = sock.makefile("rb", buffering=0)
         self._sock = sock
         self._silence = self._set = sock.gettimeout()
         self._exchange = exchange
         self._received = 0
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
 
     def readable(self) -> bool:
         return True
@@ -125,88 +135,89 @@ class _LimitedReader(io.RawIOBase):
         super().close()
 
 
-class _CheckedReader(io.BufferedReader):
-    """Checks header lines, because http.client ignores malformed lines.
-
-    Also removes whitespace at the end of a value, which is not part of it (RFC 9110, section 5.5).
-    """
-
-    in_header = True
-    spaced = False  # whether whitespace was removed between a header's name and the colon
-    _above = 0  # the number of lines above in the same header, including the status line
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        line = super().readline(size)
-        if self.in_header:
-            too_long = len(line) == size  # http.client raises an error
-            if self._above and not too_long and line not in _BLANK:
-                field = _FIELD.fullmatch(line)
-                if field is None:
-                    _check_continuation(line, first=self._above == 1)
-                elif field[2]:
-                    self.spaced = True
-                    line = field[1] + field[3]
-                line = (line.rstrip(b" \t\r\n") or b" ") + b"\r\n"
-            self._above = 0 if line in _BLANK else self._above + 1
-        return line
-
-
-def _check_continuation(line: bytes, *, first: bool) -> None:
-    if _FOLDED.fullmatch(line) and not first:
-        return
-    reason = "the connection was closed before the response headers were complete"
-    if line.endswith(b"\n"):
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
-        section = "2.2" if b"\r" in text or text[:1].isspace() else "5"
-        shown = show(header_text(text.decode("latin-1")))
-        reason = f"malformed header line in the response (RFC 9112, section {section}): {shown}"
-    raise TransportError(reason, code=INTERRUPTED)
-
-
 class HttpResponse(http.client.HTTPResponse):
-    """An http.client response that enforces the deadline and byte limit of its exchange.
+    """An http.client response that is read strictly, and within the limits of its exchange.
 
-    Interim responses (1xx, except 101) are skipped. `codings` are transfer codings other than
-    chunked. `spaced` is true if a header had whitespace before its colon.
+    `lines` are the header lines. Bytes that are not UTF-8 become lone surrogates. `codings` are
+    transfer codings other than chunked. `spaced` is true if a header had whitespace before its
+    colon.
     """
-
-    fp: _CheckedReader
 
     def __init__(
         self, sock: socket.socket, *args: Any, exchange: ConnectionExchange, **options: Any
     ) -> None:
-        super().__init__(sock, *args, **options)
-        raw = self.fp.detach()
-        self.fp = _CheckedReader(_LimitedReader(raw, sock, exchange))
+        super().__init__(cast("Any", _LimitedSocket(sock, exchange)), *args, **options)
+        self.lines: Headers = ()
         self.codings: list[str] = []
         self.spaced = False
         self._last = exchange.last
 
     def begin(self) -> None:
-        """Read the header of the response. Raises TransportError if it is malformed."""
-        super().begin()
-        while 100 <= self.status < 200 and self.status != 101:
-            self.headers = cast("http.client.HTTPMessage", None)  # the initial value for begin()
-            super().begin()
-        self.fp.in_header = False
-        self.spaced = self.fp.spaced
-        self._read_length()
-        self._read_codings()
-        if self._last or self.status == 101:
-            self.will_close = True
+        """Read the status line and the header lines. Interim responses (1xx) are skipped.
 
-    def _read_length(self) -> None:
-        """Read Content-Length, which may be a list of equal numbers (RFC 9112, section 6.3)."""
+        Raises TransportError for malformed lines, which http.client would ignore.
+        """
+        this = cast("Any", self)
+        status = 100
+        while 100 <= status < 200 and status != 101:
+            version, status, reason = this._read_status()
+            if not version.startswith(("HTTP/1.", "HTTP/0.9")):
+                raise http.client.UnknownProtocol(version)
+            self.lines = tuple(self._header_lines())
+        self.code = self.status = status
+        self.reason = reason.strip()
+        self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
+        self.headers = self.msg = http.client.HTTPMessage()
+        for name, value in self.lines:
+            if name.lower() in _FRAMING and value.isascii():
+                self.headers.set_raw(name, value)
+        self._read_codings()
+        self.length = self._announced_length()
+        if status in WITHOUT_BODY or status == 101 or this._method == "HEAD":
+            self.length = 0
+        endless = self.length is None and not self.chunked
+        self.will_close = endless or self._last or status == 101 or this._check_close()
+
+    def _header_lines(self) -> Iterator[tuple[str, str]]:
+        """Read the lines up to a blank one, and return their names and values.
+
+        Whitespace at the end of a value is not part of it (RFC 9110, section 5.5), and the lines of
+        a folded value are joined by spaces (RFC 9112, section 5.2).
+        """
+        lines: list[tuple[bytes, bytearray]] = []
+        left = LARGEST_HEADER
+        while (line := self.fp.readline(left + 1)) not in _BLANK:
+            left -= len(line)
+            if left < 0:
+                size = f"{LARGEST_HEADER // 2**10} KiB"
+                raise TransportError(f"the response headers exceed {size}", code=INTERRUPTED)
+            field = _FIELD.fullmatch(line)
+            if field is not None:
+                self.spaced = self.spaced or field[2] != b""
+                lines.append((field[1], bytearray(field[3])))
+            elif lines and _FOLDED.fullmatch(line):
+                lines[-1][1].extend(b" " + line.strip())
+            else:
+                raise TransportError(_malformed(line), code=INTERRUPTED)
+        return (
+            (name.decode("ascii"), value.strip(b" \t").decode("utf-8", "surrogateescape"))
+            for name, value in lines
+        )
+
+    def _announced_length(self) -> int | None:
+        """Return Content-Length, which may be a list of equal numbers (RFC 9112, section 6.3).
+
+        Returns None if it has no effect because of Transfer-Encoding. urllib3 raises an error for
+        different numbers.
+        """
         lengths: set[int] = set()
-        for value in self.headers.get_all("Content-Length", ()):
+        for value in find_headers(self.lines, "Content-Length"):
             parts = [part.strip() for part in value.split(",")]
             if not all(map(_LENGTH.fullmatch, parts)):
                 reason = f"invalid Content-Length in the response: {show(value)}"
                 raise TransportError(reason, code=INTERRUPTED)
             lengths.update(map(int, parts))
-        if len(lengths) == 1 and self.length is None and not self.chunked:
-            self.length = lengths.pop()
-            self.will_close = cast("Any", self)._check_close()
+        return lengths.pop() if lengths and not self.chunked and not self.codings else None
 
     def _get_chunk_left(self) -> int | None:
         if self.chunk_left == 0:  # at the end of a chunk, where http.client ignores two bytes
@@ -227,18 +238,25 @@ class HttpResponse(http.client.HTTPResponse):
 
     def _read_codings(self) -> None:
         """Read Transfer-Encoding, of which http.client supports only `chunked` (RFC 9112, 6.3)."""
-        value = ",".join(self.headers.get_all("Transfer-Encoding", ()))
-        codings = [coding.strip().lower() for coding in value.split(",")]
-        codings = [coding for coding in codings if coding not in ("", "identity")]
+        codings = _codings(self.lines, "Transfer-Encoding")
+        self.chunk_left = None
+        self.chunked = codings[-1:] == ["chunked"] and self.status not in WITHOUT_BODY
         if codings[-1:] == ["chunked"]:
-            self.chunked, self.chunk_left = True, None
             codings = [coding for coding in codings if coding != "chunked"]  # may be repeated
         if any(PACKAGES.get(coding) != "" for coding in codings):
+            value = ",".join(find_headers(self.lines, "Transfer-Encoding"))
             reason = f"unsupported transfer coding in the response: {show(value)}"
             raise TransportError(reason, code=INTERRUPTED)
         self.codings = codings
-        if codings and self.length:  # Content-Length has no effect
-            self.length, self.will_close = None, True
+
+
+def _malformed(line: bytes) -> str:
+    if not line.endswith(b"\n"):
+        return "the connection was closed before the response headers were complete"
+    text = line.removesuffix(b"\n").removesuffix(b"\r")
+    section = "2.2" if b"\r" in text or text[:1].isspace() else "5"
+    shown = show(text.decode("utf-8", "surrogateescape"))
+    return f"malformed header line in the response (RFC 9112, section {section}): {shown}"
 
 
 def read(
@@ -254,15 +272,13 @@ def read(
     incomplete.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
-    headers = header_lines(original)
-    codings = (*_content_codings(headers), *original.codings)
+    headers = original.lines
+    codings = (*_codings(headers, "Content-Encoding"), *original.codings)
     if codings:  # urllib3 decodes both kinds in reverse order, and takes unknown ones for deflate
         known = list(takewhile(_is_known, reversed(codings)))
         raw.headers["Content-Encoding"] = ", ".join(reversed(known))
     if original.codings:
         cast("Any", raw).length_remaining = None
-    if raw.status in WITHOUT_BODY:
-        original.chunked = False  # otherwise, http.client would wait for chunks
     limit, why = limits.body, None
     kind = next(find_headers(headers, "Content-Type"), "")
     if listener is not None and kind.lower().lstrip().startswith(EVENTS):
@@ -281,7 +297,7 @@ def read(
     wait = max(0.0, exchange.answered - exchange.sent)
     return Response(
         status=raw.status,
-        reason=header_text(original.reason),
+        reason=original.reason.encode("latin-1").decode("utf-8", "surrogateescape"),
         version="1.0" if original.version == 10 else "1.1",
         headers=headers,
         body=body[:limit],
@@ -294,26 +310,9 @@ def read(
     )
 
 
-def header_lines(response: http.client.HTTPResponse) -> Headers:
-    """Return the header lines of a response as (name, value) pairs.
-
-    `headers.items` would be slower because it looks for a charset in each line.
-    """
-    return tuple((header_text(n), header_text(v)) for n, v in response.headers.raw_items())
-
-
-def header_text(latin: str) -> str:
-    """Return the text of a header decoded as UTF-8 instead of http.client's Latin-1.
-
-    Bytes that are not UTF-8 become lone surrogates.
-    """
-    if latin.isascii():
-        return latin
-    return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
-
-
-def _content_codings(headers: Headers) -> list[str]:
-    value = ",".join(find_headers(headers, "Content-Encoding"))
+def _codings(headers: Headers, name: str) -> list[str]:
+    """Return the codings that the header lines with this name list, in lower case."""
+    value = ",".join(find_headers(headers, name))
     codings = (part.strip().lower() for part in value.split(","))
     return [coding for coding in codings if coding not in ("", "identity")]
 
@@ -363,7 +362,7 @@ def _oddities(response: HttpResponse, headers: Headers) -> Iterator[str]:
         yield (
             "the response announces a body, which is not allowed with status 204: it was not read"
         )
-    for coding in _content_codings(headers):
+    for coding in _codings(headers, "Content-Encoding"):
         if _is_known(coding):
             continue
         package = PACKAGES.get(coding)
