@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from orgrest import classes
 from orgrest.run.outcomes import EvaluationError, Outcome, failed, located
@@ -252,7 +252,7 @@ class Job:
             reason, unsent = located(error, task.file or self.work.file, task.line), []
         state = "done" if self.exchanges else "skipped"
         exchanges = (*self.exchanges, *self.asked)
-        return self._described(Outcome(task.line, task.name, state, exchanges, reason), unsent)
+        return Outcome(task.line, task.name, state, exchanges, reason, **self._description(unsent))
 
     def failed(self, error: Exception) -> Outcome:
         """Return the outcome of the task, which has failed with `error`.
@@ -266,19 +266,22 @@ class Job:
             asked, attempts = asked[:-1], asked[-1:]
         if attempts:
             broken = _joined(asked, attempts, None, tuple(self.scripts.tests[self.tested :]))
-        outcome = classes.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges))
-        return self._described(outcome, self._unsent())
-
-    def _described(self, outcome: Outcome, unsent: list[str]) -> Outcome:
-        task = self.task
+        description = self._description(self._unsent())
         return classes.evolve(
-            outcome,
-            notes=(*task.notes, *self.notes, *unsent, *self.scripts.notes),
-            files=tuple(self.files),
-            tests=tuple(self.scripts.tests),
-            file=task.file,
-            title=task.parsed[0].title,
+            outcome, broken=broken, exchanges=tuple(self.exchanges), **description
         )
+
+    def _description(self, unsent: list[str]) -> dict[str, Any]:
+        """Return the fields of the task's outcome that do not depend on whether it succeeded."""
+        task = self.task
+        return {
+            "notes": (*task.notes, *self.notes, *unsent, *self.scripts.notes),
+            "files": tuple(self.files),
+            "tests": tuple(self.scripts.tests),
+            "file": task.file,
+            "title": task.parsed[0].title,
+            "task": task,
+        }
 
 
 def _joined(

@@ -396,7 +396,7 @@ class Run:
             before, self.place = self.place, (task.file or self._name, task.line)
             job = Job(self._work, task)
             self.sending.append(job)
-            sent = classes.evolve(self._done(stages.do(job)), task=task)
+            sent = self._done(stages.do(job))
             self.place = before  # an interrupt leaves the request that it stopped
             if outcome is None:
                 self.results.keep(task.id, sent)
@@ -424,7 +424,8 @@ class Run:
         return {step.id for step in self.plan.steps if choice.takes(step)}
 
     def _placed(self, task: Task, outcome: Outcome) -> Outcome:
-        outcome = classes.evolve(outcome, task=task)
+        if outcome.task is not task:
+            outcome = classes.evolve(outcome, task=task)
         if self._settings.dry_run or outcome.state in ("failed", "skipped"):
             return outcome
         try:

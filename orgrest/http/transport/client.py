@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 10
+_NO_RETRIES = urllib3.Retry.from_int(False)
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -348,7 +349,7 @@ class Client:
                     target,
                     body=request.body,
                     headers={},
-                    retries=False,
+                    retries=_NO_RETRIES,
                     redirect=False,
                     assert_same_host=False,
                     timeout=urllib3.Timeout(connect=limits.connect, read=limits.silence),
