@@ -51,6 +51,8 @@ _TYPES: Final = re.compile(
     r"\b(?:nil|boolean|number|string|table|function|thread|userdata|buffer|vector)\b"
 )
 _VARYING: Final = re.compile(r"\([^()]*\)|[^\w\s…]+")
+_MACRO: Final = 80
+"""A condition of at least this many characters comes from a macro, which many files may use."""
 _FIRST: Final = 2000
 _LONGEST: Final = 200
 
@@ -105,14 +107,15 @@ def undefined(text: str) -> str:
 def assertion(text: str) -> str:
     """Return a failed assertion, preceded by its file name but without its line number.
 
-    The string in `!"text"` and `n && "text"` is preserved, because it identifies the assertion.
+    The string in `!"text"` and `n && "text"` is preserved, because it identifies the assertion. The
+    file of a condition from a macro is left out, because one bug may violate it in several files.
     """
     place = _FILE.match(text)
     condition = _COMMENT.sub(
         lambda match: match[0].replace('"', "\0"), text[place.end() if place else 0 :]
     )
     condition = message(condition).replace("\0", '"')
-    return f"{place[1]}: {condition}" if place else condition
+    return f"{place[1]}: {condition}" if place and len(condition) < _MACRO else condition
 
 
 def message_kind(text: str, source: str) -> str:

@@ -263,6 +263,18 @@ def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
     assert found.signature == Signature("assertion", "lvm.c: index N < '…'")
 
 
+def test_an_assertion_of_a_macro_is_one_bug_wherever_the_macro_is_used() -> None:
+    condition = (
+        "!iscollectable(o1) || "
+        "((ttype(o1) == (o1)->value.gc->gch.tt) && !isdead(L->global, (o1)->value.gc))"
+    )
+    messages = [f"{file}: {condition}" for file in ("ltablib.cpp:147", "lvmexecute.cpp:786")]
+    found = [judged([Outcome("assertion", "", message)]) for message in messages]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].signature == found[1].signature
+
+
 @pytest.mark.parametrize(
     ("message", "detail"),
     [

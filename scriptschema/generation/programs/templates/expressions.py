@@ -151,6 +151,22 @@ def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
     return build
 
 
+@handles(m.ExprCast)
+def type_cast(compiler: Compiler, node: m.ExprCast, level: int) -> Build | None:
+    """Compile a type cast. If it casts another cast, the printer adds the parentheses."""
+    compiler.template.fixed += 1
+    inner = compiler.compile(node.expr, level + 1)
+
+    def without_parentheses(maker: Maker, frame: Frame) -> Any:
+        value = inner(maker, frame)
+        is_cast = value.which == "group" and value.alternative.expr.which == "cast"
+        return value.alternative.expr if is_cast else value
+
+    return compiler.write.node(
+        m.ExprCast, [without_parentheses, compiler.compile(node.type, level + 1)]
+    )
+
+
 @handles(m.ExprInterpString)
 def interpolation(compiler: Compiler, node: m.ExprInterpString, level: int) -> Build | None:
     """Compile an interpolated string. A string constant in braces is put in parentheses."""
