@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
 from orgrest import classes
+from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,8 +53,16 @@ def read(value: str, document: DocumentLookups) -> str | Credentials:
     """Return the value to send for an Authorization header, or credentials that compute it.
 
     Values of unknown schemes, and values already in wire format, are returned unchanged. Raises
-    OrgrestError for malformed credentials, or if no OAuth 2.0 token can be obtained.
+    OrgrestError for malformed credentials, for VS Code REST Client's Cognito credentials, or if no
+    OAuth 2.0 token can be obtained.
     """
+    words = value.split()
+    if len(words) > 2 and words[0].lower() == "cognito":  # a password in plain text
+        raise OrgrestError(
+            "orgrest cannot sign in to AWS Cognito; get an access token in another way and write "
+            "Authorization: Bearer {{token}}",
+            code="credentials",
+        )
     name = SCHEMES.get(value.partition(" ")[0].lower())
     if name is None:
         return value

@@ -41,6 +41,13 @@ def test_what_is_computed_for_each_request_shows_no_secret(written: str, secrets
     assert all(any(secret in word for word in found.curl("a")) for secret in secrets)
 
 
+def test_no_password_for_cognito_is_sent_as_written() -> None:
+    with pytest.raises(OrgrestError, match="cannot sign in to AWS Cognito") as caught:
+        auth.read("COGNITO me s3cret us-east-1 us-east-1_pool client", document())
+    assert "s3cret" not in caught.value.reason
+    assert auth.read("Cognito token", document()) == "Cognito token"
+
+
 def test_a_signed_request_goes_out_once_whatever_comes_back() -> None:
     found = auth.read("AWS K s region:r service:s", document())
     assert isinstance(found, Credentials)
