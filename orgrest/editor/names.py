@@ -581,7 +581,8 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
     for template in _templates(part):
         for reference in part.references(template):
             if reference.literal is None:
-                yield reference.name, template.offset(reference.at)
+                encoded = reference.name.startswith("%")  # `{{%name}}` refers to `name`
+                yield reference.name[encoded:], template.offset(reference.at + encoded)
     for request in part.parsed.requests:
         yield from filter(None, map(_expression, request.directives))
 

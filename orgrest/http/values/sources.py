@@ -87,7 +87,8 @@ class Scripted:
 class Given:
     """A value from outside the request's text, which may refer to variables.
 
-    `kind` is "text", "object" or "other", the JSON type of a value from an environment.
+    `kind` is "text", "object" or "other", the JSON type of a value from an environment. If it is
+    "encoded", the value is percent-encoded.
     `definition` is the source and the definition of an imported variable.
     """
 
@@ -348,6 +349,13 @@ def _environment(use: Use) -> Found | None:
     return Given(value, setting.file.name, setting.kind)
 
 
+def _encoded(use: Use) -> Found | None:
+    """Return the source for VS Code REST Client's `{{%name}}`. No expression begins with a %."""
+    if not use.name.startswith("%"):
+        return None
+    return Given(f"{{{{{use.name[1:]}}}}}", "a percent-encoded variable", "encoded")
+
+
 def _javascript(use: Use) -> Found | None:
     """Return a name that is a JavaScript expression, such as `a.b` if `a` has a value."""
     if not is_computed(use.name):
@@ -390,6 +398,7 @@ COMMON: tuple[ValueSource, ...] = (
     _global_variable,
     _environment,
     _script,
+    _encoded,
     _javascript,
 )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from orgrest import classes
 from orgrest.http.syntax import Definition, ParsedRequest, Template
@@ -24,7 +25,7 @@ from orgrest.http.values.sources import (
     find,
     key_of,
 )
-from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in
+from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -331,7 +332,10 @@ class Values:
                 raise self.error(offset, reason, "no-value")
             return origin.text
         if isinstance(origin, Given):
-            return self.text(Template(origin.text, ((0, offset),)))
+            blanks = self.blanks
+            text = self.text(Template(origin.text, ((0, offset),)))
+            is_known = self.blanks == blanks and UNKNOWN not in text
+            return self._encoded(text) if origin.kind == "encoded" and is_known else text
         if isinstance(origin, Computed):
             return self._computed(origin, name, offset, view)
         if isinstance(origin, AuthToken):
@@ -344,6 +348,11 @@ class Values:
             return Expression(origin.value, self).value()
         view = None if self.parsed.restclient else origin.span.start
         return self._joined(origin.value, self.pieces(origin.value, view=view))
+
+    def _encoded(self, text: str) -> str:
+        """Return a percent-encoded text, as JavaScript's encodeURIComponent does."""
+        encoded = quote(to_bytes(text), safe="!'()*~")
+        return self.context.secrets.computed(encoded, self.context.secrets.within(text))
 
     def _evaluated(self, expression: JavaScript, offset: int, view: int | None) -> str:
         from orgrest.http.values.javascript import Expressions

@@ -223,6 +223,26 @@ def test_what_is_no_path_in_a_response_may_be_an_expression(
     assert counted == f"/2/{identifier}/3/{identifier}/3/2"
 
 
+def test_a_percent_sign_before_a_name_encodes_its_value_for_a_url(tmp_path: Path) -> None:
+    text = (
+        "@a-b = é & (b)/\n@all = {{%a-b}}\n# @name login\n"
+        "GET http://h/{{%a-b}}?all={{%all}}&key={{%$processEnv KEY}}\n###\n"
+        "GET http://h/{{%login.response.body.id}}\n###\nGET http://h/{{%nope}}\n"
+    )
+    inputs = Inputs(directory=tmp_path, environ={"KEY": "a secret/"})
+    first, second, undefined = outcomes(tmp_path, text, inputs)
+    encoded = "%C3%A9%20%26%20(b)%2F"
+    again = encoded.replace("%", "%25")
+    assert url(first) == f"{encoded}?all={again}&key=a%20secret%2F"
+    assert "a%20secret%2F" in first.exchanges[0].request.secrets
+    assert url(second) == "<login.response.body.id>"
+    assert str(undefined.reason).endswith("the variable nope is not defined")
+    names = Names(analysed(tmp_path, text))
+    one = names.at(text.index("a-b"))
+    assert one is not None
+    assert apply(text, names.rename(one, "c-d")) == text.replace("a-b", "c-d")
+
+
 @needs_engine
 def test_a_dry_run_sends_nothing_and_marks_what_only_a_response_gives(tmp_path: Path) -> None:
     text = (
