@@ -374,10 +374,10 @@ class Context:
 
         if self._started.dynamic is None:
             inputs, folder = self.inputs, self.inputs.directory
-            beside = cache(partial(environments.dotenv_beside, folder))
+            near = cache(partial(environments.dotenv_near, folder, self.environment.chosen))
             self._started.dynamic = dynamic.DynamicContext(
                 environ=partial(_env, inputs, self.secrets),
-                dotenv=lambda name: beside().get(name),
+                dotenv=lambda name: near().get(name),
                 variable=self.environment.value,
                 project=str(folder.resolve()),
                 seed=inputs.seed,

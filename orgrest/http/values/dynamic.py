@@ -38,9 +38,9 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 class DynamicContext:
     """The inputs of dynamic values, in addition to their arguments.
 
-    - `environ` looks up an environment variable, `dotenv` a variable in the `.env` file beside the
-      document, and `variable` a variable in the selected environments. Each returns None if the
-      variable is not defined.
+    - `environ` looks up an environment variable, `dotenv` a variable in the nearest `.env` file,
+      and `variable` a variable in the selected environments. Each returns None if the variable is
+      not defined.
     - `project` is the project's folder.
     - `seed` makes the dynamic values reproducible.
     - `user_secret` returns one of the user's secrets, or an empty string in a dry run. By default,
@@ -323,7 +323,10 @@ def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
     name = _named(match, around)
     content = around.dotenv(name)
     if content is None:
-        raise OrgrestError(f"{name} is not set in the .env file beside the document")
+        raise OrgrestError(
+            f"{name} is not set in the nearest .env file (in the document's folder or, if it has "
+            "none, in a parent folder in the project)"
+        )
     return content
 
 
@@ -433,8 +436,10 @@ DYNAMICS: Final = (
     ),
     Dynamic(
         "$dotenv NAME",
-        "The variable NAME in the .env file beside the document. With %NAME, NAME is first looked "
-        "up in the selected environments, and its value is the name of the variable in that file.",
+        "The variable NAME in the nearest .env file: in the document's folder or, if it has none, "
+        "in a parent folder in the project. With --env dev, .env.dev in this folder takes "
+        "precedence. With %NAME, NAME is first looked up in the selected environments, and its "
+        "value is the name of the variable in these files.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,

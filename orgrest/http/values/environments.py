@@ -356,9 +356,17 @@ def mentions(file: Path, word: str) -> bool:
         return True
 
 
-def dotenv_beside(folder: Path) -> dict[str, str]:
-    """Return the variables of the `.env` file in `folder`, or {} if there is no such file."""
-    return {name: setting.value for name, setting in _dotenv(folder / ".env", []).items()}
+def dotenv_near(folder: Path, chosen: Sequence[str]) -> dict[str, str]:
+    """Return the variables of `.env`, and of `.env.NAME` for the `chosen` environments.
+
+    As in VS Code REST Client, they are read from the nearest folder with such a file.
+    """
+    for place in project_folders(folder.resolve()):
+        files = [place / name for name in (".env", *(f".env.{name}" for name in chosen))]
+        if any(file.is_file() for file in files):
+            settings = (item for file in files for item in _dotenv(file, []).items())
+            return {name: setting.value for name, setting in settings}
+    return {}
 
 
 def project_folders(folder: Path) -> list[Path]:

@@ -112,11 +112,11 @@ def _settings(server: Server, document: OpenDocument) -> dict[str, tuple[str, st
         settings = Context(server.inputs(document)).environment.settings()
     except OrgrestError:  # reported at the requests that need it
         return {}
-    # `{{$dotenv NAME}}` declares that the file's values are secret.
-    hidden = ".env" if "$dotenv" in document.text.text else None
+    # `{{$dotenv NAME}}` declares that the values of these files are secret.
+    hidden = (".env",) if "$dotenv" in document.text.text else ()
     return {
         name: (
-            "***" if setting.secret or setting.file.name == hidden else setting.value,
+            "***" if setting.secret or setting.file.name.startswith(hidden) else setting.value,
             setting.file.name,
         )
         for name, setting in settings.items()

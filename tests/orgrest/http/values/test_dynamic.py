@@ -149,7 +149,7 @@ def test_a_percent_sign_takes_the_name_from_a_variable() -> None:
         ("$aadToken new", "$aadToken is not supported: orgrest cannot get Azure"),
         ("$processEnv NOPE", "the environment variable NOPE is not set"),
         ("$processEnv %nope", "the variable nope is not defined"),
-        ("$dotenv NOPE", "NOPE is not set in the .env file beside the document"),
+        ("$dotenv NOPE", "NOPE is not set in the nearest .env file"),
         ("$timestamp 999999999 y", "an offset of 999999999 years leads to a date outside"),
         ("$timestamp 999999999 d", "an offset of 999999999 days leads to a date outside"),
         ("$random.alphabetic(999999999)", "random strings can have at most 1,000,000 characters"),

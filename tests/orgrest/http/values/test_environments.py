@@ -98,7 +98,22 @@ def test_dotenv_files_beside_and_in_the_folder_env_are_taken(tmp_path: Path) -> 
     assert values(tmp_path, "dev", "prod")["A"] == "3"
     secret = {n for n, s in environments.find(tmp_path).choose([]).items() if s.secret}
     assert secret == {"API_TOKEN"}
-    assert environments.dotenv_beside(tmp_path)["A"] == "1"
+
+
+def test_dotenv_reads_the_nearest_folder_and_prefers_the_selected_environment(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path / ".env", "FAR=1\n")
+    put(tmp_path / "project" / ".env", "A=1\nB=1\n")
+    put(tmp_path / "project" / ".env.dev", "A=2\n")
+    (tmp_path / "project" / ".git").mkdir()
+    inner = tmp_path / "project" / "inner"
+    inner.mkdir()
+    assert environments.dotenv_near(inner, ()) == {"A": "1", "B": "1"}
+    assert environments.dotenv_near(inner, ("dev",)) == {"A": "2", "B": "1"}
+    put(inner / ".env", "C=3\n")
+    assert environments.dotenv_near(inner, ("dev",)) == {"C": "3"}
+    assert environments.dotenv_near(tmp_path / "none", ()) == {}
 
 
 def test_httpyacs_configuration_gives_environments(tmp_path: Path) -> None:
