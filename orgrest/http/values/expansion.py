@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _CHARSET = compiled(r";\s*charset=\"?([\w.:-]+)", re.IGNORECASE)
 _BOUNDARY = compiled(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+_OF_NODE = dict.fromkeys(("utf16le", "ucs2", "ucs-2"), "utf-16-le") | {"binary": "latin-1"}
+"""Node's names of encodings that Python does not know."""
 _ONLY_VALUE = compiled(r"\s*(?:\{\{[^{}]*\}\}|:[\w-]+)\s*")
 """A URL that is the value of a variable: there, a fragment is nothing unusual."""
 _MOST_CHECKED = 2**20  # characters; a check only displays values
@@ -284,8 +286,11 @@ class Expansion:
         if encoding is None:
             return data
         try:
-            text = data.decode(encoding)
-        except (UnicodeDecodeError, LookupError) as error:
+            text = data.decode(_OF_NODE.get(encoding.lower(), encoding))
+        except LookupError:
+            reason = f"unknown encoding {encoding}: write for example <@utf-8 or <@latin1"
+            raise self._error(offset, reason, "unreadable-file") from None
+        except UnicodeDecodeError as error:
             reason = f"{short(file.path.text)} is not valid {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
         return to_bytes(self._text_of("body", Template(text, ((0, offset),))))

@@ -238,6 +238,20 @@ def test_a_file_that_cannot_be_sent_is_an_error_at_its_place(tmp_path: Path, nam
     assert (caught.value.line, caught.value.code) == (3, "unreadable-file")
 
 
+@pytest.mark.parametrize("name", ["utf16le", "UCS2", "ucs-2", "utf-16le"])
+def test_a_file_can_have_an_encoding_by_its_name_in_node(tmp_path: Path, name: str) -> None:
+    (tmp_path / "wide").write_bytes("é{{a}}".encode("utf-16-le"))
+    text = f"@a = 1\nPOST http://a/\n\n<@{name} wide\n"
+    assert completed(text, directory=tmp_path).body == "é1".encode()
+
+
+@pytest.mark.parametrize("name", ["klingon", "base64"])
+def test_an_unknown_encoding_is_not_blamed_on_the_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_bytes(b"YQ==")
+    with pytest.raises(ExpansionError, match=f"unknown encoding {name}: write for example"):
+        completed(f"POST http://a/\n\n<@{name} file\n", directory=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("body", "sent"),
     [
