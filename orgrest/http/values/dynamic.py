@@ -151,18 +151,25 @@ def _uuid(_match: re.Match[str], around: DynamicContext) -> str:
     return str(UUID(int=around.random.getrandbits(128), version=4))
 
 
-def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
-    """Return the current time, shifted by an offset such as `-3 h`."""
+def _shifted(match: re.Match[str], around: DynamicContext, *, is_local: bool = False) -> datetime:
+    """Return the current time in UTC or local time, shifted by an offset such as `-3 h`.
+
+    In local time, days and longer units do not change the time of day, as in Day.js.
+    """
     now = around.now()
     if match["offset"] is None:
-        return now
+        return now.astimezone() if is_local else now
     number, unit = int(match["offset"]), _UNITS[match["unit"]]
     from datetime import timedelta
 
     try:
+        if is_local and match["unit"] in "yQMwd":
+            now = now.astimezone().replace(tzinfo=None)
         if unit in ("years", "quarters", "months"):
-            return _months_later(now, number * {"years": 12, "quarters": 3, "months": 1}[unit])
-        return now + timedelta(**{unit: number})
+            now = _months_later(now, number * {"years": 12, "quarters": 3, "months": 1}[unit])
+        else:
+            now += timedelta(**{unit: number})
+        return now.astimezone() if is_local else now
     except (OverflowError, ValueError) as error:
         reason = f"an offset of {number} {unit} leads to a date outside of the supported range"
         raise OrgrestError(reason) from error
@@ -183,12 +190,12 @@ def _timestamp(match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _iso(time: datetime) -> str:
-    from datetime import timedelta
+    from datetime import UTC
 
-    text = time.isoformat(
-        timespec="milliseconds" if time.utcoffset() == timedelta(0) else "seconds"
-    )
-    return text.replace("+00:00", "Z")
+    # A local time, which may also be UTC, is written as by Day.js.
+    if time.tzinfo is not UTC:
+        return time.isoformat(timespec="seconds")
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _datetime(match: re.Match[str], around: DynamicContext) -> str:
@@ -196,17 +203,17 @@ def _datetime(match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _local(match: re.Match[str], around: DynamicContext) -> str:
-    return _formatted(_shifted(match, around).astimezone(), match["format"])
+    return _formatted(_shifted(match, around, is_local=True), match["format"])
 
 
 def _formatted(time: datetime, form: str) -> str:
-    from datetime import timedelta
+    from datetime import UTC
     from email.utils import format_datetime
 
     if form == "iso8601":
         return _iso(time)
     if form == "rfc1123":
-        return format_datetime(time, usegmt=time.utcoffset() == timedelta(0))
+        return format_datetime(time, usegmt=time.tzinfo is UTC)
     return _TOKEN.sub(lambda token: _DAYJS.get(token[0], _literal)(time, token), form[1:-1])
 
 

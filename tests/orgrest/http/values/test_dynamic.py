@@ -76,15 +76,31 @@ def test_a_day_that_a_month_does_not_have_becomes_its_last() -> None:
     assert dynamic._months_later(datetime(2024, 1, 31, tzinfo=UTC), 1) == leap
 
 
-def test_local_times_have_the_zones_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("zone", "text", "expected"),
+    [
+        ("XYZ-2", "iso8601", "2000-01-01T02:00:00+02:00"),
+        ("XYZ-2", "rfc1123", "Sat, 01 Jan 2000 02:00:00 +0200"),
+        ("XYZ-2", "'HH Z'", "02 +02:00"),
+        ("UTC", "iso8601", "2000-01-01T00:00:00+00:00"),
+        ("UTC", "rfc1123", "Sat, 01 Jan 2000 00:00:00 +0000"),
+        # These zones change from +02:00 to +03:00 on 1 July.
+        ("XYZ-2XYD,182,300", "iso8601 7 M", "2000-08-01T02:00:00+03:00"),
+        ("XYZ-2XYD,182,300", "iso8601 213 d", "2000-08-01T02:00:00+03:00"),
+        ("XYZ-2XYD,182,300", "iso8601 5112 h", "2000-08-01T03:00:00+03:00"),
+    ],
+)
+def test_local_times_have_the_zones_offset_and_keep_the_time_of_day(
+    zone: str, text: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import time
 
-    monkeypatch.setenv("TZ", "XYZ-2")
+    monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        assert value("$localDatetime iso8601", around(1)) == "2000-01-01T02:00:00+02:00"
-        assert value("$localDatetime rfc1123", around(1)) == "Sat, 01 Jan 2000 02:00:00 +0200"
-        assert value("$localDatetime 'HH Z'", around(1)) == "02 +02:00"
+        assert value(f"$localDatetime {text}", around(1)) == expected
+        with pytest.raises(OrgrestError, match="outside of the supported range"):
+            value("$localDatetime iso8601 -1999 y", around(1))
     finally:
         monkeypatch.undo()
         time.tzset()
