@@ -448,6 +448,7 @@ def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = No
         if not isinstance(variables, dict):
             raise OrgrestError(f"the environment {name} must be an object", file=str(file))
         settings, common = {}, name in (SHARED, "$kulalaShared")
+        own = {SHARED: shared, f"${name}": variables}
         for key, value in variables.items():
             kind = _kind(value)
             is_data = isinstance(value, dict | list) and key != DEFAULT_HEADERS
@@ -456,7 +457,7 @@ def _environments(given: Any, file: Path, *, secret: re.Pattern[str] | None = No
             why = f"{key} is null in the environment {name}: set it to a string, or remove it"
             error = OrgrestError(why, file=str(file), code="null") if value is None else None
             hidden = secret is not None and secret.search(key) is not None
-            settings[key] = Setting(_referred(text_of(value), shared), file, hidden, error, kind)
+            settings[key] = Setting(_referred(text_of(value), own), file, hidden, error, kind)
         yield SHARED if common else name, settings
 
 
@@ -466,15 +467,19 @@ def _kind(value: Any) -> Literal["text", "object", "provider", "other"]:
     return "text" if isinstance(value, str) else "other"
 
 
-def _referred(text: str, shared: Any) -> str:
-    """Replace `{{$shared name}}` in a value, as VS Code REST Client does in environments."""
-    if SHARED not in text or not isinstance(shared, dict):
-        return text
-    return re.sub(
-        r"\{\{[ \t]*\$shared[ \t]+([^\s{}]+)[ \t]*\}\}",
-        lambda match: text_of(shared[match[1]]) if match[1] in shared else match[0],
-        text,
-    )
+def _referred(text: str, environments: Mapping[str, Any]) -> str:
+    """Replace `{{$shared name}}` and, in the environment dev, `{{$dev name}}` in a value.
+
+    VS Code REST Client does so. `environments` maps `$shared` and `$dev` to their variables.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        variables = environments.get(match[1])
+        if isinstance(variables, dict) and match[2] in variables:
+            return text_of(variables[match[2]])
+        return match[0]
+
+    return re.sub(r"\{\{[ \t]*(\$[^\s{}]+)[ \t]+([^\s{}]+)[ \t]*\}\}", value, text)
 
 
 def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:

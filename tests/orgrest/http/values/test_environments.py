@@ -74,7 +74,7 @@ def test_vs_codes_settings_may_have_comments_and_shared_variables(tmp_path: Path
           "editor.tabSize": 4, /* another */
           "rest-client.environmentVariables": {
             "$shared": {"version": "v1", "url": "http://a//b",},
-            "local": {"host": "localhost", "base": "{{$shared version}}/x"},
+            "local": {"host": "here", "base": "{{$shared version}}/{{$local host}}/{{$dev x}}"},
           },
         }""",
     )
@@ -82,8 +82,8 @@ def test_vs_codes_settings_may_have_comments_and_shared_variables(tmp_path: Path
     assert values(tmp_path, "local") == {
         "version": "v1",
         "url": "http://a//b",
-        "host": "localhost",
-        "base": "v1/x",
+        "host": "here",
+        "base": "v1/here/{{$dev x}}",
     }
 
 
