@@ -123,7 +123,7 @@ class _Shell:
                 end = text.find("\n", at)
                 end = len(text) if end < 0 else end
                 if not now.words and text[at + 1 : at + 2] != "!":
-                    comments += f"{text[at + 1 : end].strip()}\n"
+                    comments += f"{text[at:end].lstrip('#').strip()}\n"
                 at = end
                 continue
             match = _PIECE.match(text, at)

@@ -6,14 +6,16 @@ request, and no part of a request is lost.
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Inclusion
 from orgrest.http.parsing import request_file
 from orgrest.http.syntax import HeaderLine
-from orgrest.http.values import Context, expand, shorthand
+from orgrest.http.values import Context, Inputs, expand, shorthand
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
 
 _ACCEPTED = frozenset({"http-version"})
+_WITHOUT_SETTINGS = Inputs(directory=Path(os.devnull))  # no environment files are near it
 
 
 def wrong_with(text: str, request: Request) -> tuple[str, str]:
@@ -95,7 +98,7 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     if any(isinstance(part, Inclusion) for part in body) or not all(map(texts.is_literal, parts)):
         return "", ""
     try:
-        sent = expand(parsed, Context())
+        sent = expand(parsed, Context(_WITHOUT_SETTINGS))
     except OrgrestError as error:
         return "URL" if error.code == "bad-url" else "headers", error.reason
     if sent.method != request.method:

@@ -778,6 +778,16 @@ class TestFromCurl:
             request_of(command)
 
 
+def test_default_headers_near_the_document_do_not_prevent_the_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".vscode").mkdir()
+    settings_file = tmp_path / ".vscode" / "settings.json"
+    settings_file.write_text('{"rest-client.defaultHeaders": {"X-Own": "1"}}')
+    monkeypatch.chdir(tmp_path)
+    assert request_of("### one\ncurl http://a/") == "# one\nGET http://a/"
+
+
 @pytest.mark.parametrize("data", ["< /etc/hostname", "a\n< /etc/hostname", "<<X"])
 def test_data_that_looks_like_a_file_is_sent_as_it_is(tmp_path: Path, data: str) -> None:
     request = completed(f"curl http://x/ --data-raw '{data}'", tmp_path)
