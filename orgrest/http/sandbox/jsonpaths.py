@@ -11,6 +11,13 @@ from jsonpath.function_extensions import ExpressionType, FilterFunction
 from orgrest.http import patterns
 from orgrest.model import OrgrestError
 
+# Spellings of jsonpath-plus, which VS Code REST Client uses, that RFC 9535 does not have: `.[`,
+# `===`, `!==` and `[(@.length-1)]`. Strings and patterns, which may contain them, match first.
+_OF_PLUS: Final = re.compile(
+    r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|/(?:[^/\\]|\\.)++/|"""
+    r"""(?P<dot>(?<!\.)\.(?=\[))|(?P<strict>[=!]=)=|\[\(@\.length ?- ?(?P<last>[1-9]\d*)\)\]"""
+)
+_JAVASCRIPT: Final = re.compile(r"\[\(|@[\w.]*\.\w+\(")
 _FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
 
 
@@ -48,16 +55,29 @@ class _Environment(jsonpath.JSONPathEnvironment):
 _ENVIRONMENT: Final = _Environment()
 
 
+def _in_rfc_9535(match: re.Match[str]) -> str:
+    if match["last"]:
+        return f"[-{match['last']}]"
+    return "" if match["dot"] else match["strict"] or match[0]
+
+
 def find(path: str, value: Any) -> list[Any]:
     """Return all matches of a JSONPath in a value, in order.
+
+    Some spellings of jsonpath-plus are accepted, too.
 
     Raises OrgrestError if the path is malformed or contains a pattern that RE2 does not support.
     Also raises it if the path or the value is nested too deeply.
     """
     try:
-        return list(_ENVIRONMENT.findall(path, value))
+        return list(_ENVIRONMENT.findall(_OF_PLUS.sub(_in_rfc_9535, path), value))
     except jsonpath.JSONPathError as error:
         reason = str(error).partition("\n")[0]
+        if _JAVASCRIPT.search(path):
+            reason = (
+                "JavaScript is not evaluated in it; write, for example, [-1] or "
+                "[?search(@.name, 'pattern')]"
+            )
         raise OrgrestError(f"{path} is not a valid JSONPath: {reason}") from None
     except RecursionError:
         raise OrgrestError(f"{path}: the path or the data is nested too deeply") from None

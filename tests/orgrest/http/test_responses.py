@@ -43,6 +43,13 @@ def given(text: str, answer: Response = JSON) -> str:
         ("login.response.body.$..id", "7"),
         ("login.response.body.$.n", "null"),
         ("login.response.body.$['a.b']['c d']", "é"),
+        # jsonpath-plus, which VS Code REST Client uses
+        ("login.response.body.$.data.[1].id", "8"),
+        ("login.response.body.data.[*].id", "7"),
+        ("login.response.body.$.data[?(@.id===8)].id", "8"),
+        ("login.response.body.$.data[?(@.id!==7)].id", "8"),
+        ("login.response.body.$.data[(@.length-1)].id", "8"),
+        ("login.response.body.$[?(@ == 't' && @ != '=== .[')]", "t"),
         ("login.response.body.asJson.token", "t"),
         ("login.response.headers.x-id", "7"),
         ("login.response.status", "200"),
@@ -87,6 +94,14 @@ def test_xpath_finds_its_way_in_xml(path: str, expected: str) -> None:
             "l.response.body.$[",
             JSON,
             "l's response: $[ is not a valid JSONPath: unexpected end of query",
+        ),
+        (
+            "l.response.body.$.data[?(@.id.match(/8/))]",
+            JSON,
+            (
+                "l's response: $.data[?(@.id.match(/8/))] is not a valid JSONPath: JavaScript is "
+                "not evaluated in it; write, for example, [-1] or [?search(@.name, 'pattern')]"
+            ),
         ),
         (
             "l.response.body.a",
