@@ -334,9 +334,10 @@ def fuzz(
                 seconds=seconds,
                 programs=count,
                 workers=workers,
-                seeds=() if seeds_folder is None else seeds_in(seeds_folder, campaign.config),
                 on_event=display,
             )
+            if seeds_folder is not None:  # now that the targets' version is known
+                session.state.seeds.add(seeds_in(seeds_folder, campaign.config))
             session.run()
     except (
         *(FileError, TargetError, JudgeError, CampaignError, ClusterError, EngineError),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -65,7 +66,9 @@ def try_commands(config: Config, runs: Sequence[Run] = ()) -> None:
     for description in config.targets:
         if not worked.issuperset(map(description.run_name, description.variants)):
             try_target(description)
-    Judge(config.oracles, (), checker=config.checker, printer=config.printer).try_commands()
+    judge = Judge(config.oracles, (), checker=config.checker, printer=config.printer)
+    with contextlib.closing(judge):
+        judge.try_commands()
 
 
 class Runner:
@@ -210,3 +213,4 @@ class Runner:
         """Terminate all target processes."""
         for target in self._targets:
             target.close()
+        self.judge.close()

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any, Final
 
@@ -209,7 +209,7 @@ class Session:
     """One run of a campaign.
 
     `seconds` and `programs` are limits. `finishing` is the time limit in seconds for reductions at
-    the end. `seeds` are encoded trees. Those that are new to the corpus are added, and run first.
+    the end.
     `on_event` is called with each event. Raises FileError, and TargetError if a target, the checker
     or the printer does not work.
     """
@@ -223,7 +223,6 @@ class Session:
         programs: int | None = None,
         finishing: float = 60.0,
         workers: Workers | None = None,
-        seeds: Iterable[bytes] = (),
         on_event: EventHandler = lambda _: None,
     ) -> None:
         self.campaign = campaign
@@ -239,7 +238,6 @@ class Session:
             try_commands(campaign.config)
             campaign.probe()
             self.state = State(campaign, on_event)  # asks targets for their versions
-        self.state.seeds.add(seeds)
         self.programs_done = 0
         self.runs_done = 0
         self._known_before = self.state.total.known.total()

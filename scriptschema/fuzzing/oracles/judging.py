@@ -17,6 +17,8 @@ from scriptschema.fuzzing.oracles.determinism import is_determined
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.command import CommandTarget
+from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import TRIAL
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW
@@ -32,8 +34,9 @@ too."""
 
 _TYPE_ERROR: Final = re.compile(
     r"attempt to (?:call|index|perform arithmetic|compare|concatenate|get length|iterate)"
-    r"|invalid argument #|missing argument #|expected, got"
+    r"|missing argument #|expected, got"
 )
+"""Does not match errors about values, such as "invalid argument #1 to 'char' (out of range)"."""
 _UNCHECKED: Final = re.compile(r"\bany\b|::")
 """A type or a cast that turns type checking off. Mutants often get one."""
 _CHECKER_MEGABYTES: Final = 4096
@@ -82,8 +85,11 @@ class Judge:
     ) -> None:
         self.oracles = frozenset(oracles)
         self.targets = targets
-        self.checker = checker
-        self.printer = printer
+        self._checker = self._printer = None
+        if checker and "types" in self.oracles:
+            self._checker = _command(checker, seconds, _CHECKER_MEGABYTES)
+        if printer and "round-trip" in self.oracles:
+            self._printer = _command(printer, seconds, _PRINTER_MEGABYTES)
         self.function = _function(function) if function else None
         self.compare = compare
         self.ulps = ulps
@@ -94,12 +100,15 @@ class Judge:
 
         If one of them fails, raises TargetError with its output.
         """
-        if self.checker and "types" in self.oracles:
-            given = (_strict(TRIAL), self.seconds, _CHECKER_MEGABYTES)
-            round_trip.try_command("checker", self.checker, *given)
-        if self.printer and "round-trip" in self.oracles:
-            given = (TRIAL.program, self.seconds, _PRINTER_MEGABYTES)
-            round_trip.try_command("printer", self.printer, *given)
+        if self._checker is not None:
+            round_trip.try_command("checker", self._checker, _strict(TRIAL), self.seconds)
+        if self._printer is not None:
+            round_trip.try_command("printer", self._printer, TRIAL, self.seconds)
+
+    def close(self) -> None:
+        """Remove the temporary folders of the checker and the printer."""
+        for command in filter(None, (self._checker, self._printer)):
+            command.close()
 
     def judge(
         self, sources: Sources, runs: Sequence[Run], plain: Sources | None = None
@@ -120,8 +129,8 @@ class Judge:
             one_target = len({*self.targets}) == 1
             if verdict and not is_determined(plain or sources, one_target=one_target):
                 verdict = None
-        if verdict is None and self.checker and "types" in self.oracles:
-            verdict = self._types(sources, runs[0])
+        if verdict is None and self._checker is not None:
+            verdict = self._types(self._checker, sources, runs[0])
         return verdict
 
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
@@ -170,8 +179,8 @@ class Judge:
         if "round-trip" not in self.oracles:
             return None
         verdict = round_trip.own(sources, plain)
-        if verdict is None and self.printer and sources.module is None:
-            verdict = round_trip.by_command(self.printer, sources, self.seconds, _PRINTER_MEGABYTES)
+        if verdict is None and self._printer is not None and sources.module is None:
+            verdict = round_trip.by_command(self._printer, sources, self.seconds)
         return verdict
 
     def _broken(self, runs: Sequence[Run]) -> Verdict | None:
@@ -230,23 +239,35 @@ class Judge:
         text = result.encode("utf-8", "backslashreplace").decode()
         return Verdict(Signature(OWN, normalisation.message(text)), text)
 
-    def _types(self, sources: Sources, run: Run) -> Verdict | None:
-        """Return a verdict if the checker accepts a program that fails with a type error."""
+    def _types(self, checker: CommandTarget, sources: Sources, run: Run) -> Verdict | None:
+        """Return a verdict if the checker accepts a program that fails with a type error.
+
+        Also returns a verdict if the checker crashes or does not finish.
+        """
         if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
             return None
         if _UNCHECKED.search(sources.program):
             return None
-        given = (_strict(sources), self.seconds, _CHECKER_MEGABYTES)
-        if round_trip.output_of(self.checker, *given) is None:
-            return None
+        name, checked = (
+            checker.description.name,
+            round_trip.run_on(checker, _strict(sources), self.seconds),
+        )
+        if checked.kind != outcome.OK:
+            return round_trip.failure("checker", name, TYPES, checked)
         message = normalisation.message(run.outcome.error)
         error = run.outcome.error[:500]
-        text = f"{self.checker} accepts the program, but {run.target} reports: {error}"
+        text = f"{name} accepts the program, but {run.target} reports: {error}"
         return Verdict(Signature(TYPES, message), text)
 
 
-def _strict(sources: Sources) -> str:
-    return f"--!strict\n{sources.program}"
+def _command(words: str, seconds: float, megabytes: int) -> CommandTarget:
+    return CommandTarget(
+        Description("command", words, seconds=seconds, megabytes=megabytes, output=1 << 24)
+    )
+
+
+def _strict(sources: Sources) -> Sources:
+    return attrs.evolve(sources, program=f"--!strict\n{sources.program}")
 
 
 def _is_slow(runs: Sequence[Run]) -> bool:

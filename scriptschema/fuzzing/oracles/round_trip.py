@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
 from typing import Final
 
 from scriptschema.base import walk
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.command import CommandTarget
 from scriptschema.fuzzing.targets.description import TargetError
-from scriptschema.fuzzing.targets.leftovers import Folder
-from scriptschema.fuzzing.targets.processes import Watched, split, start, text_of, watch
+from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.luau.parse import COMMENTS, ParseError, ParseResult, parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ExprCall, TypeTableItem
 from scriptschema.versions import TODAY
 
 KIND: Final = "round-trip"
-_FILE: Final = "{file}"
 
 
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
@@ -61,61 +59,58 @@ def _as_any_printer(result: ParseResult) -> Sources:
     return render_module_set(result.tree, names=result.names)
 
 
-def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
-    """Return a verdict if a pretty-printing command changes the program, otherwise None.
+def by_command(command: CommandTarget, sources: Sources, seconds: float) -> Verdict | None:
+    """Return a verdict if a pretty-printing command changes the program or fails on it.
 
-    The command contains `{file}` or reads standard input. Returns None if the command fails or
-    exceeds the time limit.
+    Returns None if the command rejects the program with an ordinary error.
     """
-    printed = output_of(command, sources.program, seconds, megabytes)
-    if printed is None:
-        return None
+    name, printed = command.description.name, run_on(command, sources, seconds)
+    if printed.kind != outcome.OK:
+        return failure("printer", name, KIND, printed)
     try:
-        original, reparsed = parse(sources.program, luau=TODAY), parse(printed, luau=TODAY)
+        original, reparsed = (parse(text, luau=TODAY) for text in (sources.program, printed.output))
     except ParseError as error:
         what = normalisation.message(str(error))
-        text = f"the output of {command} is not valid Luau: {error}"
+        text = f"the output of {name} is not valid Luau: {error}"
         return Verdict(Signature(KIND, f"printer: {what}"), text)
     if _as_any_printer(original) != _as_any_printer(reparsed):
-        text = f"the output of {command} is a different program"
+        text = f"the output of {name} is a different program"
         return Verdict(Signature(KIND, "printer: a different tree"), text)
     return None
 
 
-def output_of(command: str, source: str, seconds: float, megabytes: int) -> str | None:
-    """Return a command's output for a source, or None if it fails or exceeds the time limit."""
-    watched = _run_on(command, source, seconds, megabytes)
-    return text_of(watched.output) if _succeeded(watched) else None
+def failure(role: str, name: str, kind: str, result: Outcome) -> Verdict | None:
+    """Return a verdict of this `kind` if a command crashed, failed internally or did not finish.
 
-
-def try_command(name: str, command: str, source: str, seconds: float, megabytes: int) -> None:
-    """Run a command on a source. Raises TargetError, with its output, if it does not succeed.
-
-    `name` says in the message what the command is.
+    `role` says what the command is for, and `result` is its outcome.
     """
-    watched = _run_on(command, source, seconds, megabytes)
-    if not _succeeded(watched):
-        texts = (text_of(data).strip() for data in (watched.errors, watched.output))
-        wrote = "\n".join(filter(None, texts)) or "(it wrote nothing)"
-        end = f"was still running after {seconds:g} s"
-        if not watched.hung:
-            end = f"ended with status {watched.status}"
+    if result.kind not in outcome.BROKEN | outcome.LIMITS:
+        return None
+    detail = f"{role}: {result.kind}"
+    if result.kind not in outcome.LIMITS:
+        detail += f": {normalisation.message(result.error)}"
+    return Verdict(Signature(kind, detail), f"{name}: {result.kind}: {result.error.strip()[:500]}")
+
+
+def run_on(command: CommandTarget, sources: Sources, seconds: float) -> Outcome:
+    """Run a command on a program, and return the outcome. Raises TargetError."""
+    command.submit(sources, seconds)
+    [result] = command.collect()
+    return result
+
+
+def try_command(role: str, command: CommandTarget, sources: Sources, seconds: float) -> None:
+    """Run a command on a program. Raises TargetError, with its output, if it does not succeed.
+
+    `role` says in the message what the command is for.
+    """
+    result = run_on(command, sources, seconds)
+    if result.kind != outcome.OK:
+        wrote = result.report or "\n".join(filter(None, (result.error, result.output)))
+        end = f"ended with status {result.status}"
+        if result.kind == outcome.HANG:
+            end, wrote = result.error, result.report
         raise TargetError(
-            f"the {name} {command} does not work: for the test program {source.strip()!r}, it "
-            f"{end}\n{wrote}"
+            f"the {role} {command.description.name} does not work: for the test program "
+            f"{sources.program.strip()!r}, it {end}\n{wrote.strip() or '(it wrote nothing)'}"
         )
-
-
-def _succeeded(watched: Watched) -> bool:
-    return watched.status == 0 and not watched.hung
-
-
-def _run_on(command: str, source: str, seconds: float, megabytes: int) -> Watched:
-    with Folder() as folder:
-        path = folder.path / "program.luau"
-        path.write_bytes(source.encode("utf-8", "surrogateescape"))
-        words = [word.replace(_FILE, str(path)) for word in split(command)]
-        with path.open("rb") as program:
-            stdin = subprocess.DEVNULL if _FILE in command else program.fileno()
-            process = start(words, megabytes, stdin=stdin, stderr=subprocess.PIPE)
-        return watch(process, time.monotonic(), seconds, 1 << 24)

@@ -4,8 +4,10 @@ import math
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -56,7 +58,8 @@ def ok(output: str) -> Outcome:
 
 def judged(outcomes: Sequence[Outcome], source: str = "print(1)", **options: str) -> Verdict | None:
     judge = Judge(ALL, [0] * len(outcomes), **options)  # type: ignore[arg-type]
-    return judge.judge(Sources(None, source), runs(*outcomes))
+    with closing(judge):
+        return judge.judge(Sources(None, source), runs(*outcomes))
 
 
 # Differences
@@ -402,22 +405,32 @@ def test_a_source_that_parse_refuses_or_changes_is_a_bug_of_ours() -> None:
         ("sed s/1/2/", "printer: a different tree"),
         ("echo x y", "printer: "),
         ("false", None),
+        ("sh -c 'kill -SEGV $$'", "printer: crash: "),
+        (
+            f"""{sys.executable} -c 'import sys; "print(1)" in sys.stdin.read() and {{}}[1]'""",
+            "printer: internal error: KeyError",
+        ),
+        ("sleep 60", "printer: hang"),
     ],
 )
 def test_a_printer_has_to_print_the_program(command: str, detail: str | None) -> None:
-    judge = Judge(ALL, [0], printer=command)
-    found = judge.judge_text(Sources(None, "print(1)\n"))
+    with closing(Judge(ALL, [0], printer=command, seconds=1.0)) as judge:
+        found = judge.judge_text(Sources(None, "print(1)\n"))
     assert (found is None) == (detail is None)
     assert found is None or found.signature.detail.startswith(detail or "")
 
 
 def test_a_printer_or_checker_that_never_works_is_reported_before_it_is_used() -> None:
+    def try_commands(oracles: Collection[str] = ALL, **options: Any) -> None:
+        with closing(Judge(oracles, [0], **options)) as judge:
+            judge.try_commands()
+
     with pytest.raises(TargetError, match=r"the printer .* still running after 0.5 s\n\(it wrote"):
-        Judge(ALL, [0], printer="sleep 60", seconds=0.5).try_commands()
+        try_commands(printer="sleep 60", seconds=0.5)
     with pytest.raises(TargetError, match=r"(?s)the checker .* ended with status 1\n\(it wrote"):
-        Judge(ALL, [0], checker="grep -q nonstrict", printer="cat").try_commands()
-    Judge(ALL, [0], checker="grep -q ^--!strict {file}", printer="cat {file}").try_commands()
-    Judge(["broken"], [0], checker="false", printer="false").try_commands()  # are not used
+        try_commands(checker="grep -q nonstrict", printer="cat")
+    try_commands(checker="grep -q ^--!strict {file}", printer="cat {file}")
+    try_commands(["broken"], checker="false", printer="false")  # are not used
 
 
 # Types, and functions of one's own
@@ -429,7 +442,11 @@ def test_a_type_error_of_a_program_that_the_checker_accepts_is_a_bug() -> None:
     assert found is not None
     assert found.signature == Signature("types", "attempt to call a nil value")
     assert judged(failed, checker="false") is None
-    assert judged([Outcome("error", "", "x:1: oh")], checker="true {file}") is None
+    for error in ("x:1: oh", "x:1: invalid argument #3 to 'find' (index out of range)"):
+        assert judged([Outcome("error", "", error)], checker="true {file}") is None
+    crashed = judged(failed, checker="sh -c 'kill -SEGV $$'")
+    assert crashed is not None
+    assert crashed.signature.detail.startswith("checker: crash: ")
     with pytest.raises(TargetError):
         judged(failed, checker="no-such-program")
 

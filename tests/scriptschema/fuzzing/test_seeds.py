@@ -130,7 +130,8 @@ def test_seeds_that_a_run_did_not_reach_are_run_by_the_next(
     counts = []
     for programs, seeds in ((4, trees), (3, trees), (40, [])):
         with Campaign(tmp_path / "campaign", config) as campaign:
-            session = Session(campaign, programs=programs, seeds=seeds)
+            session = Session(campaign, programs=programs)
+            session.state.seeds.add(seeds)
             session.run()
             counts.append((len(ran), len(session.state.seeds)))
             assert session.progress()["seeds_left"] == len(session.state.seeds)
@@ -143,7 +144,8 @@ def test_seeds_of_a_worker_that_dies_are_run_by_another(tmp_path: Path) -> None:
     config = Config(targets=(Description("persistent", SERVICE),), size=10)
     trees = [wire.encode(parse(f"print({number})").tree) for number in range(3)]
     with Campaign(tmp_path / "campaign", config) as campaign:
-        session = Session(campaign, programs=10, seeds=trees)
+        session = Session(campaign, programs=10)
+        session.state.seeds.add(trees)
         session._start_worker()
         [worker] = session._workers.values()
         session._order(worker)
@@ -181,6 +183,15 @@ def test_seeds_that_use_what_is_excluded_are_named(folder: Path, tmp_path: Path)
     assert "seeds: will mutate but not run 1 program with features that" in told
     assert "or the campaign excludes: buffer, buffer.create\n" in told
     assert "not run yet" not in told
+
+
+def test_a_new_campaign_reads_seeds_for_the_luau_of_its_targets(tmp_path: Path) -> None:
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / "newer.luau").write_text("const v0 = 7\nprint(v0)\n")
+    command = ("fuzz", "-t", f"persistent:{SERVICE}", "-o", tmp_path / "campaign", "-n", 1)
+    done = run_here(*command, "--seeds", tmp_path / "seeds")
+    assert done.returncode == 0, done.stderr
+    assert "seeds: read 1 program\n" in done.stderr.decode()
 
 
 def test_a_run_that_ends_early_says_how_many_seeds_are_left(folder: Path, tmp_path: Path) -> None:
