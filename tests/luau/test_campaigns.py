@@ -12,9 +12,11 @@ from pathlib import Path
 
 import attrs
 import pytest
+from click.testing import CliRunner
 from real_luau import FOLDER, what_is_missing
 
 from scriptschema import wire
+from scriptschema.commands.main import main
 from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.config import load as config_of
@@ -320,3 +322,15 @@ def test_a_recursion_that_overflows_earlier_when_rewritten_is_no_difference(
         assert len({run.outcome.output for run in runs}) == 2
     finally:
         runner.close()
+
+
+@pytest.mark.usefixtures("luau")
+def test_a_new_campaign_reads_seeds_for_the_luau_of_its_targets(tmp_path: Path) -> None:
+    (tmp_path / "seeds").mkdir()
+    source = "local function f<T>(a: T) return a end\nprint(f<<number>>(1))\n"
+    (tmp_path / "seeds" / "newer.luau").write_text(source)
+    target = ["fuzz", "-t", f"luau-web:{FOLDER}", "-o", str(tmp_path / "campaign"), "-n", "1"]
+    done = CliRunner().invoke(main, [*target, "--seeds", str(tmp_path / "seeds")])
+    assert done.exit_code == 0, done.output
+    assert "seeds: read 1 program\n" in done.output
+    assert "only in part" not in done.output

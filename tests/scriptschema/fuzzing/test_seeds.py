@@ -185,15 +185,6 @@ def test_seeds_that_use_what_is_excluded_are_named(folder: Path, tmp_path: Path)
     assert "not run yet" not in told
 
 
-def test_a_new_campaign_reads_seeds_for_the_luau_of_its_targets(tmp_path: Path) -> None:
-    (tmp_path / "seeds").mkdir()
-    (tmp_path / "seeds" / "newer.luau").write_text("const v0 = 7\nprint(v0)\n")
-    command = ("fuzz", "-t", f"persistent:{SERVICE}", "-o", tmp_path / "campaign", "-n", 1)
-    done = run_here(*command, "--seeds", tmp_path / "seeds")
-    assert done.returncode == 0, done.stderr
-    assert "seeds: read 1 program\n" in done.stderr.decode()
-
-
 def test_a_run_that_ends_early_says_how_many_seeds_are_left(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "campaign"
     done = run_here("fuzz", "-t", f"persistent:{SERVICE}", "-o", path, "-n", 1, "--seeds", folder)
