@@ -256,18 +256,28 @@ class Expansion:
             return whole
         if self._parsed.restclient:
             return to_bytes(self._text_of("body", body.template))
-        return self._converted(b"".join(self._pieces(body, to_bytes)), content_type, body)
+        if body.files:
+            whole = b"".join(self._pieces(body, to_bytes))
+        else:
+            pieces = self._text_pieces(body, content_type)
+            whole = to_bytes(self._holds("body", self._values.joined(body.template, pieces)))
+        return self._converted(whole, content_type, body)
+
+    def _text_pieces(self, body: Body, content_type: str) -> Iterable[tuple[str, int]]:
+        """Return the pieces of a body without files, each with its index in the template."""
+        pieces = self._values.pieces(body.template)
+        is_form = not self._parsed.restclient and _is_form(content_type)
+        return shorthand.form_lines(pieces) if is_form else pieces
 
     def _converted(self, whole: bytes, content_type: str, body: Body) -> bytes:
         if not body.files:
             self._check_charset(content_type, whole.decode("utf-8", "surrogateescape"), body)
-        kind = content_type.lower().lstrip()
-        if kind.startswith("application/x-www-form-urlencoded") and not body.files:
+        if _is_form(content_type) and not body.files:
             text = whole.decode("utf-8", "surrogateescape")
             return to_bytes(shorthand.form(text, placeholders=self._values.context.placeholders))
         # As in VS Code REST Client and httpyac. Files are sent unchanged.
-        is_unended = "ndjson" in kind and not body.files and not whole.endswith(b"\n")
-        return whole + b"\n" if is_unended else whole
+        is_lines = "ndjson" in content_type.lower() and not body.files
+        return whole + b"\n" if is_lines and not whole.endswith(b"\n") else whole
 
     def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
         at = 0
@@ -365,6 +375,10 @@ class Expansion:
 
 def _crlf(text: str) -> bytes:
     return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+def _is_form(content_type: str) -> bool:
+    return content_type.lower().lstrip().startswith("application/x-www-form-urlencoded")
 
 
 def _is_credentials(name: str, value: str) -> bool:
@@ -477,7 +491,7 @@ class _Check(Expansion):
             kind = next((value for name, value in headers if name.lower() == "content-type"), "")
             plain = where.file is None and not where.files
             if plain and not kind.lower().lstrip().startswith("multipart/"):
-                body = tuple(self._values.pieces(where.template))
+                body = tuple(self._text_pieces(where, kind))
                 text = "".join(piece for piece, _ in body)
                 is_known = UNKNOWN not in text and UNKNOWN not in kind
                 content = to_bytes(text)

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from orgrest.model import Headers, OrgrestError, Text, secrets_in
 from orgrest.regular import compiled
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_BLANKS = " \t\r"
 _SCHEME = compiled(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _OPERATION = compiled(r"\s*(?:query|mutation|subscription)\s+(\w+)")
 _GRAPHQL = compiled(r"\s*(?:query|mutation|subscription|fragment)\b|\s*\{")
-# The characters that VS Code REST Client and httpyac encode (both use the package encodeurl).
+# The characters that httpyac encodes (version 2 of the package encodeurl).
 _NOT_IN_FORM = compiled(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![0-9A-Fa-f]{2})")
 _NOT_IN_PLACEHOLDER = compiled(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
 _WEBSOCKET = ("WEBSOCKET", "WS", "WSS")
@@ -68,23 +73,45 @@ def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
     return "GET", headers if accepts else (*headers, ("Accept", "text/event-stream"))
 
 
-def form(text: str, *, placeholders: bool = False) -> str:
-    """Return a form (application/x-www-form-urlencoded) with its lines joined.
+def form_lines(pieces: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Join the lines of a form (application/x-www-form-urlencoded) that begin or end with `&`.
 
-    Characters that are not allowed in a form are percent-encoded, as in VS Code REST Client and
-    httpyac. Encoded characters are not encoded again. If `placeholders` is set, names in angle
-    brackets are not encoded.
+    `pieces` are the text as written and the values of variables, alternately, as `Values.pieces`
+    yields them. Blanks around the `&` of such lines, around the first `=` of each field, and at
+    both ends of the form are removed. All other characters, and the values, are unchanged.
     """
-    joined = "".join(
-        "&".join("=".join(part.strip() for part in field.split("=")) for field in line.split("&"))
-        for line in text.split("\n")
-    )
+    written = list(pieces)
+    in_name = True
+    for number, (text, index) in enumerate(written):
+        if number % 2:
+            yield text, index
+            continue
+        parts = re.split("([=&])", text)
+        for at in range(1, len(parts), 2):
+            before, after = parts[at - 1].rstrip(_BLANKS), parts[at + 1].lstrip(_BLANKS)
+            if parts[at] == "&" and (before[-1:] == "\n" or after[:1] == "\n"):
+                parts[at - 1], parts[at + 1] = before.rstrip(), after.lstrip()
+            elif parts[at] == "=" and in_name:
+                parts[at - 1], parts[at + 1] = before, after
+            in_name = parts[at] == "&"
+        text = "".join(parts)
+        text = text if number else text.lstrip()
+        yield text if number < len(written) - 1 else text.rstrip(), index
+
+
+def form(text: str, *, placeholders: bool = False) -> str:
+    r"""Return a form with the characters that are not allowed in it percent-encoded.
+
+    These characters are the same as in httpyac. VS Code REST Client also encodes `|`, `^` and `\`.
+    Encoded characters are not encoded again. If `placeholders` is set, names in angle brackets are
+    not encoded.
+    """
     pattern = _NOT_IN_PLACEHOLDER if placeholders else _NOT_IN_FORM
     return pattern.sub(
         lambda match: (
             match[0] if len(match[0]) > 1 else quote(match[0], "", "utf-8", "surrogateescape")
         ),
-        joined,
+        text,
     )
 
 

@@ -132,10 +132,11 @@ class Values:
 
     def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
         """Return the template's text from `start` to `end` with its variables replaced."""
-        return self._joined(template, self.pieces(template, start, end))
+        return self.joined(template, self.pieces(template, start, end))
 
     @staticmethod
-    def _joined(template: Template, pieces: Iterable[tuple[str, int]]) -> str:
+    def joined(template: Template, pieces: Iterable[tuple[str, int]]) -> str:
+        """Join the pieces of an expanded template. The result keeps their secrets."""
         texts = [text for text, _ in pieces]
         secrets = secrets_in(template.text).union(*map(secrets_in, texts))
         whole = "".join(texts)
@@ -150,6 +151,7 @@ class Values:
     ) -> Iterator[tuple[str, int]]:
         """Yield the pieces of the expanded template, each with its index in the template.
 
+        The first piece is text as written, the second one the value of a variable, and so on.
         If the template is the value of a definition in a request file, `view` is the definition's
         offset.
         """
@@ -347,7 +349,7 @@ class Values:
 
             return Expression(origin.value, self).value()
         view = None if self.parsed.restclient else origin.span.start
-        return self._joined(origin.value, self.pieces(origin.value, view=view))
+        return self.joined(origin.value, self.pieces(origin.value, view=view))
 
     def _encoded(self, text: str) -> str:
         """Return a percent-encoded text, as JavaScript's encodeURIComponent does."""

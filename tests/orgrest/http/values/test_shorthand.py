@@ -177,12 +177,31 @@ def test_encoded_credentials_of_a_secret_are_secret() -> None:
 
 @pytest.mark.parametrize(
     ("text", "sent"),
-    [("a=1\n&b=2", "a=1&b=2"), ("a = 1 &\nb= two words", "a=1&b=two%20words"), ("a=1=2", "a=1=2")],
+    [
+        ("a=1\n&b=2", "a=1&b=2"),
+        ("a = 1 &\n  b= two words", "a=1&b=two%20words"),
+        ("a=1=2", "a=1=2"),
+        ("a=1 \n\n & b =\n&\nc", "a=1&b=&c"),
+    ],
 )
 def test_a_form_over_several_lines_is_one(text: str, sent: str) -> None:
-    assert form(text) == sent
     kind = "Content-Type: application/x-www-form-urlencoded; charset=utf-8"
     assert completed(f"POST http://a/\n{kind}\n\n{text}\n").body == sent.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("q=a = b & c", "q=a%20=%20b%20&%20c"),
+        ("q=SELECT ?a\nWHERE { ?a }", "q=SELECT%20?a%0AWHERE%20%7B%20?a%20%7D"),
+        ("q=a\n\n b", "q=a%0A%0A%20b"),
+        ("q={{a}}", "q=x%20=%201%20&%0A%20y%20=%20"),
+        ("{{a}} = 1 = {{a}}", "x%20=%201%20&%0A%20y%20=%20=1%20=%20x%20=%201%20&%0A%20y%20=%20"),
+    ],
+)
+def test_the_values_in_a_form_keep_their_spaces_and_line_breaks(text: str, sent: str) -> None:
+    request = f"POST http://a/\nContent-Type: application/x-www-form-urlencoded\n\n{text}\n"
+    assert completed(request, overrides={"a": "x = 1 &\n y = "}).body == sent.encode()
 
 
 @pytest.mark.parametrize(
