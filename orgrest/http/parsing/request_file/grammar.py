@@ -48,8 +48,10 @@ SEPARATOR = compiled(r"#{3,}(?P<name>.*)")
 SEPARATORS = compiled(rf"\n[ \t]*{SEPARATOR.pattern}")
 # A multi-line comment, which may contain separators.
 LONG_COMMENT = compiled(r"\n[ \t]*/\*(?!.*\*/[ \t\r]*$)", re.MULTILINE)
+# `# @host = x` is a definition that was commented out; JetBrains' `# @name = x` names the request.
 DIRECTIVE = compiled(
-    r"(?:(?:#+|//+)[ \t]*@|@(?=xpath_ns[ \t]))(?P<name>[A-Za-z][\w-]*)(?:[ \t:=]+(?P<value>.*))?"
+    r"(?:(?:#+|//+)[ \t]*@|@(?=xpath_ns[ \t]))(?P<name>[A-Za-z][\w-]*+)"
+    r"(?!(?<!@name)[ \t]*:?=)(?:[ \t:=]+(?P<value>.*))?"
 )
 DEFINITION = compiled(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"

@@ -221,6 +221,20 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
     assert ("are not sent" in rule.about) >= bool(rule.refused)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["#@disabled = true", "# @loop  = for 3", "// @note=sure?", "# @host = a", "# @host := {{a}}"],
+)
+def test_a_definition_that_is_commented_out_changes_nothing(line: str) -> None:
+    request = only(f"{line}\nGET http://a/")
+    assert (request.directives, request.notices, request.problems) == ((), (), ())
+
+
+@pytest.mark.parametrize("line", ["# @name = login", "#@name=login", "// @name: login"])
+def test_a_request_can_be_named_in_all_notations(line: str) -> None:
+    assert only(f"{line}\nGET http://a/").name == "login"
+
+
 def test_an_unknown_directive_is_reported() -> None:
     request = only("# @nosuch thing\nGET http://a/")
     assert [notice.reason for notice in request.notices] == ["unknown directive @nosuch"]
