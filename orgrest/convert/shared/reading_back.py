@@ -16,6 +16,7 @@ from orgrest.convert.shared.model import Inclusion
 from orgrest.http.parsing import request_file
 from orgrest.http.syntax import HeaderLine
 from orgrest.http.values import Context, Inputs, expand, shorthand
+from orgrest.http.values.expansion import with_one_cookie
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     if sent.method != request.method:
         return "method", f"{request.method} has another meaning in a request file"
     headers = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
-    if not request.shorthand and sent.headers != headers:
+    if not request.shorthand and sent.headers != with_one_cookie(headers):
         return "headers", "orgrest would read the headers as shorthand, and send different ones"
     text = texts.plain("\n".join(str(part) for part in body)) or ""
     if any(

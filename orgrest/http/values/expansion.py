@@ -28,6 +28,7 @@ from orgrest.model import (
     OrgrestError,
     Request,
     Secret,
+    Text,
     secrets_in,
     short,
     to_bytes,
@@ -35,7 +36,7 @@ from orgrest.model import (
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from orgrest.http.values.context import Context
     from orgrest.http.values.credentials import Credentials
@@ -176,7 +177,7 @@ class Expansion:
             headers += self._header(item)
         if not self._parsed.restclient:
             headers += self._default_headers({name.lower() for name, _ in headers})
-        return tuple(headers)
+        return with_one_cookie(headers)
 
     def _default_headers(self, names: set[str]) -> Iterable[tuple[str, str]]:
         """Yield the default headers from the settings, leaving out those in `names`."""
@@ -375,6 +376,17 @@ class Expansion:
 
 def _crlf(text: str) -> bytes:
     return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+def with_one_cookie(headers: Sequence[tuple[str, str]]) -> Headers:
+    """Return the headers with all Cookie headers joined into one (RFC 6265, section 5.4)."""
+    cookies = [value for name, value in headers if name.lower() == "cookie"]
+    if len(cookies) < 2:
+        return tuple(headers)
+    whole = Text("; ".join(cookies), frozenset().union(*map(secrets_in, cookies)))
+    first = next(index for index, (name, _) in enumerate(headers) if name.lower() == "cookie")
+    rest = [header for header in headers[first + 1 :] if header[0].lower() != "cookie"]
+    return (*headers[:first], (headers[first][0], whole), *rest)
 
 
 def _is_form(content_type: str) -> bool:

@@ -208,6 +208,11 @@ def test_a_variable_of_header_lines_stands_in_its_place() -> None:
     )
 
 
+def test_several_cookie_headers_are_sent_as_the_one_that_servers_read() -> None:
+    text = ":h = <<\nCookie: c=:t\n#\n:t = 3\nGET http://h/\nCookie: a=1\nA: 1\ncookie: b=2\n:h"
+    assert complete(text).headers == (("Cookie", "a=1; b=2; c=3"), ("A", "1"))
+
+
 def test_header_variables_that_cannot_be_read_are_errors() -> None:
     reason = "the variable nope, which should contain headers, is not defined"
     assert error("GET http://h/\n:nope") == f"f.http:2:1: {reason}"
