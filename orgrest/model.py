@@ -195,6 +195,8 @@ UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
 """Codes of errors: no connection was made, an exchange was interrupted, the run ended first."""
 REDIRECTS = "too-many-redirects"
 """The code of an error: the server redirects too often."""
+BAD_LENGTH = "bad-length"
+"""The code of an error: the Content-Length in the document differs from the body's length."""
 
 
 class TransportError(OrgrestError):

@@ -303,6 +303,17 @@ class ParsedRequest:
             *(saving.path for saving in self.savings),
         )
 
+    def header(self, name: str) -> HeaderLine | None:
+        """Return the first header line with this name (in lower case), or None."""
+        return next(
+            (
+                item
+                for item in self.headers
+                if isinstance(item, HeaderLine) and item.name.text.lower() == name
+            ),
+            None,
+        )
+
     def directive(self, name: str) -> Directive | None:
         """Return the last directive with this name, or None."""
         return next(

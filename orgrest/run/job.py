@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from orgrest import classes
+from orgrest.model import BAD_LENGTH, OrgrestError
 from orgrest.run.outcomes import EvaluationError, Outcome, failed, located
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values import Context, Values
     from orgrest.http.values.context import TokenNeededError
-    from orgrest.model import Bound, OrgrestError, Request, Response, Secret, Source, Verdict
+    from orgrest.model import Bound, Request, Response, Secret, Source, Verdict
     from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Exchange, Task
     from orgrest.run.results import RequestResults
@@ -260,6 +261,12 @@ class Job:
         The job stays as it is.
         """
         task = self.task
+        if isinstance(error, OrgrestError) and error.code == BAD_LENGTH:
+            header = self.parsed.header("content-length")
+            if header is not None:
+                place = self.parsed.source.position(header.name.offset(0))
+                error.line, error.column = place.line, place.column
+                error.file = task.file or self.work.file
         outcome = failed(task.line, task.name, error, task.file or self.work.file)
         asked, attempts, broken = self.asked, self.attempts, None
         if not attempts:  # the last token request or script's request was the last exchange

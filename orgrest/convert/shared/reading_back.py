@@ -104,8 +104,8 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
         return "URL" if error.code == "bad-url" else "headers", error.reason
     if sent.method != request.method:
         return "method", f"{request.method} has another meaning in a request file"
-    headers = tuple((texts.plain(name), texts.plain(value)) for name, value in request.headers)
-    if not request.shorthand and sent.headers != with_one_cookie(headers):
+    plain = [(texts.plain(name) or "", texts.plain(value) or "") for name, value in request.headers]
+    if not request.shorthand and sent.headers != with_one_cookie(plain):
         return "headers", "orgrest would read the headers as shorthand, and send different ones"
     text = texts.plain("\n".join(str(part) for part in body)) or ""
     if any(

@@ -17,7 +17,7 @@ from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import Checked
 from orgrest.http.values.expressions import without_lisp
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import TransportError
+from orgrest.model import BAD_LENGTH, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -125,15 +125,12 @@ def _transport(subject: Subject) -> Iterator[Problem]:
     request = subject.checked.request
     if request is None:
         return
-    at, code = subject.parsed.target.offset(0), "bad-url"
     try:
-        url = parse_url(request.url)
-        for item in subject.parsed.headers:
-            if isinstance(item, syntax.HeaderLine) and item.name.text.lower() == "content-length":
-                at, code = item.name.offset(0), "bad-length"
-        headers_for(request, url, None)
+        headers_for(request, parse_url(request.url), None)
     except TransportError as error:
-        yield Problem(*extent(subject.text, at), "error", code, error.reason)
+        header = subject.parsed.header("content-length") if error.code == BAD_LENGTH else None
+        at = (subject.parsed.target if header is None else header.name).offset(0)
+        yield Problem(*extent(subject.text, at), "error", error.code or "bad-url", error.reason)
 
 
 Check: TypeAlias = "Callable[[Subject], Iterator[Problem]]"

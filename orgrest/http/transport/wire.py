@@ -17,7 +17,15 @@ from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 from orgrest import classes
 from orgrest.http.auth.basic import of_userinfo
 from orgrest.http.syntax import is_token
-from orgrest.model import Headers, OrgrestError, Request, TransportError, short, to_bytes
+from orgrest.model import (
+    BAD_LENGTH,
+    Headers,
+    OrgrestError,
+    Request,
+    TransportError,
+    short,
+    to_bytes,
+)
 from orgrest.regular import compiled
 
 _URL = compiled(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
@@ -224,7 +232,8 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
         if name.lower() == "content-length" and value.strip() != str(len(request.body or b"")):
             size = f"{len(request.body or b''):,} bytes"
             raise TransportError(
-                f"Content-Length is {show(value)}, but the body has {size}: remove the header"
+                f"Content-Length is {show(value)}, but the body has {size}: remove the header",
+                code=BAD_LENGTH,
             )
     names = {name.lower() for name, _ in request.headers}
     ours = [

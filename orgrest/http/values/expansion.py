@@ -142,10 +142,8 @@ class Expansion:
         return url
 
     def _host(self) -> str | None:
-        for item in self._parsed.headers:
-            if isinstance(item, HeaderLine) and item.name.text.lower() == "host":
-                return self._values.text(item.value)
-        return None
+        header = self._parsed.header("host")
+        return None if header is None else self._values.text(header.value)
 
     def _base(self, template: Template) -> str | None:
         if not template.text.startswith("/") or not self._values.is_defined("host"):

@@ -97,9 +97,9 @@ def test_a_line_that_continues_no_url_is_an_error_and_nothing_is_sent(ask: Ask, 
         "GET HOST\nContent-Length: 3\n",
     ],
 )
-def test_a_length_that_contradicts_the_body_is_an_error_before_sending(ask: Ask, text: str) -> None:
-    (one,), sent = ask(text)
-    assert "Content-Length is" in str(one.reason)
+def test_a_length_that_contradicts_the_body_is_an_error_at_its_line(ask: Ask, text: str) -> None:
+    (one,), sent = ask(f"\n{text}")
+    assert ":3:1: Content-Length is" in str(one.reason)
     assert not sent
 
 
