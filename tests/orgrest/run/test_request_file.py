@@ -716,6 +716,12 @@ def test_a_name_that_stands_twice_is_reported(run) -> None:
     assert notice.startswith("line 4: the request at line 2 is also named one: both are sent,")
 
 
+def test_separators_that_are_drawn_as_lines_are_no_names(run) -> None:
+    done = run("### -----\nGET HOST/a\n### -----\nGET HOST/b\n########\n###====\nGET HOST/c\n")
+    assert (done.sent, done.notices) == (["/a", "/b", "/c"], ())
+    assert {outcome.name for outcome in done.outcomes} == {None}
+
+
 def test_what_failed_once_is_not_tried_again_for_another(run, server: RawServer) -> None:
     done = run(
         "# @ref broken\nGET HOST/a\n###\n# @ref broken\nGET HOST/b\n"

@@ -44,6 +44,7 @@ NEXT_REQUEST = compiled(
 )
 BARE = compiled(rf"(?P<target>(?={URL})(?:\{{\{{[^{{}}]*\}}\}}|\S)*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
 SEPARATOR = compiled(r"#{3,}(?P<name>.*)")
+RULE = compiled(r"[-=*_~+.#\s]*")
 # Texts get a newline prepended, because a search for a pattern that begins with it is fast.
 SEPARATORS = compiled(rf"\n[ \t]*{SEPARATOR.pattern}")
 # A multi-line comment, which may contain separators.

@@ -18,6 +18,7 @@ from orgrest.http.parsing.request_file.grammar import (
     DIRECTIVE,
     IMPORT,
     MARKDOWN,
+    RULE,
     RUN,
     RUN_VALUE,
     SEPARATOR,
@@ -31,11 +32,15 @@ if TYPE_CHECKING:
 
 
 def separator(reader: Reader, line: Line, text: str) -> bool:
-    """Read a separator `### name`, which ends a request and names the next one."""
+    """Read a separator `### name`, which ends a request and names the next one.
+
+    A line such as `### -----` or `### =====` names nothing.
+    """
     match = SEPARATOR.fullmatch(text)
     if match is None:
         return False
-    name = match["name"].strip() or None
+    name = match["name"].strip()
+    name = None if RULE.fullmatch(name) else name
     reader.close(line.offset, name)
     reader.items.append(Comment(text, name, line.span))
     return True
