@@ -168,4 +168,6 @@ def definition(reader: Reader, line: Line, text: str) -> bool:
     )
     reader.known.add(definition)
     reader.items.append(definition)
+    if reader.region.in_body and not reader.region.closed:
+        reader.region.definitions.append(definition)
     return True

@@ -11,6 +11,7 @@ from orgrest.http.parsing.lines import target_of
 from orgrest.http.parsing.request_file.grammar import VERSION, is_httpyac
 from orgrest.http.parsing.request_file.region import Line, RequestRegion, body_of, lines_of
 from orgrest.http.syntax import (
+    Body,
     Comment,
     Definition,
     Definitions,
@@ -159,6 +160,8 @@ class Reader:
         name = name_directive.value.text if name_directive is not None else region.title
         assert region.method_span is not None  # noqa: S101  # set when a region begins
         body = body_of(region)
+        if body is not None:
+            self._warn_unsent(body, region.definitions)
         is_unmarked = body is not None and region.is_unmarked_graphql(body.template.text)
         graphql = is_unmarked and is_httpyac(self.source.text)
         if body is not None and is_unmarked and not graphql:
@@ -192,6 +195,21 @@ class Reader:
             shared_scripts=self.scripts,
             graphql=graphql,
         )
+
+    def _warn_unsent(self, body: Body, definitions: Sequence[Definition]) -> None:
+        """Warn about definitions that may be meant as lines of the body.
+
+        They are followed by other lines of the body, or are directly below its last line.
+        """
+        for definition in definitions:
+            start, text = definition.name_span.start, self.source.text
+            is_below = not definition.when and text.count("\n", body.span.end, start) == 1
+            if start < body.span.end or is_below:
+                reason = (
+                    f"this line sets the variable {definition.name} and is not sent: to send it, "
+                    "move the body to a file, and insert the file with < FILE"
+                )
+                self.notice(start, reason, "definition-in-body")
 
     def _captures(self, region: RequestRegion) -> Iterator[Capture]:
         """Yield the captures that Kulala's `# @env-json-key name path` declares."""

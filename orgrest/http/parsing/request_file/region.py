@@ -10,6 +10,7 @@ from orgrest.http.parsing.request_file.grammar import GRAPHQL, GRAPHQL_TYPE, MUL
 from orgrest.http.syntax import (
     Assertion,
     Body,
+    Definition,
     Directive,
     HeaderLine,
     HeaderVariable,
@@ -76,6 +77,7 @@ class RequestRegion:
     savings: list[Saving] = classes.field(factory=list)
     problems: list[OrgrestError] = classes.field(factory=list)
     notices: list[Notice] = classes.field(factory=list)
+    definitions: list[Definition] = classes.field(factory=list)  # only those below the headers
     end: int = 0
     in_body: bool = False
     closed: bool = False  # a pasted response follows, whose lines are not part of the request

@@ -56,6 +56,12 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         match = NEXT_REQUEST.fullmatch(text)
         if match is None or region.is_delimited():
             return False
+        if region.body and not region.closed:
+            reason = (
+                "this line ends the body above and begins another request: if this is intended, "
+                "insert ### above it; otherwise, add # @force-region-delimiter to the request above"
+            )
+            reader.notice(line.start, reason, "no-separator")
         reader.close(line.offset)
         region = reader.region
     else:

@@ -162,6 +162,30 @@ def test_a_line_with_a_method_begins_the_next_request_without_a_separator() -> N
     assert [body_of(r) for r in document.requests] == ["body", None, None]
 
 
+def test_a_request_line_that_ends_a_body_is_reported() -> None:
+    text = "POST http://a/\n\nsteps:\n\nDELETE http://b/\n\nGET http://c/\n###\nGET http://d/\n"
+    first, *others = parse(text).requests
+    assert [(notice.line, notice.code) for notice in first.notices] == [(5, "no-separator")]
+    assert "insert ### above it; otherwise, add # @force-region" in first.notices[0].reason
+    assert [request.notices for request in others] == [(), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("hi\n@a=1\n", [4]),
+        ("@a=1\nhi\n\n@b = {{$uuid}}\n\nend", [3, 6]),
+        ("hi\n\n@a=1", []),
+        ("hi\n@a = {{response.parsedBody.id}}", []),
+        ("@a=1\n", []),
+        ("hi\n\nHTTP/1.1 200 OK\n@a=1\n", []),
+    ],
+)
+def test_a_line_of_a_body_that_sets_a_variable_is_reported(body: str, lines: list[int]) -> None:
+    found = [n.line for n in only(f"POST http://a/\n\n{body}").notices if n.code != "response"]
+    assert found == lines
+
+
 def test_words_in_a_body_are_no_request() -> None:
     request = only("POST http://a/\n\nGET ready\nPOST\nget http://b/\nDELETE this\n")
     assert body_of(request) == "GET ready\nPOST\nget http://b/\nDELETE this"
