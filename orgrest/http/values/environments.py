@@ -356,6 +356,33 @@ def mentions(file: Path, word: str) -> bool:
         return True
 
 
+def line_of(file: Path, name: str, value: str) -> int | None:
+    """Return the number of the line that defines a variable in an environment file, or None.
+
+    If several environments in the file define the variable, it is the line with this value.
+    """
+    try:
+        text = _read(file) or ""
+    except OrgrestError:
+        return None
+    if _DOTENV.fullmatch(file.name):
+        pattern = rf"""^[ \t]*(?:export[ \t]+)?["']?{re.escape(name)}["']?[ \t]*="""
+        found = [match.start() for match in re.finditer(pattern, text, re.MULTILINE)][-1:]
+    else:
+        key = re.escape(json.dumps(name, ensure_ascii=False))
+        matches = list(re.finditer(rf"{key}\s*:\s*", text))
+        found = [match.start() for match in matches if _is_at(text, match.end(), value)]
+        found += [match.start() for match in matches]
+    return text.count("\n", 0, found[0]) + 1 if found else None
+
+
+def _is_at(text: str, at: int, value: str) -> bool:
+    try:
+        return text_of(json.JSONDecoder().raw_decode(text, at)[0]) == value
+    except (ValueError, RecursionError):
+        return False
+
+
 def dotenv_near(folder: Path, chosen: Sequence[str]) -> dict[str, str]:
     """Return the variables of `.env`, and of `.env.NAME` for the `chosen` environments.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -20,7 +22,7 @@ from orgrest.http.syntax import (
 )
 from orgrest.http.values import shorthand
 from orgrest.http.values.references import UNKNOWN
-from orgrest.http.values.values import Values
+from orgrest.http.values.values import Values, place_in
 from orgrest.model import (
     ExpansionError,
     Headers,
@@ -28,6 +30,7 @@ from orgrest.model import (
     OrgrestError,
     Request,
     Secret,
+    Source,
     Text,
     secrets_in,
     short,
@@ -302,7 +305,9 @@ class Expansion:
         except UnicodeDecodeError as error:
             reason = f"{short(file.path.text)} is not valid {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
-        return to_bytes(self._text_of("body", Template(text, ((0, offset),))))
+        name = Path(self._parsed.source.file or "").parent / self._values.text(file.path)
+        place = partial(place_in, Source(text, str(name)))
+        return to_bytes(self._holds("body", self._values.outside(text, offset, place)))
 
     def _check_charset(self, kind: str, text: str, where: Body) -> None:
         """Warn if the body is not sent in the charset that the Content-Type names."""

@@ -18,6 +18,7 @@ from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+    from pathlib import Path
 
     from orgrest.http.responses import ResponseReference
     from orgrest.http.script_value import ScriptValue
@@ -89,13 +90,15 @@ class Given:
 
     `kind` is "text", "object" or "other", the JSON type of a value from an environment. If it is
     "encoded", the value is percent-encoded.
-    `definition` is the source and the definition of an imported variable.
+    `definition` is the source and the definition of an imported variable. `file` is the environment
+    file that defines the variable.
     """
 
     text: str
     origin: str
     kind: str = ""
     definition: tuple[Source, Definition] | None = None
+    file: Path | None = None
 
 
 @classes.frozen
@@ -346,7 +349,7 @@ def _environment(use: Use) -> Found | None:
         return None
     if setting.kind == "provider":
         return Literal(value, setting.file.name, is_text=True)
-    return Given(value, setting.file.name, setting.kind)
+    return Given(value, setting.file.name, setting.kind, file=setting.file)
 
 
 def _encoded(use: Use) -> Found | None:

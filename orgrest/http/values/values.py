@@ -7,7 +7,8 @@ definitions are even kept for the rest of the run (see `kept`).
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from orgrest import classes
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from orgrest.http.values.sources import Found
     from orgrest.model import Source
 
+Place: TypeAlias = "tuple[str | None, int | None, int | None]"
+"""A file, a line and a column. Each is None if it is unknown."""
 MAX_SIZE = 64 * 2**20
 """The maximum total length of the values inserted into a request, in characters."""
 MAX_DEPTH = 100
@@ -91,6 +94,9 @@ class Values:
         self._size = 0  # total length of the values inserted so far in the request
         self._log: list[str | None] = []  # values that differ at each use, in order
         self._at = 0  # the next entry of the log
+        # While a text from outside the document is expanded: the offset at which the document uses
+        # the text, and a function that returns the position of an index of the text.
+        self._outside: tuple[int, Callable[[int], Place]] | None = None
         lengths = parsed.known.lengths
         if parsed.restclient:
             lengths = lengths | context.lengths
@@ -310,8 +316,31 @@ class Values:
                 yield Origin(name, value, origin.origin)
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return an error at an offset in the request's source."""
-        return ExpansionError.at(self.parsed.source, offset, reason, code)
+        """Return an error at an offset in the request's source or in the current outside text."""
+        file, line, column = self._place(offset)
+        offset = offset if self._outside is None else self._outside[0]
+        return ExpansionError(reason, file=file, line=line, column=column, code=code, offset=offset)
+
+    def _place(self, offset: int) -> Place:
+        if self._outside is not None:
+            return self._outside[1](offset)
+        return place_in(self.parsed.source, offset)
+
+    def outside(
+        self, text: str, offset: int, place: Callable[[int], Place | None] | None = None
+    ) -> str:
+        """Return a text from outside the document with its variables replaced.
+
+        `offset` is where the text is used. `place` returns the position of an index of the text.
+        Without a position, errors in the text are reported where it is used.
+        """
+        outer, used = self._outside, self._place(offset)
+        start = offset if outer is None else outer[0]
+        self._outside = start, lambda index: (place and place(index)) or used
+        try:
+            return self.text(Template(text, ((0, 0),)))
+        finally:
+            self._outside = outer
 
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return the source that provides a variable's value, or None. Raises `OrgrestError`."""
@@ -335,7 +364,7 @@ class Values:
             return origin.text
         if isinstance(origin, Given):
             blanks = self.blanks
-            text = self.text(Template(origin.text, ((0, offset),)))
+            text = self.outside(origin.text, offset, partial(_place_of, origin, name))
             is_known = self.blanks == blanks and UNKNOWN not in text
             return self._encoded(text) if origin.kind == "encoded" and is_known else text
         if isinstance(origin, Computed):
@@ -344,12 +373,16 @@ class Values:
             return _token(self, origin, name, offset)
         if isinstance(origin, JavaScript):
             return self._evaluated(origin, offset, view)
-        if origin.operator == ":=":
-            from orgrest.http.values.expressions import Expression
+        outer, self._outside = self._outside, None
+        try:
+            if origin.operator == ":=":
+                from orgrest.http.values.expressions import Expression
 
-            return Expression(origin.value, self).value()
-        view = None if self.parsed.restclient else origin.span.start
-        return self.joined(origin.value, self.pieces(origin.value, view=view))
+                return Expression(origin.value, self).value()
+            view = None if self.parsed.restclient else origin.span.start
+            return self.joined(origin.value, self.pieces(origin.value, view=view))
+        finally:
+            self._outside = outer
 
     def _encoded(self, text: str) -> str:
         """Return a percent-encoded text, as JavaScript's encodeURIComponent does."""
@@ -380,13 +413,32 @@ class Values:
         return Text(self.blank(name), unknown) if unknown else value
 
 
+def place_in(source: Source, offset: int) -> Place:
+    """Return the position of an offset in a source."""
+    position = source.position(offset)
+    return source.file, position.line, position.column
+
+
+def _place_of(given: Given, name: str, index: int) -> Place | None:
+    """Return the position of an index in a value from an imported file or an environment."""
+    if given.definition is not None:
+        source, definition = given.definition
+        return place_in(source, definition.value.offset(index))
+    if given.file is None:
+        return None
+    from orgrest.http.values.environments import line_of
+
+    line = line_of(given.file, name, given.text)
+    return None if line is None else (str(given.file), line, None)
+
+
 def _token(values: Values, token: AuthToken, name: str, offset: int) -> str:
     from orgrest.http.auth import oauth2
 
     used: list[str] = []
 
     def expand(text: str) -> str:
-        used.append(values.text(Template(text, ((0, offset),))))
+        used.append(values.outside(text, offset))
         return used[-1]
 
     context = values.context

@@ -223,6 +223,29 @@ def test_a_placeholder_in_a_form_stays_readable() -> None:
     assert form("a=<login.response.body> b", placeholders=True) == "a=<login.response.body>%20b"
 
 
+@pytest.mark.parametrize(
+    ("included", "place"),
+    [
+        ('{"a": "{{a}}",\n "b": "{{nope}}"}', "body.json:2:8"),
+        ("\n{{a}} {{inner}} {{nope}}", "a.http:1:12"),
+        ("\n\n{{z}}", "http-client.env.json:4"),
+        ("\n\n{{dot}}", ".env:3"),
+    ],
+)
+def test_an_error_in_an_included_file_or_an_environment_names_its_file_and_line(
+    tmp_path: Path, included: str, place: str
+) -> None:
+    environments = '{"prod": {"z": "1"},\n\n "dev": {"y": "",\n "z": "{{a}} {{nope}}"}}'
+    (tmp_path / "http-client.env.json").write_text(environments)
+    (tmp_path / ".env").write_text("dot=1\n# dot=2\nexport dot={{nope}}\n")
+    (tmp_path / "body.json").write_text(included)
+    text = "@inner = a {{nope}}\n@a = 1\nPOST http://a/\n\n<@ ./body.json\n"
+    with pytest.raises(ExpansionError) as caught:
+        completed(text, directory=tmp_path, environments=("dev",))
+    assert str(caught.value).replace(f"{tmp_path}/", "").startswith(f"{place}: ")
+    assert text[caught.value.offset or 0 :].startswith(("./body.json", "{{nope}}"))
+
+
 def test_files_stand_where_they_are_named(tmp_path: Path) -> None:
     (tmp_path / "raw").write_bytes(b"\xff{{a}}")
     (tmp_path / "text").write_bytes("é {{a}}".encode("latin-1"))
