@@ -212,6 +212,8 @@ class File:
     text: str
     encoding: Encoding
     _data: bytes = classes.field(repr=False)
+    _unfinished: bytes | None = classes.field(default=None, repr=False)
+    """The content that the last save was writing: Ctrl-C may end a save just after the rename."""
 
     @classmethod
     def read(cls, path: Path) -> File:
@@ -233,10 +235,12 @@ class File:
             return False
         try:
             with locked(target):
-                if target.read_bytes() != self._data:
+                found = target.read_bytes()
+                if found not in (self._data, self._unfinished):
                     raise FileChangedError(
                         "the file was changed on disk in the meantime", file=str(self.path)
                     )
+                self._data, self._unfinished = found, data
                 _replace(target, data, self.path)
         except OSError as error:
             raise FileChangedError(
@@ -251,7 +255,7 @@ class File:
         Also returns True if the file cannot be read.
         """
         try:
-            return read_bytes(self.path) == self._data
+            return read_bytes(self.path) in (self._data, self._unfinished)
         except FileError:
             return True
 

@@ -159,6 +159,26 @@ class TestSaving:
             file.save("mine\n")
         assert (tmp_path / "a").read_bytes() == b"theirs\n"
 
+    @pytest.mark.parametrize("step", ["_check_writable", "_sync_folder"])
+    def test_after_ctrl_c_during_a_save_no_change_by_others_is_reported(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    ) -> None:
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        file = self.read(tmp_path / "a")
+        for text in ("new\n", "newer\n"):
+            with monkeypatch.context() as patched:
+                patched.setattr(files, step, interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    file.save(text)
+        assert file.is_unchanged()
+        file.save("newer\n")
+        assert (tmp_path / "a").read_bytes() == b"newer\n"
+        (tmp_path / "a").write_bytes(b"theirs\n")
+        with pytest.raises(FileChangedError):
+            file.save("newest\n")
+
     def test_a_file_that_is_gone_is_not_made_again(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
         (tmp_path / "a").unlink()
