@@ -30,6 +30,7 @@ INSTALL = {
     "npm": "apt install npm",
     "nvim": "apt install neovim",
     "pass": "apt install pass",
+    "patch": "apt install patch",
     "protoc": "apt install protobuf-compiler",
     "prove": "apt install perl",
     "zsh": "apt install zsh",

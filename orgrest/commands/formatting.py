@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain
+
+if TYPE_CHECKING:
+    from orgrest.files import Encoding
 
 
 @program.command("format")
@@ -44,7 +47,7 @@ def format(  # noqa: A001 - the command's name
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
         new = _formatted(text, stdin_name or Path("standard input.http"))
         if check or diff:
-            changed += _report(str(stdin_name or "-"), text, new, diff=diff)
+            changed += _report(str(stdin_name or "-"), text, new, encoding, diff=diff)
         else:
             sys.stdout.buffer.write(encoding.encode(new))
             sys.stdout.buffer.flush()
@@ -53,7 +56,7 @@ def format(  # noqa: A001 - the command's name
             file = File.read(Path(name))
             new = _formatted(file.text, file.path)
             if check or diff:
-                changed += _report(name, file.text, new, diff=diff)
+                changed += _report(name, file.text, new, file.encoding, diff=diff)
             elif file.save(new):
                 complain(f"{name}: formatted")
     sys.exit(1 if check and changed else 0)
@@ -66,13 +69,13 @@ def _formatted(text: str, path: Path) -> str:
     return formatting.formatted(text, "http" if is_request_file(path) else "org")
 
 
-def _report(name: str, text: str, new: str, *, diff: bool) -> bool:
+def _report(name: str, text: str, new: str, encoding: Encoding, *, diff: bool) -> bool:
     if text == new:
         return False
     if diff:
-        old = text.split("\n")
-        for line in difflib.unified_diff(old, new.split("\n"), name, name, lineterm=""):
-            click.echo(line)
+        from orgrest.commands.saving import print_differences
+
+        print_differences(name, text, new, encoding)
     else:
         complain(f"would reformat {name}")
     return True

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, TypeAlias
@@ -78,11 +80,7 @@ class Compared(_Shown):
 
     def end(self, run: Run, before: str) -> None:
         """Print the differences between the old and the new document."""
-        import difflib
-
-        old, new = before.split("\n"), run.text.split("\n")
-        for line in difflib.unified_diff(old, new, self.name, self.name, lineterm=""):
-            click.echo(line)
+        print_differences(self.name, before, run.text, self.encoding)
 
 
 class Checked(Results):
@@ -165,6 +163,18 @@ class Saved(Results):
     def _fail(self, error: FileError) -> None:
         self.failed = True
         complain(str(error))
+
+
+def print_differences(name: str, before: str, after: str, encoding: Encoding) -> None:
+    """Print a diff of two versions of the document `name` that `patch` and `git apply -p0` take."""
+    import difflib
+
+    # The document's own bytes, in lines that end only in LF: the diff has to contain every CR.
+    old, new = (io.BytesIO(encoding.encode(text)).readlines() for text in (before, after))
+    file = os.fsencode(name)
+    for line in difflib.diff_bytes(difflib.unified_diff, old, new, file, file):
+        end = b"" if line.endswith(b"\n") else b"\n\\ No newline at end of file\n"
+        click.echo(line + end, nl=False)
 
 
 def _not_written(outcome: Outcome) -> Iterator[Path]:

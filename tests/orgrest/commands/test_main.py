@@ -106,6 +106,25 @@ class TestOrgFiles:
         assert "+#+RESULTS:\n+#+BEGIN_SRC js\n" in out
         assert out.startswith("--- notes.org\n+++ notes.org\n")
 
+    @needs("patch")
+    @pytest.mark.parametrize("last", [b"", b"\n", b"\nend\n", b"\nend"])
+    @pytest.mark.parametrize("first", [b"", b"\xef\xbb\xbf", b"caf\xe9\n", b"stray\rCR\n"])
+    @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+    def test_patch_applies_what_diff_prints(
+        self, notes, server, capfdbinary, newline: bytes, first: bytes, last: bytes
+    ) -> None:
+        path = notes(BLOCK)
+        data = (first + path.read_bytes().rstrip(b"\n") + last).replace(b"\n", newline)
+        outputs = []
+        for option in ("--diff", "--stdout"):
+            path.write_bytes(data)
+            with pytest.raises(SystemExit):
+                main(["notes.org", option, "-q"])
+            outputs.append(capfdbinary.readouterr().out)
+        arguments = ["patch", "--binary", "--fuzz=0", "notes.org"]
+        subprocess.run(arguments, input=outputs[0], check=True)
+        assert path.read_bytes() == outputs[1] != data
+
     def test_a_dry_run_shows_requests_without_sending_or_secrets(
         self, orgrest, notes, server, monkeypatch
     ) -> None:
