@@ -379,7 +379,7 @@ class Context:
                 environ=partial(_env, inputs, self.secrets),
                 dotenv=lambda name: near().get(name),
                 variable=self.environment.value,
-                project=str(folder.resolve()),
+                project=str(environments.project_folders(folder.resolve())[-1]),
                 seed=inputs.seed,
                 user_secret=partial(self.secrets.take, ask=not self.placeholders),
             )

@@ -182,10 +182,13 @@ def _run(
     from orgrest.http import scripts
 
     parsed, context = job.parsed, job.context
-    code, offset = _code(script, context)
+    values, secrets = Values(parsed, context, defined=job.defined), context.secrets
+    path = ""
+    if script.file is not None:
+        path = yield from resolved(context, partial(values.text, script.file))
+    code, offset = _code(script, path, context)
     with _located(script, parsed):
         requires, files = required(code, context)
-    values, secrets = Values(parsed, context, defined=job.defined), context.secrets
     answer = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
     variables, responses, secrets_read = answer
     job.defined.update(values.defined)
@@ -316,17 +319,17 @@ def _keep(result: Result, script: Script, parsed: ParsedRequest, results: Logged
     results.cancelled |= result.cancelled
 
 
-def _code(script: Script, context: Context) -> tuple[str, int | None]:
-    """Return a script's code, and its offset in the document or None for a script in a file."""
+def _code(script: Script, path: str, context: Context) -> tuple[str, int | None]:
+    """Return a script's code, and its offset in the document, or None if the code is in `path`."""
     if script.text is not None:
         return script.text.text, script.text.offset(0)
     if script.file is None:
         return "", None
-    data = context.read(script.file.text)
+    data = context.read(path)
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
-        raise OrgrestError(f"{script.file.text} is not UTF-8 (byte {error.start})") from None
+        raise OrgrestError(f"{path} is not UTF-8 (byte {error.start})") from None
 
 
 def _at_line(

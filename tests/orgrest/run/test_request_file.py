@@ -567,6 +567,24 @@ def test_a_script_may_stand_in_a_file(run, tmp_path: Path) -> None:
 
 
 @needs_engine
+def test_scripts_of_the_whole_project_are_found_in_its_folder(
+    server: RawServer, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "before.js").write_text("request.variables.set('x', 'before');")
+    (tmp_path / "after.js").write_text("client.global.set('y', 'after');")
+    done = Evaluated(
+        server,
+        tmp_path / "folder",
+        "@name = after\n< {{$projectRoot}}/before.js\nGET HOST/{{x}}\n\n"
+        "> {{$projectRoot}}/{{name}}.js\n###\nGET HOST/{{y}}\n\n> {{$projectRoot}}/none.js\n",
+    )
+    assert done.sent == ["/before", "/after"]
+    assert f"could not read {tmp_path}/none.js" in done.reasons[0]
+
+
+@needs_engine
 def test_an_error_in_a_script_has_its_line_in_the_file(run) -> None:
     done = run("GET HOST/a\n\n> {%\n\nnothing();\n%}\n###\nGET HOST/b\n")
     assert done.reasons == ["a.http:5: script: ReferenceError: nothing is not defined"]

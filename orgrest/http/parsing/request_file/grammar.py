@@ -70,7 +70,9 @@ HEADER_SPREAD = compiled(r"\.\.\.[ \t]*(\S.*)")
 CONTINUED = compiled(r"[?&/#]|\{\{[^{}]*\}\}[^\s:]*$")
 RESPONSE = compiled(r"HTTP/\d(?:\.\d)?[ \t]+\d{3}\b.*")
 SCRIPT_LINE = compiled(r"(?P<mark>[<>])[ \t]*\{%(?P<text>.*?)(?P<end>%\})?")
-SCRIPT_FILE = compiled(r"(?P<mark>[<>])[ \t]+(?P<path>[^\s{%}]+(?:\.js|\.mjs|\.ts))")
+SCRIPT_FILE = compiled(
+    r"(?P<mark>[<>])[ \t]+(?P<path>(?:\{\{[^{}]*\}\}|[^\s{%}])+(?:\.js|\.mjs|\.ts))"
+)
 HANDLER_FILE = compiled(r">[ \t]+(?P<path>[^\s{%}>][^{%}]*)")
 HTTPYAC = compiled(
     r"\{\{(?:@js(?:[ \t]+|$))?(?P<every>[+@]?)(?P<event>request|streaming|response|after|"
