@@ -43,7 +43,6 @@ from orgrest.model import OrgrestError, short
 from orgrest.regular import compiled
 from orgrest.structured import without_comments
 
-NO_FILE: Final = "no environment file in the document's folder or its parents"
 LARGEST: Final = 2**20
 """The maximum size of an environment file, in bytes."""
 SHARED: Final = "$shared"
@@ -60,6 +59,10 @@ _JETBRAINS = (PUBLIC, "http-client.env.json.user", PRIVATE)
 _VSCODE = ".vscode/settings.json"
 _HTTPYAC = (".httpyac.json", "httpyac.config.json")
 _PROJECT = (".git", ".hg", ".idea", ".vscode", *_HTTPYAC)
+NO_FILE: Final = (
+    "no environment file in the document's folder or, within a project, in its parents "
+    f"(a project's folder contains {', '.join(_PROJECT[:-1])} or {_PROJECT[-1]})"
+)
 _SECRET_NAME = compiled(
     r"pass|pwd|secret|token|credential|private|api_?key|access_?key|auth", re.IGNORECASE
 )

@@ -118,9 +118,7 @@ def test_a_client_may_set_the_values_that_a_request_asks_for(
 
 def test_without_environment_files_there_is_nothing_to_choose(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "a.http", "GET http://x/\n", "http")
-    with pytest.raises(
-        JsonRpcException, match="no environment file in the document's folder or its parents"
-    ):
+    with pytest.raises(JsonRpcException, match="no environment file in the document's folder or"):
         buffer.command("orgrest.chooseEnvironment")
     editor.close(buffer)
 
