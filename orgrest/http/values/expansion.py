@@ -76,6 +76,7 @@ class Expansion:
         self._parsed = parsed
         self._values = values
         self._notices = list(parsed.notices)
+        self._in_host = False  # whether the URL begins with the whole value of the Host header
         self._held: set[tuple[str, Secret]] = set()
         self._credentials: Credentials | None = None
 
@@ -131,7 +132,9 @@ class Expansion:
         template = self._parsed.target
         url = self._text_of("url", template).strip()
         if not self._parsed.restclient:
-            url = shorthand.absolute_url(url, self._host(), self._base(template))
+            path, host = url, self._host()
+            url = shorthand.absolute_url(path, host, self._base(template))
+            self._in_host = bool(host and url == f"{host.removesuffix('/')}{path}")
             url = shorthand.websocket_url(self._parsed.method, url)
         self._check_url(url, template)
         if url.count("#") > template.text.count("#") and not _ONLY_VALUE.fullmatch(template.text):
@@ -209,6 +212,8 @@ class Expansion:
         name = self._values.text(item.name)
         value = self._values.text(item.value)
         field = name.lower()
+        if field == "host" and self._in_host:
+            return []  # added from the URL when the request is sent
         if not self._parsed.restclient and _is_credentials(field, value):
             credentials = self._get_credentials()
             header = credentials.header(field, value, item.value)

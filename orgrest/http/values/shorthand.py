@@ -36,13 +36,16 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
     `host` is the value of the `Host` header, and `base` is the value of the variable `host`.
 
     - A path, or `*` (the whole server: RFC 9112, section 3.2.4), is appended to `host`. The scheme
-      is https for ports 443 and 8443, and http otherwise. Without `host`, it is appended to `base`.
-      Without both, it is returned unchanged.
+      is that of `host` (as in JetBrains' HTTP Client) or, if it has none, https for ports 443 and
+      8443, and http otherwise. Without `host`, it is appended to `base`. Without both, it is
+      returned unchanged.
     - A URL that is empty or begins with `//` is returned unchanged.
     - For all other URLs, the scheme defaults to http, as in VS Code REST Client, JetBrains' HTTP
       Client and httpyac.
     """
     if url == "*" or (url.startswith("/") and not url.startswith("//")):
+        if host and _SCHEME.match(host):
+            return f"{host.removesuffix('/')}{url}"
         if host:
             port = host.rpartition(":")[2]
             return f"{'https' if port in _TLS_PORTS else 'http'}://{host}{url}"

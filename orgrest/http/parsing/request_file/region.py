@@ -43,6 +43,11 @@ class Line:
         return self.offset + len(self.raw) - len(self.raw.lstrip(" \t"))
 
     @property
+    def indent(self) -> int:
+        """The number of blanks before `text`."""
+        return self.start - self.offset
+
+    @property
     def span(self) -> Span:
         """The span of the whole line, without its line ending."""
         return Span(self.offset, self.offset + len(self.raw))
@@ -67,6 +72,7 @@ class RequestRegion:
     title: str | None
     method: str = ""
     method_span: Span | None = None
+    indent: int = 0  # of the request line
     url: list[tuple[str, int]] = classes.field(factory=list)
     headers: list[HeaderLine | HeaderVariable] = classes.field(factory=list)
     body: list[tuple[str, int]] = classes.field(factory=list)

@@ -25,8 +25,9 @@ from orgrest.http.parsing.request_file.grammar import (
     RARE_METHODS,
     REQUEST,
     RESPONSE,
+    SEGMENT,
 )
-from orgrest.http.syntax import HeaderLine, HeaderVariable
+from orgrest.http.syntax import HeaderLine, HeaderVariable, Template
 from orgrest.model import Span
 from orgrest.regular import compiled
 
@@ -73,6 +74,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
     method = match.groupdict().get("method") or "GET"
     region.method = method.upper() if _STANDARD.fullmatch(method) else method
     at = line.start
+    region.indent = line.indent
     region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))
     region.url.append((match["target"], at + match.start("target")))
     region.end = line.span.end
@@ -84,11 +86,12 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def header(reader: Reader, line: Line, text: str) -> bool:
-    """Read a header, or a line that continues the URL."""
+    """Read a header, or a line that continues the URL or a header."""
     region = reader.region
     if not region.begun or region.in_body:
         return False
-    if not region.headers and _continues_url(region, line, text):
+    last = region.headers[-1] if region.headers else None
+    if last is None and _continues_url(region, line, text):
         region.url.append((text, line.start))
     elif match := HEADER.fullmatch(text):
         region.headers.append(
@@ -103,6 +106,8 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         reason = "this line starts the body: insert an empty line before it"
         reader.notice(line.start, reason, "no-empty-line")
         return False
+    elif isinstance(last, HeaderLine) and line.indent > region.indent:
+        region.headers[-1] = _continued(last, line)
     else:
         reason = "expected a header (Name: value): insert an empty line before the body"
         reader.problem(line.start, reason, "bad-header")
@@ -114,10 +119,23 @@ def _continues_url(region: RequestRegion, line: Line, text: str) -> bool:
     if text[0] in "?&":
         return True
     # As in JetBrains' HTTP Client, an indented line may continue the URL.
-    if line.start == line.offset or HEADER.fullmatch(text):
+    if line.indent == 0 or HEADER.fullmatch(text):
         return False
-    open_end = region.url[-1][0][-1:] in "?&="
-    return CONTINUED.match(text) is not None or (open_end and text[0] not in "{[<.")
+    last = region.url[-1][0][-1:]
+    is_segment = last == "/" and line.indent > region.indent and SEGMENT.fullmatch(text)
+    open_end = last in "?&=" or is_segment
+    return CONTINUED.match(text) is not None or (bool(open_end) and text[0] not in "{[<.")
+
+
+def _continued(header: HeaderLine, line: Line) -> HeaderLine:
+    """Return a header whose value continues in an indented line, with one space in between."""
+    value = header.value
+    before = f"{value.text} " if value.text else ""
+    return HeaderLine(
+        header.name,
+        Template(before + line.text, (*value.anchors, (len(before), line.start))),
+        Span(header.span.start, line.span.end),
+    )
 
 
 def body_line(reader: Reader, line: Line, text: str) -> bool:

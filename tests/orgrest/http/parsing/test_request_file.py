@@ -118,6 +118,35 @@ def test_a_url_continues_over_lines() -> None:
         assert source[request.target.offset(index)] == char
 
 
+def test_a_segment_of_a_path_may_be_on_its_own_line_as_in_jetbrains_specification() -> None:
+    request = only("GET {{host}}/\n    %20api%20\n    /get\nA: b\n")
+    assert request.target.text == "{{host}}/%20api%20/get"
+    assert headers_of(request) == [("A", "b")]
+    assert only("GET http://a/\n  b{{c}}?d=e f\n").problems
+    assert only("GET http://a/\n  b{{c}}?d=e\n").target.text == "http://a/b{{c}}?d=e"
+
+
+@pytest.mark.parametrize("line", ["api", "  two words", "  a=1&b=2", '  "a": 1', "  a,b"])
+def test_a_body_without_an_empty_line_above_it_is_not_sent_as_a_path(line: str) -> None:
+    (problem,) = only(f"POST http://a/\n{line}\n").problems
+    assert "insert an empty line before the body" in problem.reason
+    assert only(f"  POST http://a/\n  {line.strip()}\n").problems
+    assert only(f"  POST http://a/\nA: b\n  {line.strip()}\n").problems
+
+
+def test_a_header_may_continue_on_an_indented_line_as_in_jetbrains_specification() -> None:
+    request = only('GET http://a/\nX-A: one\n    (two) {{x}}\n\t"three"\nX-B:\n  four\n  C: d\n')
+    assert request.problems == ()
+    assert headers_of(request) == [
+        ("X-A", 'one (two) {{x}} "three"'),
+        ("X-B", "four"),
+        ("C", "d"),
+    ]
+    source = request.source.text
+    value = request.headers[0].value
+    assert [source[value.offset(value.text.index(word))] for word in '{"'] == ["{", '"']
+
+
 @pytest.mark.parametrize(
     "lines",
     [

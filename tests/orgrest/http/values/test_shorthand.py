@@ -47,6 +47,8 @@ def completed(
         ("/b", "a.org", None, "http://a.org/b"),
         ("/b", "a.org:443", None, "https://a.org:443/b"),
         ("/b", "a.org:8443", "x", "https://a.org:8443/b"),
+        ("/b", "http://a.org:443/", "x", "http://a.org:443/b"),
+        ("*", "https://a.org", None, "https://a.org*"),
         ("/b", None, "https://c/", "https://c/b"),
         ("/b", None, "c:1", "http://c:1/b"),
         ("/b", None, None, "/b"),
@@ -61,6 +63,10 @@ def test_a_url_gets_its_scheme_and_host(
 
 
 def test_a_path_takes_the_header_host_and_keeps_it() -> None:
+    request = completed("@h = https://a.org\nGET /b?c\nHost: {{h}}\n")
+    assert (request.url, request.headers) == ("https://a.org/b?c", ())
+    request = completed("GET http://a/b\nHost: http://a\n")
+    assert (request.url, request.headers) == ("http://a/b", (("Host", "http://a"),))
     request = completed("@h = a.org\nGET /b?c\nHost: {{h}}\n")
     assert request.url == "http://a.org/b?c"
     assert request.headers == (("Host", "a.org"),)
