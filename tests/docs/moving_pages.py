@@ -15,6 +15,7 @@ Settings of an example:
 
 - `comes`: texts that must appear in the output;
 - `error`: text that must appear in the error message for the first block;
+- `files`: the content of files beside the document, by name;
 - `arguments`, `environ`: the arguments and environment variables of the command;
 - `status`: the expected exit status, by default 0;
 - `send`: whether to send the requests to the demo server (otherwise, it is a dry run);

@@ -46,6 +46,8 @@ def run(text: str, test: dict[str, Any], suffix: str, port: int, folder: Path) -
     host = f"http://127.0.0.1:{port}"
     file = folder / f"document{suffix}"
     file.write_text(text.replace("HOST", host))
+    for name, content in test.get("files", {}).items():
+        (folder / name).write_text(content)
     how = ["--stdout"] if suffix == ".org" else []
     how = how if test.get("send") else ["--dry-run"]
     given = ["--var", f"host={host}"] if test.get("send") and suffix != ".org" else []
