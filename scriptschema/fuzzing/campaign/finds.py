@@ -30,10 +30,12 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.statistics import now
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.oracles.judging import broken
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling, written
-from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW, outcome_of
 from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
@@ -158,9 +160,35 @@ class Find:
             fields["reduced"] = (
                 ShownProgram.from_json(fields["reduced"]) if fields["reduced"] else None
             )
-            return cls(**fields)
+            find = cls(**fields)
+            find._update_signature()
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"invalid description of a find: {error}") from None
+        return find
+
+    def _update_signature(self) -> None:
+        """Add to the signature what earlier versions left out, such as the exception's class."""
+        runs = [attrs.evolve(run, outcome=_reread(run.outcome)) for run in self.smallest.runs]
+        verdict = broken(runs)
+        if runs == self.smallest.runs or verdict is None or not self.smallest.is_luau:
+            return
+        kind, detail = verdict.signature.kind, verdict.signature.detail
+        if self.signature.kind == outcome.ONCE and self.signature.detail.startswith(f"{kind}: "):
+            kind, detail = outcome.ONCE, str(verdict.signature)
+        if self.signature.kind == kind:
+            signature = attrs.evolve(self.signature, detail=detail)
+            self.verdict = attrs.evolve(self.verdict, signature=signature)
+
+
+def _reread(ended: Outcome) -> Outcome:
+    """Return an outcome with the frames and the exception that its report shows today."""
+    if ended.status is None or ended.kind not in (outcome.INTERNAL, outcome.CRASH):
+        return ended  # also the answers of services, which contain the frames
+    read = outcome_of(ended.status, "", ended.report, 0)
+    is_same = ended.frames and read.exception and ended.error == read.error
+    if ended.kind != read.kind or not (is_same or read.error == STACK_OVERFLOW):
+        return ended
+    return attrs.evolve(ended, error=read.error, frames=read.frames, exception=read.exception)
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from scriptschema.fuzzing.targets.command import CommandTarget
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import TRIAL
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
-from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW
+from scriptschema.fuzzing.targets.reports import is_stack_overflow
 from scriptschema.luau.breaking import is_luau
 
 TYPES: Final = "types"
@@ -44,6 +44,11 @@ _PRINTER_MEGABYTES: Final = 1024
 
 _FRAMES: Final = 3
 _REPEATED: Final = 3
+_FEW: Final = 20
+"""More frames than Node (10) and Ruby (14) print for a stack overflow."""
+_CUT: Final = 10
+"""The trace of an exception that has at least this many frames may be cut off."""
+
 _SLOW: Final = 10
 """If another run of the program takes more than 1/`_SLOW` of the time limit, a hang is not
 reported: the program is just slow."""
@@ -184,22 +189,7 @@ class Judge:
         return verdict
 
     def _broken(self, runs: Sequence[Run]) -> Verdict | None:
-        if "broken" not in self.oracles:
-            return None
-        for run in runs:
-            if run.outcome.kind in outcome.BROKEN:
-                frames = _site_of(run.outcome)
-                if run.outcome.kind == outcome.ASSERTION:
-                    message = normalisation.assertion(run.outcome.error)
-                else:
-                    message = normalisation.message(run.outcome.error)
-                detail = " < ".join(frames) if frames else message
-                if run.outcome.kind == outcome.UNDEFINED:  # identified by its site, not by callers
-                    message = normalisation.undefined(run.outcome.error)
-                    detail = f"{frames[0]}: {message}" if frames else message
-                text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
-                return Verdict(Signature(run.outcome.kind, detail), text)
-        return None
+        return broken(runs) if "broken" in self.oracles else None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
         """Return a verdict if some but not all runs, or the only run, hang or exhaust memory."""
@@ -260,6 +250,26 @@ class Judge:
         return Verdict(Signature(TYPES, message), text)
 
 
+def broken(runs: Sequence[Run]) -> Verdict | None:
+    """Return the verdict on the first run whose outcome is in `BROKEN`, or None."""
+    for run in runs:
+        if run.outcome.kind in outcome.BROKEN:
+            frames = _site_of(run.outcome)
+            if run.outcome.kind == outcome.ASSERTION:
+                message = normalisation.assertion(run.outcome.error)
+            else:
+                message = normalisation.message(run.outcome.error)
+            detail = " < ".join(frames) if frames else message
+            if frames and run.outcome.exception:  # one function may have several bugs
+                detail += f": {run.outcome.exception}"
+            if run.outcome.kind == outcome.UNDEFINED:  # identified by its site, not by callers
+                message = normalisation.undefined(run.outcome.error)
+                detail = f"{frames[0]}: {message}" if frames else message
+            text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
+            return Verdict(Signature(run.outcome.kind, detail), text)
+    return None
+
+
 def _command(words: str, seconds: float, megabytes: int) -> CommandTarget:
     return CommandTarget(
         Description("command", words, seconds=seconds, megabytes=megabytes, output=1 << 24)
@@ -282,17 +292,27 @@ def _is_slow(runs: Sequence[Run]) -> bool:
 
 
 def _site_of(end: Outcome) -> Sequence[str]:
-    """Return the functions that identify a crash."""
-    if end.error == STACK_OVERFLOW:  # the top frames vary, but not the recursive functions
-        counts = Counter(end.frames)
-        repeated = sorted(name for name, count in counts.items() if count >= _REPEATED)
-        return repeated[:_FRAMES] or end.frames[:_FRAMES]
-    return end.frames[:_FRAMES]
+    """Return the functions that identify a crash, or () if it is not known which do."""
+    frames = end.frames
+    if not is_stack_overflow(end.error):
+        return frames[:_FRAMES]
+    # The top frames vary, but not the recursive functions.
+    if len(frames) > _FEW:
+        counts = Counter(frames)
+        repeated = {name for name, count in counts.items() if count >= _REPEATED}
+    else:  # the functions between the first two calls of the same function
+        again = next((number for number, name in enumerate(frames) if name in frames[:number]), 0)
+        repeated = {*frames[frames.index(frames[again]) : again]} if again else set()
+        if not repeated and end.exception and len(frames) >= _CUT:
+            return ()
+    return sorted(repeated)[:_FRAMES] or frames[:_FRAMES]
 
 
 def is_clear(signature: Signature) -> bool:
     """Return whether a signature alone identifies a bug, so that no reduced program is needed."""
     if signature.kind in UNCLEAR or signature.detail.endswith(outcome.SILENT):
+        return False
+    if is_stack_overflow(signature.detail):  # without frames
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
         r"(?:SIG[A-Z]+|signal N)?", signature.detail

@@ -18,9 +18,10 @@ class _Language:
 
     `report` has the groups `name` (the exception's class, or the position of a panic), `said` (the
     message) and `stack`. `frame` matches a line of the stack, with the function as the group
-    `name`. Frames that `library` matches are left out, because an exception in the language's
-    library may be the caller's fault. `is_last` is true if reports list the innermost function and
-    the exception itself last.
+    `name`, and its position as `file` and `line` if the language has code outside functions. Frames
+    that `library` matches are left out, because an exception in the language's library may be the
+    caller's fault. `is_last` is true if reports list the innermost function and the exception
+    itself last.
 
     `cause` matches the line before a cause in `stack`, and has the cause's class and message as its
     group. `joint` matches the text between the separate reports of an exception and of its cause.
@@ -40,17 +41,34 @@ class Uncaught:
     """An uncaught exception: its class (`name`), its class and message (`line`), and its frames.
 
     `frames` are the functions in the stack trace, innermost first. Functions of the language's
-    library are left out unless there are no others. A Rust panic has no class. Its `name` is its
-    position in the source.
+    library are left out unless there are no others. If the innermost code is in no function, or in
+    a function without a name, its position is the first frame: `target.py:7`. A Rust panic has no
+    class. Its `name` is its position in the source.
 
     If the exception wraps another exception, `line` and `frames` are those of the original cause.
     `name` is still the outer class, because targets report errors in programs by their own
-    exceptions.
+    exceptions. An exception group is reported as the last exception in it that has a stack trace.
     """
 
     name: str
     line: str
     frames: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """The class in `line`, for Go the kind of the panic, or empty if there is none."""
+        match = _IDENTITY.match(self.line)
+        return match[0] if match else ""
+
+
+_IDENTITY: Final = re.compile(
+    r"panic: (?:runtime error: [a-z][a-z ]*[a-z]|interface conversion)"
+    r"|(?!panicked at )[^\n]*?(?= \[|: |$)"
+)
+_MARGIN: Final = re.compile(r"^ *[|+] ", re.MULTILINE)
+"""The start of each line of an exception group's report in Python."""
+_OUTSIDE: Final = re.compile(r"<module>|Object\.<anonymous>|<main>|<top \(required\)>|<Main>\$$")
+"""A name that stands for the code outside all functions."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -60,10 +78,11 @@ def _pattern(text: str) -> re.Pattern[str]:
 LANGUAGES: Final[Mapping[str, _Language]] = {
     "python": _Language(
         _pattern(
-            r"^Traceback \(most recent call last\):\n(?P<stack>(?:[ \t][^\n]*\n)+)"
-            r"(?P<name>[A-Za-z_][\w.]*)(?::(?P<said>[^\n]*))?$"
+            r"^(?:Exception Group )?Traceback \(most recent call last\):\n"
+            r"(?P<stack>(?:[ \t][^\n]*\n|\n?\[\.\.\.\]\n[^\n]*\n)+)"  # [...]: see `bounded`
+            r"(?P<name>[^\W\d][\w.<>]*)(?::(?P<said>[^\n]*))?$"
         ),
-        _pattern(r"^  File \"(?P<file>[^\"\n]*)\", line \d+, in (?P<name>\S+)"),
+        _pattern(r"^  File \"(?P<file>[^\"\n]*)\", line (?P<line>\d+), in (?P<name>\S+)"),
         re.compile(r"/lib/python3|<frozen "),
         is_last=True,
         joint=re.compile(
@@ -73,51 +92,62 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
     ),
     "node": _Language(
         _pattern(
-            r"^(?:Uncaught )?(?P<name>[A-Z][\w$]*)(?: \[\w+\])?(?::(?P<said>[^\n]*))?\n"
-            r"(?P<stack> +at [^\n]*\n"
-            r"(?: +(?:at |\.\.\. \d+ lines |[\w$]+: |\[cause\]: )[^\n]*\n)*)"
-            r"(?=(?:[^\n]*\n){0,40}Node\.js v)"
+            r"^(?P<caret>[ \t]*\^+ *\n+)?"  # below the line that raised it
+            r"(?:(?:Uncaught )?(?P<name>[A-Za-z_$][\w$.]*)(?: \[\w+\])?(?::(?P<said>[^\n]*))?\n"
+            r"(?(caret)(?:(?! +at |[ \t]*\^+ *\n)[^\n]*\n){0,1000}?)"
+            r"(?P<stack> +at [^\n]*\n(?: +(?:at |\.\.\. \d+ lines |[\w$]+: )[^\n]*\n"
+            r"| +\[cause\]: [^\n]*\n(?:(?: +(?!at |\[cause\]: )[^\n]*)?\n){0,100}?(?= +at )"
+            r"| +\[cause\]: [^\n]*\n)*+)"
+            r"(?=(?:[^\n]*\n){0,1000}?Node\.js v)"
+            # A thrown value that is not an Error:
+            r"|(?(caret)(?P<said_before>[^\n]*)\n(?:(?![ \t]*\^+ *\n)[^\n]*\n){0,1000}?"
+            r"(?P<place>Node\.js) v\d|(?!)))"
         ),
-        _pattern(r"^ +at (?:async )?(?P<name>[\w.$<>]+) \((?!node:)"),
-        cause=_pattern(r"^ +\[cause\]: ([^\n]*)\n"),
-    ),
-    "node, for a thrown value that is not an Error": _Language(
         _pattern(
-            r"^ *\^+ *\n+(?P<said>[^\n]*)\n(?:\(Use `node [^\n]*\n)?\n*"
-            r"(?P<stack>)(?P<name>Node\.js) v\d"
+            r"^ +at (?:async )?(?>(?:(?P<name>[^\s(](?:[^(\n]*[^\s(])?) \()?)(?!node:)"
+            r"(?:(?P<file>[^()\n]+):(?P<line>\d+):\d+\)?|[^\n]*)$"
         ),
+        re.compile(r"\(<anonymous>\)$|\(index "),
+        cause=_pattern(r"^ +\[cause\]: ([^\n]*)\n"),
     ),
     "java": _Language(
         _pattern(
             r"^Exception in thread \"[^\"\n]*\" (?P<name>[\w.$]+)(?::(?P<said>[^\n]*))?\n"
-            r"(?P<stack>(?:(?:[ \t]+(?:at|\.\.\.) |\s*(?:Caused by|Suppressed): )[^\n]*\n?)*)"
+            r"(?P<stack>(?:(?:(?!Exception in |[ \t]+(?:at|\.\.\.) )[^\n]*\n){0,100}?"
+            r"[ \t]+(?:at|\.\.\.) [^\n]*\n?)*)"
         ),
-        _pattern(r"^[ \t]+at (?P<name>[\w.$<>/]+)\("),
+        _pattern(r"^[ \t]+at (?P<name>[^\s(]+)\("),
         re.compile(r"\bat (?:java\.\w+/|jdk\.|java[.x]|sun\.)"),
         cause=_pattern(r"^Caused by: ([^\n]*)\n?"),
     ),
     ".net": _Language(
         _pattern(
             r"^Unhandled exception\. (?P<name>[\w.]+)(?::(?P<said>[^\n]*))?\n"
-            r"(?P<stack>(?: +at [^\n]*\n?| +---[^\n]*\n?)*)"
+            r"(?P<stack>(?:(?:(?!Unhandled exception\. | +at )[^\n]*\n){0,100}?"
+            r" +at [^\n]*\n?)*)"
         ),
-        _pattern(r"^ +at (?P<name>[\w.<>|`]+)\("),
+        _pattern(
+            r"^ +at (?P<name>[^\s(]+)\([^\n]*?\)(?: in (?P<file>[^\n]*):line (?P<line>\d+))?$"
+        ),
         re.compile(r"\bat System\."),
+        cause=_pattern(r"^ ---> (?:\(Inner Exception #\d+\) )?([^\n]*)\n"),
     ),
     "go": _Language(
         _pattern(
-            r"^(?P<name>panic|fatal error):(?P<said>[^\n]*)\n(?:[^\n]*\n){0,9}?"
+            r"^(?P<name>panic|fatal error):(?P<said>[^\n]*)\n(?:[^\n]*\n){0,40}?"
             r"goroutine \d+[^\n]*\n(?P<stack>(?:[^\n]+\n?)*)"
         ),
-        _pattern(r"^(?P<name>[\w./*()]+)\([^()\n]*\)$"),
+        _pattern(r"^(?P<name>\S+)\([^()\n]*\)$"),
         re.compile(r"^(?:runtime\.|panic\()"),
     ),
     "ruby": _Language(
         _pattern(
-            r"^(?P<stack>\S+\.rb:\d+:in [`'][^'\n]*'): (?P<said>[^\n]*) \((?P<name>[A-Z][\w:]*)\)$"
+            r"^(?P<stack>\S+\.rb:\d+:in [`'][^'\n]*': (?P<said>[^\n]*) \((?P<name>[A-Z][\w:]*)\)$"
+            r"(?:(?:\n(?!\S+\.rb:\d+:in |\t(?:from|\.\.\.) )[^\n]*){0,100}?"
+            r"(?:\n\t *(?:from|\.\.\.) [^\n]*)+)?)"
         ),
-        _pattern(r"[`'](?P<name>[^'\n]*)'"),
-        joint=re.compile(r"(?:\n\tfrom [^\n]*)*\n\Z"),
+        _pattern(r"^(?:\tfrom )?(?P<file>\S+):(?P<line>\d+):in [`'](?P<name>[^'\n]*)'"),
+        joint=re.compile(r"\n\Z"),
     ),
     "rust": _Language(
         _pattern(
@@ -140,6 +170,8 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
 def uncaught(errors: str) -> Uncaught | None:
     """Return the last uncaught exception in the standard error of a process, or None."""
     last: tuple[int, Uncaught] | None = None
+    if "Exception Group Traceback" in errors:
+        errors = _MARGIN.sub("", errors)
     for language in LANGUAGES.values():
         before: tuple[re.Match[str], Uncaught] | None = None
         for match in language.report.finditer(errors):
@@ -168,7 +200,7 @@ def _are_joined(language: _Language, one: re.Match[str], other: re.Match[str]) -
     return (
         handling is not None
         and raising is not None
-        and handling.groups() == raising.groups()
+        and handling.group("file", "name") == raising.group("file", "name")
         and "raise " in other["stack"][raising.end() :]
     )
 
@@ -194,6 +226,20 @@ def _uncaught(language: _Language, match: re.Match[str]) -> Uncaught:
 def _frames(language: _Language, stack: str, *, own: bool = True) -> tuple[str, ...]:
     """Return the functions in a stack trace, without the library's if `own` is true."""
     library = language.library if own else None
-    frames = language.frame.finditer(stack) if language.frame else ()
-    names = tuple(f["name"] for f in frames if library is None or not library.search(f[0]))
-    return names[::-1] if language.is_last else names
+    matches = language.frame.finditer(stack) if language.frame else ()
+    frames = [match for match in matches if library is None or not library.search(match[0])]
+    if language.is_last:
+        frames.reverse()
+    names = [frame["name"] for frame in frames]
+    if frames and (not names[0] or _OUTSIDE.search(names[0])):
+        names[0] = _place_of(frames[0]) or names[0]
+    return tuple(filter(None, names))
+
+
+def _place_of(frame: re.Match[str]) -> str | None:
+    """Return the file and the line of a frame, or None if the code is not in a file."""
+    place = frame.groupdict()
+    if not place.get("file") or "<" in place["file"]:
+        return None
+    *_, file = re.split(r"[/\\]", place["file"])
+    return f"{file}:{place['line']}"

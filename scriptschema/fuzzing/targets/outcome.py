@@ -60,6 +60,7 @@ class Outcome:
     `status` is the exit status, negative for a signal. `report` is the part of standard error that
     was kept, or empty if it is not relevant. `frames` are the functions in the target's stack
     trace, innermost first. For undefined behaviour, the position in the source comes before them.
+    `exception` is the class of the uncaught exception that ended the run, or empty.
 
     `seconds` is the duration of the run, but at least the time limit for a hang. It includes
     `starting`, the time in which the process started. `requests` are the latest requests to a
@@ -80,6 +81,7 @@ class Outcome:
     requests: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
     coverage: frozenset[int] | None = attrs.field(default=None, eq=False, repr=False)
     starting: float = attrs.field(default=0.0, eq=False)
+    exception: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON data, except `starting`, `requests` and `coverage`."""

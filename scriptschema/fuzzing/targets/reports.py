@@ -29,7 +29,15 @@ _SANITIZER: Final = re.compile(
     r"^==\d+==\s*(?:ERROR|WARNING): \w+Sanitizer: (?P<what>[^\n]*)", re.MULTILINE
 )
 STACK_OVERFLOW: Final = "stack-overflow"
-"""The error of a crash for which AddressSanitizer reports that the stack is full."""
+"""The error of a crash for which AddressSanitizer or a language's runtime reports that the stack is
+full."""
+_OVERFLOWED: Final = re.compile(
+    r"^thread '[^'\n]*'(?: \(\d+\))? has overflowed its stack$", re.MULTILINE
+)
+_OVERFLOW: Final = re.compile(
+    rf"{STACK_OVERFLOW}$|RecursionError\b|RangeError: Maximum call stack size exceeded"
+    r"|(?:java\.lang\.)?StackOverflowError\b|fatal error: stack overflow|SystemStackError\b"
+)
 _SIGNAL: Final = re.compile(rf"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|{STACK_OVERFLOW})\b")
 """The start of a sanitizer's report on a signal, which counts as a crash with a stack trace."""
 
@@ -111,6 +119,11 @@ def has_begun(errors: str) -> bool:
     return bool(_SANITIZER.search(errors) or _UNDEFINED.search(errors))
 
 
+def is_stack_overflow(error: str) -> bool:
+    """Return whether the error of a crash says that the stack is full."""
+    return _OVERFLOW.match(error) is not None
+
+
 def failure_of(status: int, errors: str) -> Failed | None:
     """Return how an erroneous program failed, or None if the process did not report a failure."""
     exception = uncaught(bounded(errors))
@@ -137,9 +150,11 @@ def outcome_of(
     a message with this phrase counts as the program's own.
     """
 
-    def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
+    def made(kind: str, message: str, frames: tuple[str, ...] = (), exception: str = "") -> Outcome:
         report = "" if kind in outcome.ORDINARY else bounded(errors)
-        return Outcome(kind, output, message.strip(), status, frames, seconds, report)
+        return Outcome(
+            kind, output, message.strip(), status, frames, seconds, report, exception=exception
+        )
 
     noticed = _SANITIZER.search(errors)
     if noticed and is_about_memory(noticed[0]):
@@ -159,7 +174,8 @@ def outcome_of(
     if exception is not None:
         if normal is not None and exception.name in normal.exceptions:
             return made(failed, errors[:2000])
-        return made(outcome.INTERNAL, exception.line, exception.frames or frames_of(errors))
+        frames = exception.frames or frames_of(errors)
+        return made(outcome.INTERNAL, exception.line, frames, exception.identity)
     match = _first(_INTERNAL, errors, own)
     if match is None and status:
         match = _first(_UNREACHABLE, errors, own)
@@ -176,7 +192,8 @@ def outcome_of(
         name = name if name.islower() else f"SIG{name}"
         return made(outcome.CRASH, name, frames_of(errors[noticed.start() if noticed else 0 :]))
     if is_signalled:
-        return made(outcome.CRASH, _signal_name(status), frames_of(errors))
+        name = STACK_OVERFLOW if _OVERFLOWED.search(errors) else _signal_name(status)
+        return made(outcome.CRASH, name, frames_of(errors))
     if status == 0:
         return made(outcome.OK, "")
     if normal is not None and normal.statuses is not None and status not in normal.statuses:

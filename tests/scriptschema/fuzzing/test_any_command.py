@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +16,13 @@ import pytest
 from command import run_here
 
 from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.oracles.judging import broken, is_clear
+from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target
-from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.probing import Probed, probe
 from scriptschema.fuzzing.targets.reports import outcome_of
 
@@ -235,7 +238,7 @@ def test_a_campaign_finds_the_exception_that_every_if_raises(
     message = b"every program with an if statement fails: internal error: KeyError: 'if'"
     assert message in done.stdout + done.stderr
     [(folder, find)] = finds.load_all(tmp_path / "campaign")
-    assert str(find.signature) == "internal error: run_if < <module>"
+    assert str(find.signature) == "internal error: run_if < <module>: KeyError"
     assert "if " in finds.source_of(folder, finds.REDUCED)
     assert find.smallest.nodes <= 15
 
@@ -264,7 +267,7 @@ REPORTS = {  # uncaught failures, in the formats that these runtimes print
             "\tfrom target.rb:3:in `run'\n\tfrom target.rb:6:in `<main>'\n"
         ),
         'KeyError: key not found: "if"',
-        ("fetch",),
+        ("fetch", "run", "<main>"),
     ),
     ".net": (
         (
@@ -443,3 +446,184 @@ def test_a_bug_after_a_handled_exception_is_not_taken_for_that_exception(last: s
     outer = OUTER.replace('    except KeyError: raise Failure("internal")\n', last)
     found = outcome_of(1, "", RAISED + DURING + outer, 0)
     assert (found.error, found.frames[-1]) == ("Failure: internal", "<module>")
+
+
+RAISING = {  # by language: the start of a program, and statements with their signatures
+    "python": (
+        (
+            "import asyncio, sys\ndef f(x): return {}[x]\nasync def visit(): f(1)\n"
+            "async def run():\n    async with asyncio.TaskGroup() as group:\n"
+            "        group.create_task(visit())\n"
+            "def local():\n    class Failure(Exception): pass\n    raise Failure('a\\nb')\n"
+            "def expr(n): return term(n) + 1\ndef term(n): return atom(n) + 1\n"
+            "def atom(n): return expr(n) + 1\ndef before(): term(1)\n"
+        ),
+        {
+            "asyncio.run(run())": "f < visit: KeyError",
+            "local()": "local < <module>: local.<locals>.Failure",
+            "f(1)": "f < <module>: KeyError",
+            "f([])": "f < <module>: TypeError",
+            "1 / 0": "target.py:14: ZeroDivisionError",
+            "\n1 / 0": "target.py:15: ZeroDivisionError",
+            "exec('1 / 0')": "<module> < <module>: ZeroDivisionError",
+            "expr(1)": "atom < expr < term: RecursionError",
+            "sys.setrecursionlimit(100); before()": "atom < expr < term: RecursionError",
+        },
+    ),
+    "node": (
+        (
+            "const assert = require('assert'); const few = {a: 1}\n"
+            "function f(x) { if (x) null.y; throw new RangeError('a\\nb') }\n"
+            "class Tree { constructor() { this.y.z } }\n"
+            "function expr(n) { return term(n) + 1 }\nfunction term(n) { return atom(n) + 1 }\n"
+            "function atom(n) { return expr(n) + 1 }\n"
+            "const many = Array.from({length: 12}, (_, n) =>\n"
+            "    ({['f' + n]: () => many[(n + 1) % 12]() + 1})['f' + n]);\n"
+        ),
+        {
+            "f()": "f < Object.<anonymous>: RangeError",
+            "f(1)": "f < Object.<anonymous>: TypeError",
+            "null.x": "target.js:9: TypeError",
+            "assert.strictEqual(1, 2)": "target.js:9: AssertionError",
+            "assert.deepEqual([few, 1], [few, 2])": "target.js:9: AssertionError",
+            "assert.strictEqual('x\\n'.repeat(99), 'y')": "target.js:9: AssertionError",
+            "assert(few.b, 'a\\nb')": "target.js:9: AssertionError",
+            "JSON.parse('{')": "target.js:9: SyntaxError",
+            "throw 'a\\nb'": "Node.js: a",
+            "new Tree()": "new Tree < Object.<anonymous>: TypeError",
+            "[1].map((x) => x.y.z)": "target.js:9 < Object.<anonymous>: TypeError",
+            "throw Error('a', {cause: (() => TypeError('b\\n\\nc'))()})": (
+                "target.js:9 < Object.<anonymous>: TypeError"
+            ),
+            "try { f(1) } catch (e) { throw Error('a\\nb', {cause: e}) }": (
+                "f < Object.<anonymous>: TypeError"
+            ),
+            "expr(1)": "atom < expr < term: RangeError",
+            "term(1)": "atom < expr < term: RangeError",
+            "many[0]()": "RangeError: Maximum call stack size exceeded",  # longer than the trace
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("language", RAISING)
+def test_each_exception_of_a_real_interpreter_is_a_find_of_its_own(
+    language: str, tmp_path: Path
+) -> None:
+    file, name, _, _ = COMMANDS[language]
+    interpreter = shutil.which(name)
+    if interpreter is None:
+        pytest.skip(f"{name} is not on PATH: install it to test targets in {language}")
+    start, statements = RAISING[language]
+    seen = {}
+    for statement in statements:
+        (tmp_path / file).write_text(f"{start}{statement}\n")
+        done = subprocess.run(
+            [interpreter, tmp_path / file], capture_output=True, text=True, check=False
+        )
+        seen[statement] = signature_of(done.returncode, done.stderr).detail
+    assert seen == statements
+
+
+def signature_of(status: int, errors: str) -> Signature:
+    verdict = broken([Run("x", outcome_of(status, "", errors, 0))])
+    assert verdict is not None, errors
+    return verdict.signature
+
+
+GO_OVERFLOW = (  # of Go 1.19, without the addresses
+    "runtime: goroutine stack exceeds 1000000000-byte limit\n"
+    "runtime: sp=0xc127800340 stack=[0xc127800000, 0xc147800000]\n"
+    "fatal error: stack overflow\n\nruntime stack:\n"
+    "runtime.throw({0x170f829, 0x20f4e60})\n\truntime/panic.go:1198 +0x71\n"
+    "runtime.newstack()\n\truntime/stack.go:1088 +0x5ac\n"
+    "runtime.morestack()\n\truntime/asm_amd64.s:461 +0x8b\n\ngoroutine 1 [running]:\n"
+)
+GO_FRAMES = (
+    "github.com/shurcooL/graphql.writeQuery({0x722d20, 0xc0000a4cf0}, 0x0)\n\t/q.go:123 +0x16b\n",
+    "main.(*T).run(...)\n\t/main.go:7\n",
+)
+JAVA_FRAMES = ("\tat vm.Parser.expr(Parser.java:3)\n", "\tat vm.Parser.term(Parser.java:4)\n")
+RUBY_FRAMES = ("vm.rb:3:in `expr'", "vm.rb:4:in `term'")
+
+
+@pytest.mark.parametrize("phase", [0, 1])
+def test_an_endless_recursion_is_one_find_in_each_language(phase: int) -> None:
+    def turned(frames: tuple[str, ...], count: int) -> list[str]:
+        return [frames[(number + phase) % 2] for number in range(count)]
+
+    go = GO_OVERFLOW + "".join(turned(GO_FRAMES, 50)) + "...additional frames elided...\n"
+    assert signature_of(2, go).detail == (
+        "github.com/shurcooL/graphql.writeQuery < main.(*T).run: fatal error"
+    )
+    head = 'Exception in thread "main" java.lang.StackOverflowError\n'
+    java = head + "".join(turned(JAVA_FRAMES, 1024))
+    expected = "vm.Parser.expr < vm.Parser.term: java.lang.StackOverflowError"
+    assert signature_of(1, java).detail == expected
+    first, *others = turned(RUBY_FRAMES, 9)
+    ruby = f"{first}: stack level too deep (SystemStackError)\n"
+    ruby += "".join(f"\tfrom {each}\n" for each in others)
+    ruby += "\t ... 10067 levels...\n\tfrom vm.rb:4:in `term'\n\tfrom vm.rb:9:in `<main>'\n"
+    assert signature_of(1, ruby).detail == "expr < term: SystemStackError"
+
+
+RUST_OVERFLOW = (  # of Rust 1.95
+    "\nthread 'main' (27715) has overflowed its stack\n"
+    "fatal runtime error: stack overflow, aborting\n"
+)
+
+
+def test_stack_overflows_whose_recursion_is_not_shown_are_told_apart_by_their_programs() -> None:
+    signature = signature_of(-signal.SIGABRT, RUST_OVERFLOW)
+    assert str(signature) == "crash: stack-overflow"
+    assert not is_clear(signature)
+    assert not is_clear(Signature("internal error", RAISING["node"][1]["many[0]()"]))
+    assert is_clear(Signature("internal error", RAISING["node"][1]["expr(1)"]))
+
+
+MULTI_LINE = {  # messages of several lines
+    "java": (
+        (
+            'Exception in thread "main" M$Mine: x\ny\n\tat M.main(M.java:9)\n'
+            "Caused by: M$Mine: mid\nmid2\n\tat M.run(M.java:7)\n\t... 1 more\n"
+        ),
+        "M.run: M$Mine",
+    ),
+    ".net": (
+        (
+            "Unhandled exception. vm.Failure: a\nb\n ---> System.InvalidOperationException: c\nd\n"
+            "   at Program.<<Main>$>g__Join|0_8[T](T[] x) in /src/Program.cs:line 7\n"
+            "   --- End of inner exception stack trace ---\n"
+            "   at Program.<Main>$(String[] args) in /src/Program.cs:line 3\n"
+        ),
+        "Program.<<Main>$>g__Join|0_8[T] < Program.<Main>$: System.InvalidOperationException",
+    ),
+    ".net, outside functions": (
+        (
+            "Unhandled exception. System.Exception: a\n"
+            "   at Program.<Main>$(String[] args) in /src/Program.cs:line 3\n"
+        ),
+        "Program.cs:3: System.Exception",
+    ),
+    "ruby": (
+        (
+            "vm.rb:2:in 'Vm#floor': undefined method 'x' for nil (NoMethodError)\n\n"
+            "  nil.x\n     ^^\n\tfrom vm.rb:4:in '<main>'\n"
+        ),
+        "Vm#floor < <main>: NoMethodError",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", MULTI_LINE)
+def test_an_exception_with_a_message_of_several_lines_keeps_its_stack(language: str) -> None:
+    errors, detail = MULTI_LINE[language]
+    assert signature_of(1, errors).detail == detail
+
+
+def test_different_panics_of_a_go_function_are_different_finds() -> None:
+    errors, _, _ = REPORTS["go"]
+    other = errors.replace("index out of range [5] with length 3", "integer divide by zero")
+    for text, kind in ((errors, "index out of range"), (other, "integer divide by zero")):
+        expected = f"main.compile < main.main: panic: runtime error: {kind}"
+        assert signature_of(2, text).detail == expected

@@ -49,6 +49,29 @@ def test_a_find_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     assert finds.load(folder) == a_find()
 
 
+def test_a_find_of_a_version_that_ignored_the_class_of_an_exception_is_not_reported_again(
+    tmp_path: Path,
+) -> None:
+    report = (
+        'Traceback (most recent call last):\n  File "/a/vm.py", line 7, in <module>\n'
+        "    {}[1]\nKeyError: 1\n"
+    )
+    find = a_find()
+    ended = Outcome("internal error", "", "KeyError: 1", 1, ("<module>",), report=report)
+    find.program.runs = [Run("vm", ended)]
+    for old, new in (
+        (Signature("internal error", "<module>"), "internal error: vm.py:7: KeyError"),
+        (
+            Signature("seen once", "internal error: <module>"),
+            "seen once: internal error: vm.py:7: KeyError",
+        ),
+        (Signature("difference", "<module>"), "difference: <module>"),
+    ):
+        find.verdict = Verdict(old, "")
+        find.name = old.name
+        assert str(finds.load(finds.add(tmp_path, find, program(seed=1))).signature) == new
+
+
 def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> None:
     assert [*finds.load_all(tmp_path)] == []
     for name, seconds in [("b", 2.0), ("a", 3.0), ("c", 1.0)]:
