@@ -80,8 +80,9 @@ def form_lines(pieces: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Join the lines of a form (application/x-www-form-urlencoded) that begin or end with `&`.
 
     `pieces` are the text as written and the values of variables, alternately, as `Values.pieces`
-    yields them. Blanks around the `&` of such lines, around the first `=` of each field, and at
-    both ends of the form are removed. All other characters, and the values, are unchanged.
+    yields them. Whitespace around each `&`, around the first `=` of each field, and at both ends of
+    the form is removed. `%+` and `%=` are JetBrains' escapes for `+` and `=`. All other characters,
+    and the values, are unchanged.
     """
     written = list(pieces)
     in_name = True
@@ -89,13 +90,14 @@ def form_lines(pieces: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         if number % 2:
             yield text, index
             continue
+        text = text.replace("%+", "%2B").replace("%=", "%3D")
         parts = re.split("([=&])", text)
         for at in range(1, len(parts), 2):
-            before, after = parts[at - 1].rstrip(_BLANKS), parts[at + 1].lstrip(_BLANKS)
-            if parts[at] == "&" and (before[-1:] == "\n" or after[:1] == "\n"):
-                parts[at - 1], parts[at + 1] = before.rstrip(), after.lstrip()
-            elif parts[at] == "=" and in_name:
-                parts[at - 1], parts[at + 1] = before, after
+            if parts[at] == "&":
+                parts[at - 1], parts[at + 1] = parts[at - 1].rstrip(), parts[at + 1].lstrip()
+            elif in_name:
+                parts[at - 1] = parts[at - 1].rstrip(_BLANKS)
+                parts[at + 1] = parts[at + 1].lstrip(_BLANKS)
             in_name = parts[at] == "&"
         text = "".join(parts)
         text = text if number else text.lstrip()

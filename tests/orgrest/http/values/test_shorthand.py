@@ -198,7 +198,8 @@ def test_a_form_over_several_lines_is_one(text: str, sent: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sent"),
     [
-        ("q=a = b & c", "q=a%20=%20b%20&%20c"),
+        ("q=a = b", "q=a%20=%20b"),
+        ("q=1 %+ 1 %= 2 & b = {{a}}", "q=1%20%2B%201%20%3D%202&b=x%20=%201%20&%0A%20y%20=%20"),
         ("q=SELECT ?a\nWHERE { ?a }", "q=SELECT%20?a%0AWHERE%20%7B%20?a%20%7D"),
         ("q=a\n\n b", "q=a%0A%0A%20b"),
         ("q={{a}}", "q=x%20=%201%20&%0A%20y%20=%20"),
