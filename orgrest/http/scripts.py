@@ -87,6 +87,7 @@ class ScriptInput:
 class Result:
     """A script's output and tests, and the variables that it set and removed.
 
+    `own` contains the variables of the script's request only, with None for those that it removed.
     If `cancelled` is set, the request must not be sent (httpyac's `exports.$cancel`). `request` has
     the changed request's `method`, `url`, `headers` and `body`, or is None if nothing changed.
     """
@@ -95,6 +96,7 @@ class Result:
     tests: tuple[Verdict, ...]
     variables: dict[str, ScriptValue]
     removed: tuple[str, ...]
+    own: dict[str, ScriptValue | None]
     globals_: dict[str, Any]
     cancelled: bool = False
     request: dict[str, Any] | None = None
@@ -235,15 +237,17 @@ def _result(answer: dict[str, Any], *, about_status: bool) -> Result:
             Verdict(entry["name"], entry["ok"], entry["message"], about_status=about_status)
             for entry in answer["tests"]
         ),
-        variables={
-            name: ScriptValue(entry["text"], entry["value"], entry["number"])
-            for name, entry in answer["variables"].items()
-        },
+        variables={name: _variable(entry) for name, entry in answer["variables"].items()},
         removed=tuple(answer["removed"]),
+        own={name: entry and _variable(entry) for name, entry in answer["own"].items()},
         globals_=answer["globals"],
         cancelled=answer["cancelled"],
         request=answer["request"],
     )
+
+
+def _variable(entry: dict[str, Any]) -> ScriptValue:
+    return ScriptValue(entry["text"], entry["value"], entry["number"])
 
 
 def _job(

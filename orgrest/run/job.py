@@ -151,7 +151,8 @@ class Job:
         init=False, default=classes.Factory(lambda self: self.task.parsed[0], takes_self=True)
     )
     context: Context = classes.field(
-        init=False, default=classes.Factory(lambda self: self.task.context, takes_self=True)
+        init=False,
+        default=classes.Factory(lambda self: self.task.context.request(), takes_self=True),
     )
     asked: list[Exchange] = classes.field(factory=list)
     values: Values | None = None
@@ -171,7 +172,7 @@ class Job:
 
     def begin(self, parsed: ParsedRequest) -> None:
         """Start the next request of the task, `parsed`."""
-        self.parsed, self.context = parsed, self.task.context
+        self.parsed, self.context = parsed, self.task.context.request()
         self.tested = len(self.scripts.tests)
         self.declined = self.scripts.cancelled = False
         self.held = set()
@@ -206,7 +207,7 @@ class Job:
         """Mark the current iteration as one that will not be sent, and record the `reason`."""
         self.declined = True
         numbers = self.unsent.setdefault(reason, [])
-        if self.context is not self.task.context:
+        if self.context.iteration is not self.task.context.iteration:
             numbers.append(int(self.context.iteration["$index"]) + 1)
 
     def cancel(self) -> None:
@@ -216,7 +217,7 @@ class Job:
 
     def turn(self, context: Context) -> None:
         """Start the next iteration of the current request, with the variables in `context`."""
-        if self.context is not self.task.context:  # this is not the first iteration
+        if self.context.iteration is not self.task.context.iteration:  # not the first
             self.tested = len(self.scripts.tests)
         self.declined = self.scripts.cancelled = False
         self.context = context

@@ -113,6 +113,7 @@ _RESULT: Final = {
     "request": either(nothing, fields(**_REQUEST, body=_BODY)),
     "variables": table(_VARIABLE),
     "removed": every(text),
+    "own": table(either(nothing, _VARIABLE)),
     "globals": table(data),
     "next": whole,
 }

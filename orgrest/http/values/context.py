@@ -235,9 +235,10 @@ class Context:
     """The variables of one document. The method `block` returns the context of one block.
 
     All blocks share `captures`, `secrets`, `globals`, `environment`, `answers`, `kept` and
-    `tokens`. `names` resolves the names of the document's requests. If `placeholders` is set,
-    nothing is sent, and names in angle brackets replace the values that come from responses. If
-    `computes` is set, JavaScript may run, and `close` must be called to stop the JavaScript engine.
+    `tokens`. `own` are the variables that scripts set only for the current request. `names`
+    resolves the names of the document's requests. If `placeholders` is set, nothing is sent, and
+    names in angle brackets replace the values that come from responses. If `computes` is set,
+    JavaScript may run, and `close` must be called to stop the JavaScript engine.
 
     Paths are relative to `directory`, and responses are saved below `saves_below`. `values` are the
     `:var` values of a block that may refer to variables, and `literal` are those that are not
@@ -259,6 +260,7 @@ class Context:
         self.helpers = helpers = helpers or Helpers()
         self.placeholders = placeholders
         self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
+        self.own: dict[str, Captured] = {}
         self.globals = helpers.globals_ or GlobalVariables()
         self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, helpers.user_secrets)
         self.environment = Environment(
@@ -294,6 +296,12 @@ class Context:
             inner.directory = inner.saves_below = directory
         return inner
 
+    def request(self) -> Context:
+        """Return the context of a request. Its scripts can set variables that only it has."""
+        inner = copy(self)
+        inner.own = dict(self.own)
+        return inner
+
     def iterated(self, variables: Mapping[str, str]) -> Context:
         """Return the context of an iteration, in which `variables` are set."""
         inner = copy(self)
@@ -325,9 +333,14 @@ class Context:
         }
 
     @property
+    def every_capture(self) -> dict[str, Captured]:
+        """The captures by name, including the variables that only this request has."""
+        return {**self.captures, **self.own}
+
+    @property
     def lengths(self) -> set[int]:
         """The lengths of the names of all variables defined outside of the request's text."""
-        outside = (self.inputs.overrides, self.captures, self.values, self.literal)
+        outside = (self.inputs.overrides, self.every_capture, self.values, self.literal)
         return {len(name) for names in outside for name in names}
 
     @property
@@ -427,7 +440,7 @@ class Context:
         A secret is marked as `possible` unless `code` names the variable that contains it.
         """
         words = set(re.findall(r"[\w$-]+", code))
-        values = [(name, capture.value or "") for name, capture in dict(self.captures).items()]
+        values = [(name, capture.value or "") for name, capture in self.every_capture.items()]
         for others in (self.environment.values(), self.globals.values):
             values += ((name, text_of(value)) for name, value in others.items())
         within = ((name, self.secrets.within(text)) for name, text in values)

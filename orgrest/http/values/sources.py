@@ -186,7 +186,7 @@ def _header_argument(use: Use) -> Found | None:
 
 
 def _capture(use: Use) -> Found | None:
-    captured = use.context.captures.get(use.name)
+    captured = use.context.own.get(use.name) or use.context.captures.get(use.name)
     if captured is None:
         return None
     if captured.made is not None:
@@ -309,7 +309,8 @@ def _script(use: Use) -> Found | None:
         return None
     reason = (
         f"the variable {use.name} has no value yet: either the script that sets it has not run, "
-        "or it set the variable to a function"
+        "it set the variable to a function, or it set it only for another request "
+        "(request.variables.set; client.global.set sets it for the later requests, too)"
     )
     return Computed(partial(_no_value_yet, use, reason), SCRIPT, in_run=True)
 

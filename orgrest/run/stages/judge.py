@@ -97,7 +97,7 @@ def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tool
     def javascript(code: str, host: str) -> list[Any]:
         variables = {
             name: captured.made or captured.value
-            for name, captured in dict(context.captures).items()
+            for name, captured in context.every_capture.items()
         }
         read: frozenset[Secret] = frozenset()
         if host == "httpyac":

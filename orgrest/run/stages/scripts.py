@@ -205,7 +205,7 @@ def _run(
     )
     everything = {
         name: captured.made or _value(captured.value or "")
-        for name, captured in dict(context.captures).items()
+        for name, captured in context.every_capture.items()
     }
     everything.update(variables)
     script_input = scripts.ScriptInput(
@@ -239,11 +239,15 @@ def _take(
     job: Job, script: Script, request: Request, result: Result, secrets: frozenset[Secret]
 ) -> None:
     context, all_secrets = job.context, job.context.secrets
+    for name in (*result.removed, *result.variables, *result.own):
+        context.own.pop(name, None)
     for name in result.removed:
         context.captures.pop(name, None)
-    for name, variable in result.variables.items():
-        text = None if variable.text is None else all_secrets.computed(variable.text, secrets)
-        context.captures[name] = Captured(text, None, 0, variable)
+    for captures, variables in (context.captures, result.variables), (context.own, result.own):
+        for name, variable in variables.items():
+            if variable is not None:
+                text = variable.text and all_secrets.computed(variable.text, secrets)
+                captures[name] = Captured(text, None, 0, variable)
     for _, value in result.request["headers"] if result.request is not None else ():
         if value not in (old_value for _, old_value in request.headers):
             all_secrets.computed(value, secrets)

@@ -98,7 +98,7 @@ def test_a_script_above_a_request_sets_its_variables(engine: Engine) -> None:
         ScriptInput(variables={"a": "b"}, environment={"host": "h"}),
         REQUEST,
     )
-    assert result.variables == {"now": ScriptValue("hb", "hb")}
+    assert result.own == {"now": ScriptValue("hb", "hb")}
     assert result.log == ("POST http://a/login sent", "text/plain")
 
 

@@ -1070,6 +1070,58 @@ def test_a_change_that_pm_cannot_make_is_an_error(code: str, message: str, run) 
     assert done.sent == []
 
 
+# ------------------------------------------------------------ variables of one request (JetBrains')
+
+
+def test_a_variable_of_one_request_does_not_reach_later_requests(run) -> None:
+    done = run(
+        "@who = file\n###\n< {% request.variables.set('who', 'own') %}\n"
+        "POST HOST/{{who}}\nX-Who: {{who}}\n\n{{who}}\n\n"
+        "> {%\nclient.log(request.variables.get('who'));\n"
+        "client.variables.request.set('late', response.body.path);\n%}\n"
+        "?? js who + late == own/own\n"
+        "###\n< {% client.log(request.variables.get('who')); %}\nGET HOST/{{who}}\n"
+        "###\nGET HOST/{{late}}\n"
+    )
+    assert done.sent == ["POST /own", "GET /file"]
+    assert done.header("X-Who", 0) == ["own"]
+    assert done.body(0).strip() == "own"
+    assert [test.held for test in done.outcomes[0].tests] == [True]
+    assert done.outcomes[0].notes == ("log: own",)
+    assert done.outcomes[1].notes == ("log: file",)
+    assert "late has no value yet" in done.reasons[0]
+    assert "only for another request" in done.reasons[0]
+
+
+def test_the_last_of_a_requests_and_a_runs_variable_counts_within_the_request(run) -> None:
+    done = run(
+        "< {%\nclient.global.set('a', 'run');\nrequest.variables.set('a', 'own');\n"
+        "request.variables.set('b', 'own');\nclient.global.set('b', 'run');\n%}\n"
+        "GET HOST/{{a}}/{{b}}\n\n> {% request.variables.clear('a'); %}\n?? js a == run\n"
+        "###\nGET HOST/{{a}}/{{b}}\n"
+    )
+    assert done.sent == ["GET /own/run", "GET /run/run"]
+    assert [test.held for test in done.outcomes[0].tests] == [True]
+
+
+def test_a_request_that_is_sent_first_does_not_get_anothers_variable(run) -> None:
+    done = run(
+        "@who = file\n###\n< {% request.variables.set('who', 'own') %}\n"
+        "GET HOST/{{who}}?t={{login.response.body.$.token}}\n"
+        "###\n# @name login\nGET HOST/{{who}}\n"
+    )
+    assert done.sent == ["GET /file", "GET /own?t=t/file"]
+
+
+def test_each_iteration_of_a_loop_has_the_variables_of_the_script_above_it(run) -> None:
+    done = run(
+        "< {% request.variables.set('xs', [1, 2]) %}\n# @loop for x of xs\n"
+        "GET HOST/{{x}}?n={{xs.length}}\n###\nGET HOST/{{xs}}\n"
+    )
+    assert done.sent == ["GET /1?n=2", "GET /2?n=2"]
+    assert "xs has no value yet" in done.reasons[0]
+
+
 # ------------------------------------------------------------- once for each element (JetBrains')
 
 CLIENTS = """\

@@ -147,11 +147,7 @@
   // ------------------------------------------------------------------------------------- results
 
   // The variable is what the script made it; `keep` holds on to the value itself.
-  const setVariable = (name, value, keep) => {
-    if (value === undefined) {
-      removeVariable(name);
-      return;
-    }
+  const variableOf = (value, keep) => {
     const one = {text: null, value: jsonOf(value), number: null};
     try {
       one.text = textOf(value);
@@ -162,12 +158,25 @@
       one.number = job.next++;
       kept[one.number] = value;
     }
-    result.variables[name] = one;
+    return one;
+  };
+  const setVariable = (name, value, keep) => {
+    removeVariable(name);
+    if (value === undefined) return;
+    result.variables[name] = variableOf(value, keep);
     result.removed = result.removed.filter((other) => other !== name);
   };
   const removeVariable = (name) => {
     delete result.variables[name];
+    delete result.own[name];
     result.removed.push(name);
+  };
+  // The same for a variable that only the script's own request has.
+  const setOwn = (name, value) => {
+    result.own[name] = variableOf(value, false);
+  };
+  const removeOwn = (name) => {
+    result.own[name] = null;
   };
   // What a job gives as a variable: the value that a script exported, or one made of its JSON.
   const given = (name) => {
@@ -291,7 +300,7 @@
   const orgrest = {
     send, guarded,
     host, define, load, log, report, test, show, parsed, headerObject, responseOf, textOf, given,
-    setVariable, removeVariable, $random, bytes, uuid, require, setTimeout, clearTimeout, sleep,
+    setVariable, removeVariable, setOwn, removeOwn, $random, bytes, uuid, require, setTimeout, clearTimeout, sleep,
     has, keys, entries, stringify, parse, isArray, evaluate, exit,
     get job() { return job; },
     get result() { return result; },
@@ -307,7 +316,7 @@
       if (job.response) guarded(job.response, job.response, "body");
       result = {
         log: [], tests: [], cancelled: false, request: null, variables: {}, removed: [],
-        globals: {},
+        own: {}, globals: {},
       };
       failed = null;
       timers = [];

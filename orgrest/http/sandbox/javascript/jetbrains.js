@@ -86,14 +86,14 @@ return () => {
     }}),
     variables: {
       global: store(globals, setGlobal, orgrest.removeVariable),
-      request: store(variables, changed, orgrest.removeVariable), file: store(job.file, changed),
+      request: store(variables, orgrest.setOwn, orgrest.removeOwn), file: store(job.file, changed),
       environment: store(job.environment, changed),
     },
     isEnvironmentSelected: () => job.environmentSelected,
   });
   const body = job.request.body || "";
   define("request", {
-    variables: store(variables, changed, orgrest.removeVariable),
+    variables: store(variables, orgrest.setOwn, orgrest.removeOwn),
     environment: {get: (name) => (has(job.environment, name) ? job.environment[name] : null)},
     method: job.request.method,
     url: {getRaw: () => job.request.url, tryGetSubstituted: () => job.request.url},
