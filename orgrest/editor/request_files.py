@@ -45,12 +45,18 @@ API: Final[Mapping[str, str]] = {
     "crypto.hmac.sha256": "crypto.hmac.sha256(): also md5, sha1, sha384, sha512.",
     "crypto.sha256": "crypto.sha256().updateWithText(text).digest().toHex(): a digest.",
     "jsonPath": "jsonPath(value, path): the values that a JSONPath matches.",
-    "request.body.getRaw": "request.body.getRaw(): the body.",
+    "request.body.getRaw": "request.body.getRaw(): the body as written.",
+    "request.body.tryGetSubstituted": (
+        "request.body.tryGetSubstituted(): the body with its variables replaced."
+    ),
     "request.environment.get": "request.environment.get(name): a variable of the environment.",
     "request.headers.findByName": "request.headers.findByName(name): a header, or null.",
     "request.iteration": "request.iteration(): the number of the current loop iteration.",
     "request.method": "The method.",
-    "request.url.getRaw": "request.url.getRaw(): the URL.",
+    "request.url.getRaw": "request.url.getRaw(): the URL as written.",
+    "request.url.tryGetSubstituted": (
+        "request.url.tryGetSubstituted(): the URL with its variables replaced."
+    ),
     "request.variables.get": "request.variables.get(name): a variable of this request.",
     "request.variables.set": (
         "request.variables.set(name, value): sets a variable for this request."

@@ -65,6 +65,9 @@ class ScriptInput:
       elements used in that iteration.
     - `seed` makes random values reproducible.
     - `name` is the name of the request.
+    - `written` is the request as written, if the script's request is the one that was sent and the
+      script needs both. `placeholders` describes the names in a request that is not expanded yet
+      (see `javascript.placeholders_for`).
     - `requires` maps each name that the script requires to a path. `files` contains every file that
       the script can load, by path.
     """
@@ -79,6 +82,8 @@ class ScriptInput:
     elements: tuple[str, ...] = ()
     seed: int | None = None
     name: str | None = None
+    written: Request | None = None
+    placeholders: Mapping[str, Mapping[str, Any]] = classes.field(factory=dict)
     requires: Mapping[str, str] = classes.field(factory=dict)
     files: Mapping[str, ScriptFile] = classes.field(factory=dict)
 
@@ -284,13 +289,19 @@ def _job(
             path: {"source": item.source, "requires": dict(item.requires)}
             for path, item in script_input.files.items()
         },
-        "request": {
-            "method": request.method,
-            "url": request.url,
-            "headers": [list(header) for header in request.headers],
-            "body": None if request.body is None else request.body.decode("utf-8", "replace"),
-        },
+        "request": _request(request),
+        "written": script_input.written and _request(script_input.written),
+        "placeholders": {name: dict(item) for name, item in script_input.placeholders.items()},
         "response": response and _response(response, raw=raw),
+    }
+
+
+def _request(request: Request) -> dict[str, Any]:
+    return {
+        "method": request.method,
+        "url": request.url,
+        "headers": [list(header) for header in request.headers],
+        "body": None if request.body is None else request.body.decode("utf-8", "replace"),
     }
 
 

@@ -15,7 +15,7 @@ from orgrest.http.responses import body_text, text_of
 from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
 from orgrest.http.values.global_variables import text_of as json_text
-from orgrest.http.values.references import UNKNOWN, names_of, references
+from orgrest.http.values.references import UNKNOWN, is_computed, names_in, names_of, references
 from orgrest.http.values.sources import Computed, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from orgrest.model import Response, Secret
 
 
+_VARIES = (
+    "{{{{{name}}}}} has a new value at each use, so the script would not see the value that is "
+    "sent: write @value = {{{{{name}}}}} above the request, and {{{{value}}}} in the request"
+)
 _TEXTS = ("$processEnv", "$env.", "$dotenv")
 """Prefixes of references to environment variables, whose values are always strings."""
 
@@ -211,6 +215,44 @@ def for_script(
                 continue
             break
     return variables, responses, context.secrets.within_all(texts)
+
+
+def placeholders_for(values: Variables, offset: int) -> dict[str, dict[str, Any]]:
+    """Return what JetBrains' `tryGetSubstituted()` needs for each placeholder of the request.
+
+    This is a `text`, or an `error`. Names without a value are left out. If `opens` is set, the text
+    contains placeholders, whose values the script may set. If `fixed` is set, the script cannot
+    set the value of the name itself.
+    """
+    placeholders: dict[str, dict[str, Any]] = {}
+    context = values.context
+    waiting = list(names_in(values.parsed))
+    while waiting:
+        name = waiting.pop()
+        if name in placeholders:
+            continue
+        fixed = name in context.inputs.overrides or name in context.replaced
+        try:
+            source = values.find(name)
+            if isinstance(source, Computed) and source.varies:
+                placeholders[name] = {"error": _VARIES.format(name=name)}
+                continue
+            if isinstance(source, Definition):
+                text = source.value.text
+                found = references(text, 0, len(text), (), bool, restclient=False)
+                names = [reference.name for reference in found if reference.literal is None]
+                if names and not any(one == name or _is_special(one) for one in names):
+                    placeholders[name] = {"text": text, "opens": True}
+                    waiting += names
+                    continue
+            placeholders[name] = {"text": values.value(name, offset), "fixed": fixed}
+        except OrgrestError:
+            continue
+    return placeholders
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("$") or is_computed(name)
 
 
 def _for_script(source: Found, text: str) -> Any:

@@ -39,6 +39,8 @@ _SETTING = compiled(
     r"""|exports\.(\w+)\s*=(?!=)"""
 )
 _INDIRECT = compiled(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
+_SAME = ("$processEnv", "$env.", "$dotenv", "$secret", "$projectRoot")
+"""Dynamic values that are the same at each use."""
 CAPTURED = "a response or a script"
 SCRIPT = "a script"
 # The names for which VS Code REST Client hides the input.
@@ -106,15 +108,16 @@ class Computed:
     """A value that is computed when it is used.
 
     If `once` is set, it is computed once per request instead of at each use. If `in_run` is set,
-    only a run can compute it. `compute` returns None for a value that another request provides
-    later. If the name refers to a response and may also be an httpyac expression, `code` is this
-    expression.
+    only a run can compute it. If `varies` is set, its value may be different at each use. `compute`
+    returns None for a value that another request provides later. If the name refers to a response
+    and may also be an httpyac expression, `code` is this expression.
     """
 
     compute: Callable[[], str | None] = classes.field(eq=False)
     origin: str
     once: bool = False
     in_run: bool = False
+    varies: bool = False
     code: str = ""
 
 
@@ -276,7 +279,9 @@ def _dynamic(use: Use) -> Found | None:
         definition = use.parsed.definition(match["name"])
         if definition is not None and "{{" not in definition.value.text:
             name = match["what"] + definition.value.text
-    return Computed(lambda: use.context.dynamic(name), "a dynamic value", in_run=in_run)
+    varies = not name.startswith(_SAME)
+    compute = partial(use.context.dynamic, name)
+    return Computed(compute, "a dynamic value", in_run=in_run, varies=varies)
 
 
 def _exchange(use: Use) -> Found | None:

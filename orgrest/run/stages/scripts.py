@@ -17,7 +17,7 @@ from orgrest.http.transport.wire import parts_of
 from orgrest.http.values import Values
 from orgrest.http.values.context import Captured
 from orgrest.http.values.global_variables import text_of
-from orgrest.http.values.javascript import for_script
+from orgrest.http.values.javascript import for_script, placeholders_for
 from orgrest.http.values.secrets import in_made_part
 from orgrest.model import OrgrestError, Request, TransportError, possible, to_bytes
 from orgrest.run.job import Logged
@@ -180,6 +180,7 @@ def _run(
 ) -> Needing[tuple[str, Result, frozenset[Secret]]]:
     """Run a script. Returns its source, its result, and the secrets that the result may contain."""
     from orgrest.http import scripts
+    from orgrest.run.stages.script_changes import as_written
 
     parsed, context = job.parsed, job.context
     values, secrets = Values(parsed, context, defined=job.defined), context.secrets
@@ -191,6 +192,14 @@ def _run(
         requires, files = required(code, context)
     answer = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
     variables, responses, secrets_read = answer
+    placeholders: dict[str, dict[str, Any]] = {}
+    own = (file.source for path, file in files.items() if "node_modules/" not in path)
+    everywhere = "\n".join((code, *own))
+    if response is None and "tryGetSubstituted" in everywhere:
+        placeholders = yield from resolved(
+            job.context, lambda: placeholders_for(values, script.span.start)
+        )
+        secrets_read |= secrets.within_all(one.get("text", "") for one in placeholders.values())
     job.defined.update(values.defined)
     sent = frozenset(secret for _, secret in request.held)
     if response is None:
@@ -199,10 +208,7 @@ def _run(
         request = without_secrets(request)
     else:
         secrets_read |= possible(sent)
-    own = (file.source for path, file in files.items() if "node_modules/" not in path)
-    secrets_shown = secrets.show_to_scripts(
-        secrets_read | context.readable("\n".join((code, *own)))
-    )
+    secrets_shown = secrets.show_to_scripts(secrets_read | context.readable(everywhere))
     everything = {
         name: captured.made or _value(captured.value or "")
         for name, captured in context.every_capture.items()
@@ -219,6 +225,8 @@ def _run(
         elements=tuple(v for name, v in context.iteration.items() if name.startswith("$.")),
         seed=context.inputs.seed,
         name=parsed.name,
+        written=as_written(parsed) if response is not None and "getRaw" in everywhere else None,
+        placeholders=placeholders,
         requires=requires,
         files=files,
     )

@@ -1070,6 +1070,71 @@ def test_a_change_that_pm_cannot_make_is_an_error(code: str, message: str, run) 
     assert done.sent == []
 
 
+# ----------------------------------------------------------- what is sent, in scripts (JetBrains')
+
+
+def test_a_script_signs_the_body_that_is_sent(run) -> None:
+    done = run(
+        "@user = ann\n@path = /orders/{{id}}/{{user}}\n@key = {{$uuid}}\n"
+        "< {%\nrequest.variables.set('id', 7);\n"
+        "request.variables.set('url', request.url.tryGetSubstituted());\n"
+        "request.variables.set('body', request.body.tryGetSubstituted());\n"
+        "const [, , key, key2] = request.headers.all();\n"
+        "request.variables.set('key2', key.tryGetSubstitutedValue());\n"
+        "client.log(request.url.getRaw());\nclient.log(key2.getRawValue());\n%}\n"
+        "POST HOST{{path}}\n"
+        "X-Url: {{url}}\nX-Body: {{body}}\nX-Key: {{key}}\nX-Key2: {{key2}}\n\n"
+        '{"user": "{{ user }}", "token": "{{login.response.body.$.token}}"}\n'
+        "###\n# @name login\nGET HOST/login\n"
+    )
+    assert done.sent == ["GET /login", "POST /orders/7/ann"]
+    assert done.header("X-Url")[0].endswith("/orders/7/ann")
+    assert done.header("X-Body") == [done.body()]
+    assert done.header("X-Key") == done.header("X-Key2")
+    assert [note[-8:] for note in done.outcomes[0].notes] == ["{{path}}", "{{key2}}"]
+
+
+def test_an_unknown_variable_stays_as_written_in_what_a_script_reads(run) -> None:
+    done = run(
+        "< {%\nclient.log(request.url.tryGetSubstituted());\n"
+        "request.variables.set('late', 1);\n%}\nGET HOST/{{late}}\n"
+    )
+    assert done.sent == ["GET /1"]
+    assert done.outcomes[0].notes[0].endswith("/{{late}}")
+
+
+def test_a_script_cannot_sign_a_value_that_differs_at_each_use(run) -> None:
+    done = run("< {%\nrequest.body.tryGetSubstituted();\n%}\nPOST HOST/\n\n{{$uuid}}\n")
+    assert done.sent == []
+    assert "{{$uuid}} has a new value at each use" in done.reasons[0]
+    assert "write @value = {{$uuid}} above the request, and {{value}} in the" in done.reasons[0]
+
+
+def test_what_a_script_computes_from_a_secret_in_the_request_is_a_secret(run) -> None:
+    done = run(
+        "< {%\nconst url = [...request.url.tryGetSubstituted()];\n"
+        "request.variables.set('r', url.reverse().join('').slice(0, 11));\n%}\n"
+        "GET HOST/{{$processEnv KEY}}\nX-R: {{r}}\n",
+        inputs={"environ": {"KEY": "hidden-1234"}},
+    )
+    assert done.header("X-R") == ["4321-neddih"]
+    assert "4321-neddih" in done.outcomes[0].exchanges[0].request.secrets
+
+
+def test_a_handler_reads_the_request_as_written_and_as_sent(run) -> None:
+    done = run(
+        "@v = 1\nPOST HOST/{{v}}\nX-A: a{{v}}\n\nb{{v}}\n\n> {%\n"
+        "client.log(new URL(request.url()).pathname, request.url.getRaw().slice(-6));\n"
+        "client.log(request.body().trim(), request.body.getRaw().trim());\n"
+        "const one = request.headers.findByName('x-a');\n"
+        "client.log(one.name, one.value(), one.getRawValue(), `${one.value}`);\n"
+        "client.log(request.headers.all().map((h) => h.value()).includes('a1'));\n%}\n"
+    )
+    assert done.outcomes[0].notes == (
+        "log: /1 /{{v}}", "log: b1 b{{v}}", "log: X-A a1 a{{v}} a1", "log: true",
+    )  # fmt: skip
+
+
 # ------------------------------------------------------------ variables of one request (JetBrains')
 
 

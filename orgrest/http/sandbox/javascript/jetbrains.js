@@ -36,6 +36,36 @@ const headersOf = (pairs) => ({
   },
 });
 
+// A part of the request: a function that returns it with its variables replaced, and is text, too.
+const partOf = (raw, read) => Object.assign(() => read(), {
+  getRaw: () => raw, tryGetSubstituted: read, string: read, toString: read, toJSON: read,
+});
+// A script's request. `raw` is the request as written, and `expand` replaces variables.
+const requestOf = (request, raw, expand) => {
+  const read = (text) => () => expand(text);
+  const same = (pair) => (other) => other[0].toLowerCase() === pair[0].toLowerCase();
+  const rawOf = (pair) => {
+    const number = request.headers.filter(same(pair)).indexOf(pair);
+    return (raw.headers.filter(same(pair))[number] || pair)[1];
+  };
+  const headers = request.headers.map((pair) => {
+    const value = partOf(rawOf(pair), read(pair[1]));
+    return {
+      name: pair[0], value, getRawValue: value.getRaw, tryGetSubstitutedValue: value.string,
+    };
+  });
+  return {
+    method: request.method,
+    url: partOf(raw.url, read(request.url)),
+    body: partOf(raw.body || "", read(request.body || "")),
+    headers: {
+      ...headersOf(request.headers),
+      all: () => headers,
+      findByName: (name) => headers.find((one) => same([String(name)])([one.name])) || null,
+    },
+  };
+};
+
 // In JetBrains' HTTP Client, XML is a document. Here it is text, whose members say what to do.
 const DOCUMENT = [
   "childNodes", "children", "documentElement", "evaluate", "firstChild", "getAttribute",
@@ -91,14 +121,20 @@ return () => {
     },
     isEnvironmentSelected: () => job.environmentSelected,
   });
-  const body = job.request.body || "";
+  // The text with the values that the request has now; what has none stays as it is.
+  const expanded = (text, within = []) => text.replace(/\{\{([^{}\n]+)\}\}/g, (whole, inside) => {
+    const name = inside.trim();
+    const known = has(job.placeholders, name) ? job.placeholders[name] : {};
+    const made = known.fixed ? null : result.own[name] || result.variables[name];
+    if (made) return made.text === null ? whole : made.text;
+    if (known.error) throw new Error(known.error);
+    if (!has(known, "text") || within.includes(name)) return whole;
+    return known.opens ? expanded(known.text, [...within, name]) : known.text;
+  });
   define("request", {
+    ...requestOf(job.request, job.written || job.request, job.response ? String : expanded),
     variables: store(variables, orgrest.setOwn, orgrest.removeOwn),
     environment: {get: (name) => (has(job.environment, name) ? job.environment[name] : null)},
-    method: job.request.method,
-    url: {getRaw: () => job.request.url, tryGetSubstituted: () => job.request.url},
-    body: {getRaw: () => body, tryGetSubstituted: () => body, string: () => body},
-    headers: headersOf(job.request.headers),
     iteration: () => job.iteration,
     templateValue: (index) => (index in job.elements ? job.elements[index] : null),
   });
