@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
+from orgrest.http.parsing.request_file.scripts import find_import
 from orgrest.http.transport.wire import parts_of
 from orgrest.http.values import Values
 from orgrest.http.values.context import Captured
@@ -189,6 +190,8 @@ def _run(
         path = yield from resolved(context, partial(values.text, script.file))
     code, offset = _code(script, path, context)
     with _located(script, parsed):
+        if script.file is not None and (imported := find_import(code)):
+            raise OrgrestError(imported[1], line=code.count("\n", 0, imported[0]) + 1)
         requires, files = required(code, context)
     answer = yield from resolved(job.context, lambda: for_script(code, values, script.span.start))
     variables, responses, secrets_read = answer

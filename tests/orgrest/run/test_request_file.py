@@ -591,6 +591,40 @@ def test_an_error_in_a_script_has_its_line_in_the_file(run) -> None:
     assert done.states == ["failed", "done"]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import './check';",
+        "import './check'",
+        'import {a, b} from "./check";',
+        "import * as a from './check'",
+        "import a from './check'",
+        "let b = 1; import a, {\nc} from './check'",
+    ],
+)
+def test_a_script_with_import_is_an_error_before_its_request_is_sent(statement: str, run) -> None:
+    done = run(f"POST HOST/a\n\n> {{%\n\n  {statement}\n%}}\n###\nGET HOST/b\n")
+    assert done.sent == ["/b"]
+    assert "a.http:5" in done.reasons[0]
+    assert 'scripts cannot use import: write require("./check") instead' in done.reasons[0]
+
+
+@needs_engine
+def test_import_in_a_comment_or_text_of_a_script_is_no_error(run) -> None:
+    done = run(
+        "GET HOST/a\n\n> {%\n/*\nimport './a';\n*/\n// import './a'\n"
+        "const s = `\nimport './a'`;\nconst important = {'import': 1};\nclient.log(s.length);\n%}\n"
+    )
+    assert not done.reasons
+    assert done.outcomes[0].notes == ("log: 13",)
+
+
+def test_import_in_a_scripts_file_is_an_error_with_its_place(run, tmp_path: Path) -> None:
+    (tmp_path / "h.js").write_text("const a = 1;\nimport './b';\n")
+    done = run("GET HOST/a\n\n> ./h.js\n")
+    assert done.reasons[0].startswith("a.http:3: ./h.js (line 2): scripts cannot use import")
+
+
 def test_a_choice_of_nothing_is_an_error(run) -> None:
     for options in ({"names": ("none",)}, {"lines": (99,)}):
         with pytest.raises(EvaluationError):

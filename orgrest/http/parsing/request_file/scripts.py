@@ -21,6 +21,7 @@ from orgrest.http.parsing.request_file.grammar import (
 )
 from orgrest.http.syntax import Saving, Script, Template
 from orgrest.model import Span
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
 """Maps the event that an httpyac script names to the moment when it runs (`Script.when`)."""
+_IMPORT = compiled(
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:[^`\\]|\\.)*`|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|"
+    r"(?:^|(?<=[;}]))[ \t]*(?P<import>import\b(?=\s*['\"{*]|\s+[\w$]+(?:\s*,|\s+from\b))"
+    r"[^'\";]{0,500}['\"](?P<name>[^'\"\n]{1,200})['\"])",
+    re.DOTALL | re.MULTILINE,
+)
+"""An `import` statement, which is the only match with the group `import`."""
 _SCRIPT_NAMES = (".js", ".mjs", ".ts")
 
 
@@ -48,6 +56,8 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
             reason = "scripts for the request must precede its request line"
             reader.problem(line.start, reason, "misplaced-script")
         code, end = _code(reader, line, match)
+        if imported := find_import(code.text):
+            reader.problem(code.offset(imported[0]), imported[1], "import-in-script")
         span = Span(line.offset, end)
         region.scripts.append(Script(when, "jetbrains", code, None, "own", span))
         region.end = max(region.end, end) if region.begun else region.end
@@ -62,6 +72,18 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
     region.scripts.append(Script(when, "jetbrains", None, path, "own", line.span))
     region.end = max(region.end, line.span.end) if region.begun else region.end
     return True
+
+
+def find_import(code: str) -> tuple[int, str] | None:
+    """Return the index of the first `import` in a script, and what is wrong with it, or None."""
+    for match in _IMPORT.finditer(code):
+        if match["import"] is not None:
+            reason = (
+                f'scripts cannot use import: write require("{match["name"]}") instead, and '
+                "module.exports instead of export in that file"
+            )
+            return match.start("import"), reason
+    return None
 
 
 def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, int]:
