@@ -117,6 +117,53 @@ def test_a_handler_that_wants_xml_as_a_document_is_told_what_to_do(engine: Engin
     assert "documentElement" in result.tests[1].reason
 
 
+NDJSON = "application/x-ndjson"
+SSE = "text/event-stream"
+EVENTS = b': hello\nid: 1\ndata: {"a": 1}\n\ndata:x\ndata\ndata: y\n\nevent: ping\n\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "call", "expected"),
+    [
+        (NDJSON, b'{"a":1}\n{"a":2}\n', "onEachLine((line) => client.log(line.a))", ("1", "2")),
+        (NDJSON, b'{"a":1}\n', "onEachLine((line) => client.log(line.a))", ("1",)),
+        (NDJSON, b'{"a":1}\nx\n', "onEachMessage((line) => client.log(line))", ('{"a":1}', "x")),
+        (
+            SSE,
+            EVENTS,
+            "onEachLine((line) => client.log(line.slice(0, 6)))",
+            (": hell", "id: 1", "data: ", "", "data:x", "data", "data: ", "", "event:", ""),
+        ),
+        (
+            SSE,
+            EVENTS.replace(b"\n", b"\r\n"),
+            "onEachMessage((message) => client.log(message), () => client.log('end'))",
+            ('{"a": 1}', "x\n\ny", "end"),
+        ),
+        (
+            "text/plain",
+            b"one\ntwo\n",
+            "onEachMessage((m, stop) => {client.log(m); stop()})",
+            ("one",),
+        ),
+        ("text/plain", b"", "onEachLine((line) => client.log(line))", ()),
+    ],
+)
+def test_a_handler_gets_each_line_or_message_of_a_stream(
+    kind: str, body: bytes, call: str, expected: tuple[str, ...], engine: Engine
+) -> None:
+    response = classes.evolve(RESPONSE, headers=(("Content-Type", kind),), body=body)
+    result = engine.run(f"response.body.{call};", "jetbrains", ScriptInput(), REQUEST, response)
+    assert result.log == expected
+
+
+def test_a_handler_that_replies_to_a_message_is_told_what_to_do(engine: Engine) -> None:
+    response = classes.evolve(RESPONSE, headers=(), body=b"one\n")
+    code = "response.body.onEachMessage((message, stop, output) => output('two'));"
+    with pytest.raises(ScriptError, match="write the messages in the body of the request, sep"):
+        engine.run(code, "jetbrains", ScriptInput(), REQUEST, response)
+
+
 def test_exit_ends_a_script_without_an_error(engine: Engine) -> None:
     assert jetbrains(engine, "client.log(1); client.exit(); client.log(2)").log == ("1",)
     result = jetbrains(engine, "client.test('a', () => client.exit()); client.log(2)")

@@ -86,6 +86,32 @@ const isText = () => {
   }
 };
 
+// In JetBrains' HTTP Client, these functions get a stream while it arrives. Here, it is complete.
+const reply = () => {
+  throw new Error(
+    "the stream has ended, so no message can be sent: write the messages in the body of the " +
+    "request, separated by lines with === or === wait-for-server"
+  );
+};
+const passing = (parts) => (subscriber, onFinish) => {
+  let on = true;
+  for (const part of parts()) if (on) subscriber(part, () => { on = false; }, reply);
+  if (onFinish) onFinish();
+};
+const linesOf = (text) => text.split(/\r\n|\r|\n/);
+const dataOf = (event) => linesOf(event).filter((line) => /^data(?::|$)/.test(line))
+  .map((line) => line.replace(/^data:? ?/, ""));
+const streamOf = (text, mimeType) => {
+  const read = (line) => (mimeType.endsWith("json") ? parsed(line) || line : line);
+  const lines = () => linesOf(text).slice(0, /[\r\n]$|^$/.test(text) ? -1 : undefined);
+  const events = () => text.split(/(?:\r\n|\n|\r(?!\n)){2}/).map(dataOf)
+    .filter((data) => data.length).map((data) => data.join("\n"));
+  return {
+    onEachLine: passing(() => lines().map(read)),
+    onEachMessage: passing(mimeType === "text/event-stream" ? events : () => lines().filter(Boolean)),
+  };
+};
+
 return () => {
   const {job, result} = orgrest;
   const globals = job.globals;
@@ -143,6 +169,13 @@ return () => {
     if (type.mimeType.endsWith("xml")) isText();
     const text = job.response.unread ? null : job.response.body;
     const body = type.mimeType.endsWith("json") ? parsed(text) : undefined;
+    const object = typeof body === "object" && type.mimeType.endsWith("ndjson") ? body : null;
+    const stream = text === null ? {} : streamOf(text, type.mimeType);
+    for (const name of keys(stream)) {
+      Object.defineProperty(object || String.prototype, name, {
+        value: stream[name], configurable: true, writable: true,
+      });
+    }
     define("response", guarded({
       body: body === undefined ? text : body,
       headers: headersOf(job.response.headers),
