@@ -1135,6 +1135,22 @@ def test_a_handler_reads_the_request_as_written_and_as_sent(run) -> None:
     )  # fmt: skip
 
 
+def test_a_script_has_the_dynamic_values_of_requests(run) -> None:
+    text = (
+        "< {%\nrequest.variables.set('x', [$uuid.length, $uuid !== $uuid, $randomInt < 1000, "
+        "$timestamp, $isoTimestamp].join());\nvar $uuid = 'own';\nclient.log($uuid);\n%}\n"
+        "GET HOST/{{x}}/{{$timestamp}}/{{$isoTimestamp}}\n"
+    )
+    done = run(text, inputs={"seed": 7})
+    assert done.outcomes[0].notes == ("log: own",)
+    (sent,) = done.sent
+    time = "2000-01-01T00:00:00.000Z"
+    assert sent == f"GET /36,true,true,946684800,{time}/946684800/{time}"
+    (sent,) = run(text).sent
+    script, request, _ = sent.removeprefix("GET /").split("/")
+    assert 0 <= int(request) - int(script.split(",")[3]) <= 5
+
+
 # ------------------------------------------------------------ variables of one request (JetBrains')
 
 

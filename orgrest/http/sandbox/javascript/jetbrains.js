@@ -129,6 +129,17 @@ return () => {
   const {email} = $random;
   Object.defineProperty($random, "email", {get: email});
   define("$random", $random);
+  // As {{$timestamp}} and the like: new at each use, and with a seed the year 2000.
+  const now = () => new Date(job.seed === null ? Date.now() : Date.UTC(2000, 0));
+  const DYNAMIC = {
+    $uuid: orgrest.uuid, $timestamp: () => Math.floor(now() / 1000),
+    $isoTimestamp: () => now().toISOString(), $randomInt: () => $random.integer(0, 1000),
+  };
+  for (const name of keys(DYNAMIC)) {
+    Object.defineProperty(globalThis, name, {
+      get: DYNAMIC[name], set(value) { define(name, value); }, configurable: true,
+    });
+  }
   const {exit} = orgrest;
   define("client", {
     log,
