@@ -170,7 +170,7 @@ class Find:
         """Add to the signature what earlier versions left out, such as the exception's class."""
         runs = [attrs.evolve(run, outcome=_reread(run.outcome)) for run in self.smallest.runs]
         verdict = broken(runs)
-        if runs == self.smallest.runs or verdict is None or not self.smallest.is_luau:
+        if verdict is None or not self.smallest.is_luau:
             return
         kind, detail = verdict.signature.kind, verdict.signature.detail
         if self.signature.kind == outcome.ONCE and self.signature.detail.startswith(f"{kind}: "):
@@ -185,8 +185,7 @@ def _reread(ended: Outcome) -> Outcome:
     if ended.status is None or ended.kind not in (outcome.INTERNAL, outcome.CRASH):
         return ended  # also the answers of services, which contain the frames
     read = outcome_of(ended.status, "", ended.report, 0)
-    is_same = ended.frames and read.exception and ended.error == read.error
-    if ended.kind != read.kind or not (is_same or read.error == STACK_OVERFLOW):
+    if ended.kind != read.kind or not (read.exception or read.error == STACK_OVERFLOW):
         return ended
     return attrs.evolve(ended, error=read.error, frames=read.frames, exception=read.exception)
 

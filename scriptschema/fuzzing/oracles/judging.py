@@ -98,7 +98,6 @@ class Judge:
         self.function = _function(function) if function else None
         self.compare = compare
         self.ulps = ulps
-        self.seconds = seconds
 
     def try_commands(self) -> None:
         """Run the checker and the printer on a one-line program, if the oracles use them.
@@ -106,9 +105,9 @@ class Judge:
         If one of them fails, raises TargetError with its output.
         """
         if self._checker is not None:
-            round_trip.try_command("checker", self._checker, _strict(TRIAL), self.seconds)
+            round_trip.try_command("checker", self._checker, _strict(TRIAL))
         if self._printer is not None:
-            round_trip.try_command("printer", self._printer, TRIAL, self.seconds)
+            round_trip.try_command("printer", self._printer, TRIAL)
 
     def close(self) -> None:
         """Remove the temporary folders of the checker and the printer."""
@@ -185,7 +184,7 @@ class Judge:
             return None
         verdict = round_trip.own(sources, plain)
         if verdict is None and self._printer is not None and sources.module is None:
-            verdict = round_trip.by_command(self._printer, sources, self.seconds)
+            verdict = round_trip.by_command(self._printer, sources)
         return verdict
 
     def _broken(self, runs: Sequence[Run]) -> Verdict | None:
@@ -238,10 +237,7 @@ class Judge:
             return None
         if _UNCHECKED.search(sources.program):
             return None
-        name, checked = (
-            checker.description.name,
-            round_trip.run_on(checker, _strict(sources), self.seconds),
-        )
+        name, checked = checker.description.name, round_trip.run_on(checker, _strict(sources))
         if checked.kind != outcome.OK:
             return round_trip.failure("checker", name, TYPES, checked)
         message = normalisation.message(run.outcome.error)

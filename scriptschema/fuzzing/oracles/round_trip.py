@@ -59,12 +59,12 @@ def _as_any_printer(result: ParseResult) -> Sources:
     return render_module_set(result.tree, names=result.names)
 
 
-def by_command(command: CommandTarget, sources: Sources, seconds: float) -> Verdict | None:
+def by_command(command: CommandTarget, sources: Sources) -> Verdict | None:
     """Return a verdict if a pretty-printing command changes the program or fails on it.
 
     Returns None if the command rejects the program with an ordinary error.
     """
-    name, printed = command.description.name, run_on(command, sources, seconds)
+    name, printed = command.description.name, run_on(command, sources)
     if printed.kind != outcome.OK:
         return failure("printer", name, KIND, printed)
     try:
@@ -92,24 +92,24 @@ def failure(role: str, name: str, kind: str, result: Outcome) -> Verdict | None:
     return Verdict(Signature(kind, detail), f"{name}: {result.kind}: {result.error.strip()[:500]}")
 
 
-def run_on(command: CommandTarget, sources: Sources, seconds: float) -> Outcome:
+def run_on(command: CommandTarget, sources: Sources) -> Outcome:
     """Run a command on a program, and return the outcome. Raises TargetError."""
-    command.submit(sources, seconds)
+    command.submit(sources, command.description.seconds)
     [result] = command.collect()
     return result
 
 
-def try_command(role: str, command: CommandTarget, sources: Sources, seconds: float) -> None:
+def try_command(role: str, command: CommandTarget, sources: Sources) -> None:
     """Run a command on a program. Raises TargetError, with its output, if it does not succeed.
 
     `role` says in the message what the command is for.
     """
-    result = run_on(command, sources, seconds)
+    result = run_on(command, sources)
     if result.kind != outcome.OK:
         wrote = result.report or "\n".join(filter(None, (result.error, result.output)))
         end = f"ended with status {result.status}"
         if result.kind == outcome.HANG:
-            end, wrote = result.error, result.report
+            end, wrote = f"was {result.error}", result.report
         raise TargetError(
             f"the {role} {command.description.name} does not work: for the test program "
             f"{sources.program.strip()!r}, it {end}\n{wrote.strip() or '(it wrote nothing)'}"

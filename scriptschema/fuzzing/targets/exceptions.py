@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import attrs
@@ -67,8 +69,10 @@ _IDENTITY: Final = re.compile(
 )
 _MARGIN: Final = re.compile(r"^ *[|+] ", re.MULTILINE)
 """The start of each line of an exception group's report in Python."""
-_OUTSIDE: Final = re.compile(r"<module>|Object\.<anonymous>|<main>|<top \(required\)>|<Main>\$$")
-"""A name that stands for the code outside all functions."""
+_OUTSIDE: Final = re.compile(
+    r"<(?:module|lambda|main|top \(required\))>|Object\.<anonymous>|<Main>\$$"
+)
+"""A name that stands for code in no function, or in a function without a name."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -92,15 +96,17 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
     ),
     "node": _Language(
         _pattern(
-            r"^(?P<caret>[ \t]*\^+ *\n+)?"  # below the line that raised it
+            r"^(?P<caret>[ \t]*\^+ *\n++)?"  # below the line that raised it
             r"(?:(?:Uncaught )?(?P<name>[A-Za-z_$][\w$.]*)(?: \[\w+\])?(?::(?P<said>[^\n]*))?\n"
-            r"(?(caret)(?:(?! +at |[ \t]*\^+ *\n)[^\n]*\n){0,1000}?)"
+            r"(?(caret)(?:(?! +at |[ \t]*\^+ *\n\n+[A-Za-z_$][\w$.]*(?: \[\w+\])?[:\n])"
+            r"[^\n]*\n){0,1000}?)"
             r"(?P<stack> +at [^\n]*\n(?: +(?:at |\.\.\. \d+ lines |[\w$]+: )[^\n]*\n"
             r"| +\[cause\]: [^\n]*\n(?:(?: +(?!at |\[cause\]: )[^\n]*)?\n){0,100}?(?= +at )"
             r"| +\[cause\]: [^\n]*\n)*+)"
             r"(?=(?:[^\n]*\n){0,1000}?Node\.js v)"
             # A thrown value that is not an Error:
-            r"|(?(caret)(?P<said_before>[^\n]*)\n(?:(?![ \t]*\^+ *\n)[^\n]*\n){0,1000}?"
+            r"|(?(caret)(?P<said_before>(?! +at )[^\n]*)\n"
+            r"(?:(?! +at |[ \t]*\^+ *\n)[^\n]*\n){0,1000}?"
             r"(?P<place>Node\.js) v\d|(?!)))"
         ),
         _pattern(
@@ -127,7 +133,8 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
             r" +at [^\n]*\n?)*)"
         ),
         _pattern(
-            r"^ +at (?P<name>[^\s(]+)\([^\n]*?\)(?: in (?P<file>[^\n]*):line (?P<line>\d+))?$"
+            r"^ +at (?P<name>[^\s(]+)\([^\n]*?\)"
+            r"(?: in (?P<file>(?:(?! in )[^\n])*):line (?P<line>\d+)| \+ 0x[0-9a-f]+)?$"
         ),
         re.compile(r"\bat System\."),
         cause=_pattern(r"^ ---> (?:\(Inner Exception #\d+\) )?([^\n]*)\n"),
@@ -237,9 +244,19 @@ def _frames(language: _Language, stack: str, *, own: bool = True) -> tuple[str, 
 
 
 def _place_of(frame: re.Match[str]) -> str | None:
-    """Return the file and the line of a frame, or None if the code is not in a file."""
+    """Return the file and the line of a frame, or None if the code is not in a permanent file.
+
+    A temporary file may contain the program itself, for instance compiled to JavaScript.
+    """
     place = frame.groupdict()
-    if not place.get("file") or "<" in place["file"]:
+    if not place.get("file") or "<" in place["file"] or _temporary().match(place["file"]):
         return None
     *_, file = re.split(r"[/\\]", place["file"])
     return f"{file}:{place['line']}"
+
+
+@cache
+def _temporary() -> re.Pattern[str]:
+    """Return a pattern for files that `mktemp`, `tempfile` and scriptschema's targets create."""
+    folder = re.escape(tempfile.gettempdir())
+    return re.compile(rf"(?:file://)?(?:{folder}|/tmp)/(?:[^/]+\Z|tmp|scriptschema-run-)")

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -486,6 +487,9 @@ RAISING = {  # by language: the start of a program, and statements with their si
             "null.x": "target.js:9: TypeError",
             "assert.strictEqual(1, 2)": "target.js:9: AssertionError",
             "assert.deepEqual([few, 1], [few, 2])": "target.js:9: AssertionError",
+            "assert.strictEqual('hello world', 'hello wurld')": "target.js:9: AssertionError",
+            "throw SyntaxError('1 | x =\\n    ^\\nno value')": "target.js:9: SyntaxError",
+            "throw {kind: 'bug'}": "Node.js: { kind: '…' }",
             "assert.strictEqual('x\\n'.repeat(99), 'y')": "target.js:9: AssertionError",
             "assert(few.b, 'a\\nb')": "target.js:9: AssertionError",
             "JSON.parse('{')": "target.js:9: SyntaxError",
@@ -598,6 +602,10 @@ MULTI_LINE = {  # messages of several lines
         ),
         "Program.<<Main>$>g__Join|0_8[T] < Program.<Main>$: System.InvalidOperationException",
     ),
+    ".net, compiled ahead of time": (
+        "Unhandled exception. System.Exception: a\n   at Vm.Run(Int32) + 0x1f\n",
+        "Vm.Run: System.Exception",
+    ),
     ".net, outside functions": (
         (
             "Unhandled exception. System.Exception: a\n"
@@ -619,6 +627,18 @@ MULTI_LINE = {  # messages of several lines
 def test_an_exception_with_a_message_of_several_lines_keeps_its_stack(language: str) -> None:
     errors, detail = MULTI_LINE[language]
     assert signature_of(1, errors).detail == detail
+
+
+@pytest.mark.parametrize("file", ["tmp.x3Zk/a.js", "tmpq7/a.js", "7Jl8J7Z0.js"])
+def test_a_bug_in_a_translated_program_has_one_signature_whatever_its_file_is_called(
+    file: str,
+) -> None:
+    place = f"{tempfile.gettempdir()}/{file}:3:1"
+    errors = (
+        f"{place}\n    x()\n    ^\n\nReferenceError: x is not defined\n"
+        f"    at Object.<anonymous> ({place})\n\nNode.js v20.1.0\n"
+    )
+    assert signature_of(1, errors).detail == "Object.<anonymous>: ReferenceError"
 
 
 def test_different_panics_of_a_go_function_are_different_finds() -> None:
