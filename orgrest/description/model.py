@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 """The HTTP methods of operations, as spelled in the fields of a Path Item Object."""
 _MOST_OPERATIONS = 20_000
-_LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:]++([^\s=].*?)[ \t]*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:=]+(\S.*?)[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\{[^{}]*\}")
 _LOCAL = re.compile(
     r"(?:localhost|127(?:\.\d{1,3}){3}|::1|0\.0\.0\.0)|.*\.localhost", re.IGNORECASE

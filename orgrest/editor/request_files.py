@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parsed_regions import ParsedRegion
 
-DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*+)(?!(?<!@name)[ \t]*:?=)")
+DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*)")
 # Matches the references that `references` finds, but only within one line.
 _BRACES = re.compile(r"\{\{(?!\{)[ \t]*((?:(?!\{\{)[^\n])+?)[ \t]*\}\}")
 _DOTTED = re.compile(r"\$?[A-Za-z_][\w]*(?:\.\w+)*")

@@ -23,7 +23,7 @@ _DEFINITIONS = re.compile(
 _REQUESTS = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@name[ \t:=]+(?P<name>\S+)", re.MULTILINE)
 _SCRIPTS = re.compile(r"^[ \t]*[<>][ \t]*\{%(?P<code>.*?)%\}", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(
-    r"[ \t]*(?:(?P<word>import|run)[ \t]+|(?:#+|//+)[ \t]*@import[ \t:]+)(?P<what>[^(]*)"
+    r"[ \t]*(?:(?P<word>import|run)[ \t]+|(?:#+|//+)[ \t]*@import[ \t:=]+)(?P<what>[^(]*)"
 )
 _OPENED = re.compile(r"^[ \t]*[<>][ \t]*\{%", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.$])[A-Za-z][\w.]*$")

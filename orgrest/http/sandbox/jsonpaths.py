@@ -14,7 +14,7 @@ from orgrest.model import OrgrestError
 # Spellings of jsonpath-plus, which VS Code REST Client uses, that RFC 9535 does not have: `.[`,
 # `===`, `!==` and `[(@.length-1)]`. Strings and patterns, which may contain them, match first.
 _OF_PLUS: Final = re.compile(
-    r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|/(?:[^/\\]|\\.)++/|"""
+    r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|/(?:[^/\\]|\\.)++/?|"""
     r"""(?P<dot>(?<!\.)\.(?=\[))|(?P<strict>[=!]=)=|\[\(@\.length ?- ?(?P<last>[1-9]\d*)\)\]"""
 )
 _JAVASCRIPT: Final = re.compile(r"\[\(|@[\w.]*\.\w+\(")

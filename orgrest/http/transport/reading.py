@@ -161,7 +161,7 @@ class HttpResponse(http.client.HTTPResponse):
         status = 100
         while 100 <= status < 200 and status != 101:
             version, status, reason = this._read_status()
-            if not version.startswith(("HTTP/1.", "HTTP/0.9")):
+            if not (version.startswith("HTTP/1.") or version == "HTTP/0.9"):
                 raise http.client.UnknownProtocol(version)
             self.lines = tuple(self._header_lines())
         self.code = self.status = status

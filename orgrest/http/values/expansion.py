@@ -310,8 +310,11 @@ class Expansion:
         except UnicodeDecodeError as error:
             reason = f"{short(file.path.text)} is not valid {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
-        name = Path(self._parsed.source.file or "").parent / self._values.text(file.path)
-        place = partial(place_in, Source(text, str(name)))
+        folder = self._values.context.directory  # in Org documents, `:dir` can set it
+        beside = Path(self._parsed.source.file or "").parent
+        if beside.resolve() == folder.resolve():
+            folder = beside
+        place = partial(place_in, Source(text, str(folder / self._values.text(file.path))))
         return to_bytes(self._holds("body", self._values.outside(text, offset, place)))
 
     def _check_charset(self, kind: str, text: str, where: Body) -> None:

@@ -231,6 +231,9 @@ def placeholders_for(values: Variables, offset: int) -> dict[str, dict[str, Any]
         name = waiting.pop()
         if name in placeholders:
             continue
+        if name.startswith("%"):  # `{{%name}}` is computed from the value of `name`
+            waiting.append(name[1:])
+            continue
         fixed = name in context.inputs.overrides or name in context.replaced
         try:
             source = values.find(name)

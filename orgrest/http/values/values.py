@@ -334,9 +334,9 @@ class Values:
         `offset` is where the text is used. `place` returns the position of an index of the text.
         Without a position, errors in the text are reported where it is used.
         """
-        outer, used = self._outside, self._place(offset)
-        start = offset if outer is None else outer[0]
-        self._outside = start, lambda index: (place and place(index)) or used
+        outer = self._outside
+        start, place_of_use = outer or (offset, partial(place_in, self.parsed.source))
+        self._outside = start, lambda index: (place and place(index)) or place_of_use(offset)
         try:
             return self.text(Template(text, ((0, 0),)))
         finally:

@@ -1094,6 +1094,16 @@ def test_a_script_signs_the_body_that_is_sent(run) -> None:
     assert [note[-8:] for note in done.outcomes[0].notes] == ["{{path}}", "{{key2}}"]
 
 
+def test_a_script_reads_percent_encoded_values_as_they_are_sent(run) -> None:
+    done = run(
+        "@q = old\n< {%\nrequest.variables.set('q', 'n w');\n"
+        "client.log(request.url.tryGetSubstituted());\n%}\nGET HOST/{{%q}}/{{%none}}\n"
+    )
+    assert done.outcomes[0].notes[0].endswith("/n%20w/{{%none}}")
+    done = run("< {%\nrequest.url.tryGetSubstituted();\n%}\nGET HOST/{{%$guid}}\n")
+    assert "{{$guid}} has a new value at each use" in done.reasons[0]
+
+
 def test_an_unknown_variable_stays_as_written_in_what_a_script_reads(run) -> None:
     done = run(
         "< {%\nclient.log(request.url.tryGetSubstituted());\n"

@@ -49,10 +49,9 @@ RULE = compiled(r"[-=*_~+.#\s]*")
 SEPARATORS = compiled(rf"\n[ \t]*{SEPARATOR.pattern}")
 # A multi-line comment, which may contain separators.
 LONG_COMMENT = compiled(r"\n[ \t]*/\*(?!.*\*/[ \t\r]*$)", re.MULTILINE)
-# `# @host = x` is a definition that was commented out; JetBrains' `# @name = x` names the request.
 DIRECTIVE = compiled(
-    r"(?:(?:#+|//+)[ \t]*@|@(?=xpath_ns[ \t]))(?P<name>[A-Za-z][\w-]*+)"
-    r"(?!(?<!@name)[ \t]*:?=)(?:[ \t:=]+(?P<value>.*))?"
+    r"(?:(?:#+|//+)[ \t]*@|@(?=xpath_ns[ \t]))(?P<name>[A-Za-z][\w-]*)"
+    r"(?:(?P<separator>[ \t:=]+)(?P<value>.*))?"
 )
 DEFINITION = compiled(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"

@@ -85,7 +85,7 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
         reason = f"unknown directive @{name}"
         if suggestion := suggestion_for(name):
             reader.problem(line.start, f"{reason}; did you mean {suggestion}?", "directive")
-        else:
+        elif "=" not in (match["separator"] or ""):  # else a variable that was commented out
             reader.notice(line.start, reason, "directive")
         return
     if rule.refused:

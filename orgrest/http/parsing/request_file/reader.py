@@ -203,8 +203,10 @@ class Reader:
         """
         for definition in definitions:
             start, text = definition.name_span.start, self.source.text
-            is_below = not definition.when and text.count("\n", body.span.end, start) == 1
-            if start < body.span.end or is_below:
+            end = body.span.end
+            lines = text.find("\n", end, start), text.rfind("\n", end, start)
+            is_below = not definition.when and 0 <= lines[0] == lines[1]
+            if start < end or is_below:
                 reason = (
                     f"this line sets the variable {definition.name} and is not sent: to send it, "
                     "move the body to a file, and insert the file with < FILE"

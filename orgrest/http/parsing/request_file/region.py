@@ -122,6 +122,11 @@ class RequestRegion:
         is_forced = any(directive.name == "force-region-delimiter" for directive in self.directives)
         return is_forced or self.is_of_type(MULTIPART)
 
+    def ends_with_body(self) -> bool:
+        """Return whether no script, assertion or other line follows the body so far."""
+        ends = (offset + len(raw) for raw, offset in reversed(self.body) if raw.strip())
+        return self.end <= next(ends, -1)
+
 
 def lines_of(text: str, start: int, end: int) -> list[Line]:
     """Return the lines of a part of a source, without line endings or a byte order mark."""

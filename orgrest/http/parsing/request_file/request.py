@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from orgrest.http.parsing.request_file.reader import Reader
     from orgrest.http.parsing.request_file.region import Line, RequestRegion
 
+_LONGEST = 2**16
+"""The maximum length of a header that continues in several lines, in characters."""
 _STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
@@ -57,7 +59,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         match = NEXT_REQUEST.fullmatch(text)
         if match is None or region.is_delimited():
             return False
-        if region.body and not region.closed:
+        if not region.closed and region.ends_with_body():
             reason = (
                 "this line ends the body above and begins another request: if this is intended, "
                 "insert ### above it; otherwise, add # @force-region-delimiter to the request above"
@@ -106,7 +108,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         reason = "this line starts the body: insert an empty line before it"
         reader.notice(line.start, reason, "no-empty-line")
         return False
-    elif isinstance(last, HeaderLine) and line.indent > region.indent:
+    elif isinstance(last, HeaderLine) and line.indent > region.indent and _is_open(last):
         region.headers[-1] = _continued(last, line)
     else:
         reason = "expected a header (Name: value): insert an empty line before the body"
@@ -127,10 +129,15 @@ def _continues_url(region: RequestRegion, line: Line, text: str) -> bool:
     return CONTINUED.match(text) is not None or (bool(open_end) and text[0] not in "{[<.")
 
 
+def _is_open(header: HeaderLine) -> bool:
+    """Return whether a header may continue in the next line: otherwise, the body begins there."""
+    return header.value.text[-1:] in (",", ";") and len(header.value.text) < _LONGEST
+
+
 def _continued(header: HeaderLine, line: Line) -> HeaderLine:
     """Return a header whose value continues in an indented line, with one space in between."""
     value = header.value
-    before = f"{value.text} " if value.text else ""
+    before = f"{value.text} "
     return HeaderLine(
         header.name,
         Template(before + line.text, (*value.anchors, (len(before), line.start))),

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
 """Maps the event that an httpyac script names to the moment when it runs (`Script.when`)."""
 _IMPORT = compiled(
-    r"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:[^`\\]|\\.)*`|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|"
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:[^`\\]|\\.)*+`?|'(?:[^'\\\n]|\\.)*+'?|"
+    r"\"(?:[^\"\\\n]|\\.)*+\"?|"
     r"(?:^|(?<=[;}]))[ \t]*(?P<import>import\b(?=\s*['\"{*]|\s+[\w$]+(?:\s*,|\s+from\b))"
     r"[^'\";]{0,500}['\"](?P<name>[^'\"\n]{1,200})['\"])",
     re.DOTALL | re.MULTILINE,

@@ -161,6 +161,10 @@ return () => {
   // The text with the values that the request has now; what has none stays as it is.
   const expanded = (text, within = []) => text.replace(/\{\{([^{}\n]+)\}\}/g, (whole, inside) => {
     const name = inside.trim();
+    if (name.startsWith("%")) {
+      const one = `{{${name.slice(1)}}}`, value = expanded(one, within);
+      return value === one ? whole : encodeURIComponent(value);
+    }
     const known = has(job.placeholders, name) ? job.placeholders[name] : {};
     const made = known.fixed ? null : result.own[name] || result.variables[name];
     if (made) return made.text === null ? whole : made.text;

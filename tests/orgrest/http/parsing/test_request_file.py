@@ -135,16 +135,31 @@ def test_a_body_without_an_empty_line_above_it_is_not_sent_as_a_path(line: str) 
 
 
 def test_a_header_may_continue_on_an_indented_line_as_in_jetbrains_specification() -> None:
-    request = only('GET http://a/\nX-A: one\n    (two) {{x}}\n\t"three"\nX-B:\n  four\n  C: d\n')
+    request = only('GET http://a/\nX-A: one,\n    (two) {{x}};\n\t"three"\nC: d,\n  D: e\n')
     assert request.problems == ()
     assert headers_of(request) == [
-        ("X-A", 'one (two) {{x}} "three"'),
-        ("X-B", "four"),
-        ("C", "d"),
+        ("X-A", 'one, (two) {{x}}; "three"'),
+        ("C", "d,"),
+        ("D", "e"),
     ]
     source = request.source.text
     value = request.headers[0].value
     assert [source[value.offset(value.text.index(word))] for word in '{"'] == ["{", '"']
+
+
+def test_an_indented_body_below_a_complete_header_is_no_part_of_the_header() -> None:
+    (problem,) = only('POST http://a/\nContent-Type: application/json\n  "a": 1\n').problems
+    assert "insert an empty line before the body" in problem.reason
+
+
+@pytest.mark.parametrize(
+    "line", ["> ./h.js", "?? status == 200", "{{@response\n  f()\n}}", ">> ./out.json"]
+)
+def test_a_request_below_a_handler_or_an_assertion_needs_no_separator(line: str) -> None:
+    document = parse(f"POST http://a/\n\nbody\n\n{line}\n\nGET http://b/\n")
+    assert [request.notices for request in document.requests] == [(), ()]
+    document = parse("POST http://a/\n\nbody\nGET http://b/\n")
+    assert [notice.code for notice in document.requests[0].notices] == ["no-separator"]
 
 
 @pytest.mark.parametrize(
@@ -274,16 +289,19 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
     assert ("are not sent" in rule.about) >= bool(rule.refused)
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["#@disabled = true", "# @loop  = for 3", "// @note=sure?", "# @host = a", "# @host := {{a}}"],
-)
+@pytest.mark.parametrize("line", ["#@host = a", "// @port=80", "# @host := {{a}}"])
 def test_a_definition_that_is_commented_out_changes_nothing(line: str) -> None:
     request = only(f"{line}\nGET http://a/")
     assert (request.directives, request.notices, request.problems) == ((), (), ())
 
 
-@pytest.mark.parametrize("line", ["# @name = login", "#@name=login", "// @name: login"])
+@pytest.mark.parametrize("line", ["#@disabled = true", "# @disabled=true", "# @disabled: true"])
+def test_a_directive_takes_effect_in_all_notations(line: str) -> None:
+    request = only(f"{line}\nGET http://a/")
+    assert [directive.name for directive in request.directives] == ["disabled"]
+
+
+@pytest.mark.parametrize("line", ["# @name = login", "#@Name=login", "// @name: login"])
 def test_a_request_can_be_named_in_all_notations(line: str) -> None:
     assert only(f"{line}\nGET http://a/").name == "login"
 
