@@ -58,7 +58,7 @@ class Uncaught:
 
     @property
     def identity(self) -> str:
-        """The class in `line`, for Go the kind of the panic, or empty if there is none."""
+        """The class in `line`, or for Go the kind of the panic. Empty if it is unknown."""
         match = _IDENTITY.match(self.line)
         return match[0] if match else ""
 
@@ -72,7 +72,7 @@ _MARGIN: Final = re.compile(r"^ *[|+] ", re.MULTILINE)
 _OUTSIDE: Final = re.compile(
     r"<(?:module|lambda|main|top \(required\))>|Object\.<anonymous>|<Main>\$$"
 )
-"""A name that stands for code in no function, or in a function without a name."""
+"""The name of a frame whose code is in no function, or in a function without a name."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -67,7 +67,7 @@ HEADER = compiled(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]
 HEADER_VARIABLE = compiled(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 HEADER_SPREAD = compiled(r"\.\.\.[ \t]*(\S.*)")
 CONTINUED = compiled(r"[?&/#]|\{\{[^{}]*\}\}[^\s:]*$")
-# A part of a path on a line of its own, in JetBrains' HTTP Client.
+# A part of a path on a separate line, in JetBrains' HTTP Client.
 SEGMENT = compiled(r"[\w%.~{}$+-]+(?:[/?#]\S*)?")
 RESPONSE = compiled(r"HTTP/\d(?:\.\d)?[ \t]+\d{3}\b.*")
 SCRIPT_LINE = compiled(r"(?P<mark>[<>])[ \t]*\{%(?P<text>.*?)(?P<end>%\})?")

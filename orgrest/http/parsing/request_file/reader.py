@@ -197,7 +197,7 @@ class Reader:
         )
 
     def _warn_unsent(self, body: Body, definitions: Sequence[Definition]) -> None:
-        """Warn about definitions that may be meant as lines of the body.
+        """Warn about definitions that look like lines of the body.
 
         They are followed by other lines of the body, or are directly below its last line.
         """
