@@ -149,6 +149,11 @@ COMMANDS = {  # the file, the program, how it is built, and how it is run
 }
 
 
+def absent(program: str, language: str) -> str:
+    """Return why a language's targets cannot be tested, and what to do about it."""
+    return f"{program} is not on PATH: install it to test targets in {language}"
+
+
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], Description]:
     """Return a function that returns a target of a kind, built once.
@@ -162,7 +167,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], Descrip
         file, name, build, words = COMMANDS[kind.language]
         program = shutil.which(name)
         if program is None:
-            return f"{name} is not on PATH: install it to test targets in {kind.language}"
+            return absent(name, kind.language)
         (folder / file).write_text(TARGETS[kind.language].replace("BREAK", kind.does))
         if build:
             # rustup looks for its toolchains in the user's home, which is another one in tests.
@@ -517,7 +522,7 @@ def test_each_exception_of_a_real_interpreter_is_a_find_of_its_own(
     file, name, _, _ = COMMANDS[language]
     interpreter = shutil.which(name)
     if interpreter is None:
-        pytest.skip(f"{name} is not on PATH: install it to test targets in {language}")
+        pytest.skip(absent(name, language))  # not on a bare machine; CI installs all of them
     start, statements = RAISING[language]
     seen = {}
     for statement in statements:
