@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from enum import IntEnum
+from functools import partial
 from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import INT32_MIN, Message
-from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, setting
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, changing_tree, setting
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
@@ -20,36 +20,20 @@ def simplify_all(index: AnyIndex) -> Iterator[Edit]:
     operator in their enum. Only the first edit also replaces each `Name` with the first custom
     name. The names of variables and types stay the same.
     """
-
-    def make(kinds: Sequence[type], names: bool) -> Callable[[], Message]:
-        def change() -> Message:
-            edited: Message = copy(index.tree)
-            for node in Index(edited).nodes:
-                if names and node.__class__ is m.Name:
-                    node.custom = 0
-                for name, field in node.FIELDS.items():
-                    if field.type in kinds and (node.__class__, name) not in _INDEXES:
-                        setattr(node, name, _zero(field.type))
-            return edited
-
-        return change
-
-    yield 0, make((int, str, bool, *_ENUMS), names=True)
-    yield 1, make((int, str, bool, *_ENUMS), names=False)
+    yield 0, changing_tree(index, partial(_simplify_all, names=True))
+    yield 1, changing_tree(index, partial(_simplify_all, names=False))
 
 
-def _zero(kind: type) -> Any:
-    return kind(0) if kind is not str else ""
+def _simplify_all(edited: Message, *, names: bool) -> None:
+    for node in Index(edited).nodes:
+        if names and node.__class__ is m.Name:
+            node.custom = 0
+        for name, field in node.FIELDS.items():
+            if field.type in _KINDS and (node.__class__, name) not in _INDEXES:
+                setattr(node, name, "" if field.type is str else field.type(0))
 
 
-_ENUMS: Final = tuple(
-    {
-        field.type
-        for cls in m.MESSAGES.values()
-        for field in cls.FIELDS.values()
-        if issubclass(field.type, IntEnum)
-    }
-)
+_KINDS: Final = (int, str, bool, *m.ENUMS.values())
 _INDEXES: Final = frozenset(
     {(m.Local, "name"), (m.Typename, "index"), (m.Name, "builtin"), (m.Name, "custom")}
 )
@@ -95,18 +79,17 @@ def _smaller(value: Any) -> Iterator[Any]:
 
 def rename(index: AnyIndex) -> Iterator[Edit]:
     """Yield an edit that renumbers variables, types and custom names in order of occurrence."""
-
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        renumbered: dict[str, dict[int, int]] = {"name": {}, "index": {}, "custom": {}}
-        for node in Index(edited).nodes:
-            for (cls, attribute), numbers in zip(_RENAMED, renumbered.values(), strict=True):
-                value = getattr(node, attribute) if node.__class__ is cls else None
-                if value is not None:
-                    setattr(node, attribute, numbers.setdefault(value, len(numbers)))
-        return edited
-
-    yield 0, make
+    yield 0, changing_tree(index, _rename)
 
 
-_RENAMED: Final = ((m.Local, "name"), (m.Typename, "index"), (m.Name, "custom"))
+def _rename(edited: Message) -> None:
+    renumbered: dict[type, dict[int, int]] = {cls: {} for cls in _RENAMED}
+    for node in Index(edited).nodes:
+        cls = node.__class__
+        value = getattr(node, _RENAMED[cls]) if cls in _RENAMED else None
+        if value is not None:
+            numbers = renumbered[cls]
+            setattr(node, _RENAMED[cls], numbers.setdefault(value, len(numbers)))
+
+
+_RENAMED: Final[dict[type, str]] = {m.Local: "name", m.Typename: "index", m.Name: "custom"}

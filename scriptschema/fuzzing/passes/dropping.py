@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, setting
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, changing_tree, setting
 
 
 def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
@@ -31,7 +32,8 @@ def shorten_lists(index: AnyIndex) -> Iterator[Edit]:
                 for start in range(0, len(items), piece):
                     gone = children[start : start + piece]
                     weight = sum(sizes[child] for child in gone)
-                    yield -weight, changing(index, number, _deletion(slot, start, start + piece))
+                    delete = partial(_delete, slot, start, start + piece)
+                    yield -weight, changing(index, number, delete)
                 if piece == 1:
                     break
                 piece = (piece + 1) // 2
@@ -47,11 +49,8 @@ def _children(index: AnyIndex) -> dict[tuple[int, str], list[int]]:
     return numbers
 
 
-def _deletion(slot: str, start: int, stop: int) -> Callable[[Any], None]:
-    def delete(node: Any) -> None:
-        del getattr(node, slot)[start:stop]
-
-    return delete
+def _delete(slot: str, start: int, stop: int, node: Any) -> None:
+    del getattr(node, slot)[start:stop]
 
 
 def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
@@ -76,15 +75,9 @@ _DROPPED: Final = frozenset(
 def drop_extensions(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that remove an extension field."""
     for number, node in enumerate(index.nodes):
-        for name, _ in node._newer_slots:
+        for name, repeated in node._newer_slots:
             if getattr(node, name) not in (None, []):
-                yield -1, changing(index, number, _clearing(name))
-
-
-def _clearing(name: str) -> Callable[[Any], None]:
-    return lambda node: setattr(
-        node, name, [] if node.ALL_FIELDS[name].rule == "repeated" else None
-    )
+                yield -1, changing(index, number, setting(name, [] if repeated else None))
 
 
 def drop_types(index: AnyIndex) -> Iterator[Edit]:
@@ -95,22 +88,20 @@ def drop_types(index: AnyIndex) -> Iterator[Edit]:
         if _is_type(index.nodes[number].__class__, slot)
         for child in children
     ) + sum(index.sizes[index.parents[number]] for number in index.of(m.StatTypeAlias))
-
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        nodes = Index(edited)
-        for number in nodes.of(m.StatBlock):
-            block: Any = nodes.nodes[number]
-            block.body = [stat for stat in block.body if stat.which != "type_alias"]
-        for cls in (m.ExprFunction, m.StatLocal):
-            for number in nodes.of(cls):
-                for name, field in cls.FIELDS.items():
-                    if field.rule == "repeated" and _is_type(cls, name):
-                        setattr(nodes.nodes[number], name, [])
-        return edited
-
     if weight:
-        yield -weight, make
+        yield -weight, changing_tree(index, _drop_types)
+
+
+def _drop_types(edited: Message) -> None:
+    nodes = Index(edited)
+    for number in nodes.of(m.StatBlock):
+        block: Any = nodes.nodes[number]
+        block.body = [stat for stat in block.body if stat.which != "type_alias"]
+    for cls in (m.ExprFunction, m.StatLocal):
+        for number in nodes.of(cls):
+            for name, field in cls.FIELDS.items():
+                if field.rule == "repeated" and _is_type(cls, name):
+                    setattr(nodes.nodes[number], name, [])
 
 
 def _is_type(cls: type[Message], name: str) -> bool:

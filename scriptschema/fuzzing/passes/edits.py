@@ -16,15 +16,20 @@ Edit: TypeAlias = tuple[int, Callable[[], Message]]
 AnyIndex: TypeAlias = Index[Any]
 
 
-def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Callable[[], Message]:
-    """Return a function that copies the tree and applies `change` to one message in the copy."""
+def changing_tree(index: AnyIndex, change: Callable[[Any], None]) -> Callable[[], Message]:
+    """Return a function that copies the tree and applies `change` to the copy."""
 
     def make() -> Message:
         edited: Message = copy(index.tree)
-        change(at(edited, index.path(number)))
+        change(edited)
         return edited
 
     return make
+
+
+def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Callable[[], Message]:
+    """Return a function that copies the tree and applies `change` to one message in the copy."""
+    return changing_tree(index, lambda edited: change(at(edited, index.path(number))))
 
 
 def setting(name: str, value: Any) -> Callable[[Any], None]:

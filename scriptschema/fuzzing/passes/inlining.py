@@ -7,7 +7,8 @@ program: the test decides whether the program is still interesting.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -16,7 +17,7 @@ from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.editing import at, copy
 from scriptschema.fuzzing.index import Index, own_nodes
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing_tree
 from scriptschema.luau.names import DEFAULT
 
 
@@ -44,29 +45,30 @@ def inline(index: AnyIndex) -> Iterator[Edit]:
             # An expression with a local variable in it has three messages.
             gain = (value - 3) * len(replaced) - gone
             if gain < 0:
-                yield gain, _inlining(index, stat, position, replaced)
+                change = partial(_inline, index, stat, position, replaced)
+                yield gain, changing_tree(index, change)
 
 
-def _inlining(
-    index: AnyIndex, stat: int, position: int, uses: Sequence[int]
-) -> Callable[[], Message]:
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
-        block: Any = at(edited, index.path(index.parents[stat]))
-        local = block.body[index.step(stat)[1]].local
-        value = local.values.pop(position)
-        local.vars.pop(position)
-        if not local.vars:
-            block.body.pop(index.step(stat)[1])
-        for node in nodes:
-            content: Any = copy(value)
-            if content.which not in node.ALL_FIELDS:  # parentheses, where a call follows
-                content = m.Expr(group=m.ExprGroup(expr=content))
-            setattr(node, content.which, content.alternative)
-        return edited
+def _inline(
+    index: AnyIndex, stat: int, position: int, uses: Sequence[int], edited: Message
+) -> None:
+    nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
+    block: Any = at(edited, index.path(index.parents[stat]))
+    local = block.body[index.step(stat)[1]].local
+    value = local.values.pop(position)
+    local.vars.pop(position)
+    if not local.vars:
+        block.body.pop(index.step(stat)[1])
+    for node in nodes:
+        _put(node, value)
 
-    return make
+
+def _put(node: Any, value: m.Expr) -> None:
+    """Set an Expr or ExprPrefix to a copy of `value`, in parentheses where a call follows."""
+    content: Any = copy(value)
+    if content.which not in node.ALL_FIELDS:
+        content = m.Expr(group=m.ExprGroup(expr=content))
+    setattr(node, content.which, content.alternative)
 
 
 def inline_functions(index: AnyIndex) -> Iterator[Edit]:
@@ -85,22 +87,17 @@ def inline_functions(index: AnyIndex) -> Iterator[Edit]:
         known = uses.get(declared.var.name, [])
         replaced = known[bisect_left(known, number) : bisect_left(known, stop)]
         if len(replaced) == 1 and replaced[0] > index.inside(stat).stop - 1:
-            yield -3, _moving_function(index, stat, replaced[0])
+            yield -3, changing_tree(index, partial(_move_function, index, stat, replaced[0]))
 
 
-def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Message]:
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        node: Any = at(edited, index.path(use))
-        block: Any = at(edited, index.path(index.parents[stat]))
-        function = block.body.pop(index.step(stat)[1]).alternative.func
-        if isinstance(node, m.Expr):
-            node.function = function
-        elif isinstance(node, m.ExprPrefix):
-            node.group = m.ExprGroup(expr=m.Expr(function=function))
-        return edited
-
-    return make
+def _move_function(index: AnyIndex, stat: int, use: int, edited: Message) -> None:
+    node: Any = at(edited, index.path(use))
+    block: Any = at(edited, index.path(index.parents[stat]))
+    function = block.body.pop(index.step(stat)[1]).alternative.func
+    if isinstance(node, m.Expr):
+        node.function = function
+    elif isinstance(node, m.ExprPrefix):
+        node.group = m.ExprGroup(expr=m.Expr(function=function))
 
 
 @attrs.frozen
@@ -131,9 +128,10 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
         while stat > 0 and index.nodes[stat].__class__ is not m.Stat:
             stat = index.parents[stat]
         if called is not None and stat > 0 and index.step(stat)[0] == "body":
-            yield -6, _putting_body(index, stat, number, called)
+            put_body = partial(_put_body, index, stat, number, called)
+            yield -6, changing_tree(index, partial(put_body, assigns=False))
             if called.arguments or index.nodes[index.parents[number]].__class__ is not m.StatCall:
-                yield -4, _putting_body(index, stat, number, called, assigns=True)
+                yield -4, changing_tree(index, partial(put_body, assigns=True))
 
 
 def drop_arguments(index: AnyIndex) -> Iterator[Edit]:
@@ -146,23 +144,18 @@ def drop_arguments(index: AnyIndex) -> Iterator[Edit]:
         if called is not None:
             function: Any = index.nodes[called.function]
             for position, argument in enumerate(called.arguments[: len(function.args)]):
-                edit = _dropping_argument(index, called, number, position)
-                yield -1 - index.sizes[argument], edit
+                change = partial(_drop_argument, index, called, number, position)
+                yield -1 - index.sizes[argument], changing_tree(index, change)
 
 
-def _dropping_argument(
-    index: AnyIndex, called: _Called, number: int, position: int
-) -> Callable[[], Message]:
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        function: Any = at(edited, index.path(called.function))
-        call: Any = at(edited, index.path(number))
-        del call.args[position - len(called.arguments)]
-        del function.args[position]
-        del function.types[position : position + 1]
-        return edited
-
-    return make
+def _drop_argument(
+    index: AnyIndex, called: _Called, number: int, position: int, edited: Message
+) -> None:
+    function: Any = at(edited, index.path(called.function))
+    call: Any = at(edited, index.path(number))
+    del call.args[position - len(called.arguments)]
+    del function.args[position]
+    del function.types[position : position + 1]
 
 
 def _called(index: AnyIndex, number: int) -> _Called | None:
@@ -196,36 +189,30 @@ def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
     return prefix.which == "index_name" and first.which == "call" and len(inner.args) == 1
 
 
-def _putting_body(
-    index: AnyIndex, stat: int, call: int, called: _Called, *, assigns: bool = False
-) -> Callable[[], Message]:
-    """Return a function that replaces a call with the body of the function it runs."""
-
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        block: Any = at(edited, index.path(index.parents[stat]))
-        function: Any = at(edited, index.path(called.function))
-        arguments: list[Any] = [at(edited, index.path(each)) for each in called.arguments]
-        body = function.body.body
-        last = body.pop().alternative if body and body[-1].which == "return_" else None
-        values = list(last.list) if last is not None else []
-        is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
-        before: list[m.Stat] = []
-        if assigns:
-            names = _unused_names(index)
-            arguments, before = _assigned(arguments, names)
-        for node in (*body, *values):
-            _put_arguments(node, function.args, arguments)
-        if assigns and not is_all:
-            values, after = _assigned(values, names)
-            body += after
-        body[:0] = before
-        _put_values(index, edited, call, values)
-        position = index.step(stat)[1] or 0  # not None: the statement is in a body
-        block.body[position : position + 1] = [*body, *([] if is_all else [block.body[position]])]
-        return edited
-
-    return make
+def _put_body(
+    index: AnyIndex, stat: int, call: int, called: _Called, edited: Message, *, assigns: bool
+) -> None:
+    """Replace a call with the body of the function it runs."""
+    block: Any = at(edited, index.path(index.parents[stat]))
+    function: Any = at(edited, index.path(called.function))
+    arguments: list[Any] = [at(edited, index.path(each)) for each in called.arguments]
+    body = function.body.body
+    last = body.pop().alternative if body and body[-1].which == "return_" else None
+    values = list(last.list) if last is not None else []
+    is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
+    before: list[m.Stat] = []
+    if assigns:
+        names = _unused_names(index)
+        arguments, before = _assigned(arguments, names)
+    for node in (*body, *values):
+        _put_arguments(node, function.args, arguments)
+    if assigns and not is_all:
+        values, after = _assigned(values, names)
+        body += after
+    body[:0] = before
+    _put_values(index, edited, call, values)
+    position = index.step(stat)[1] or 0  # not None: the statement is in a body
+    block.body[position : position + 1] = [*body, *([] if is_all else [block.body[position]])]
 
 
 def _unused_names(index: AnyIndex) -> Iterator[m.Name]:
@@ -264,10 +251,7 @@ def _put_arguments(node: Any, parameters: Sequence[m.Local], arguments: Sequence
             else:
                 value = rest if id(each) in own else None
             if value is not None:
-                content = copy(value)
-                if content.which not in inner.ALL_FIELDS:
-                    content = m.Expr(group=m.ExprGroup(expr=content))
-                setattr(inner, content.which, content.alternative)
+                _put(inner, value)
 
 
 def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:

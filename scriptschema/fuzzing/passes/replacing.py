@@ -10,7 +10,7 @@ from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.editing import at, copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, putting
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, changing_tree, putting
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
@@ -18,10 +18,11 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
     for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
         if node.which in outer.ALL_FIELDS:  # not every expression can be called
-            yield _gain(index, number, inner), putting(index, number, _as(outer, node))
+            content = partial(_as, outer.__class__, node)
+            yield _gain(index, number, inner), putting(index, number, content)
     for number, inner in _nearest(index, (m.Type,), (m.Type,)):
-        node = index.nodes[inner]
-        yield _gain(index, number, inner), putting(index, number, _as(node, node))
+        content = partial(copy, index.nodes[inner])
+        yield _gain(index, number, inner), putting(index, number, content)
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
@@ -42,8 +43,8 @@ def _call_first(call: Any) -> None:
     call.self_ = False
 
 
-def _as(outer: Message, node: Message) -> Callable[[], Message]:
-    return lambda: outer.__class__(**{node.which or "": copy(node.alternative)})
+def _as(cls: type[Message], node: Message) -> Message:
+    return cls(**{node.which or "": copy(node.alternative)})
 
 
 def _gain(index: AnyIndex, number: int, inner: int, new: int = 0) -> int:
@@ -72,15 +73,12 @@ def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
     for number, block in _nearest(index, (m.Stat,), (m.StatBlock,)):
         position = index.step(number)[1]
         if position is not None:
-            yield _gain(index, number, block), _splicing(index, number, position, block)
+            splice = partial(_splice, index.nodes[block], position)
+            yield _gain(index, number, block), changing(index, index.parents[number], splice)
 
 
-def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callable[[], Message]:
-    def splice(node: Any) -> None:
-        inner: Any = copy(index.nodes[block])
-        node.body[position : position + 1] = inner.body
-
-    return changing(index, index.parents[number], splice)
+def _splice(inner: Any, position: int, block: Any) -> None:
+    block.body[position : position + 1] = copy(inner).body
 
 
 def run_once(index: AnyIndex) -> Iterator[Edit]:
@@ -95,7 +93,8 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
         first = _first_value(loop)
         if position is not None and first is not None:
             variables = [loop.var] if isinstance(loop, m.StatFor) else [*reversed(loop.vars[:2])]
-            yield -3, _running_once(index, index.parents[stat], position, variables, first)
+            run = partial(_run_once, position, variables, first)
+            yield -3, changing(index, index.parents[stat], run)
 
 
 def _first_value(loop: Any) -> m.Expr | None:
@@ -107,15 +106,10 @@ def _first_value(loop: Any) -> m.Expr | None:
     return table.items[0].value if table is not None and table.items else None
 
 
-def _running_once(
-    index: AnyIndex, block: int, position: int, variables: Sequence[m.Local], value: m.Expr
-) -> Callable[[], Message]:
-    def change(node: Any) -> None:
-        declared = m.StatLocal(vars=[copy(each) for each in variables], values=[copy(value)])
-        body = node.body[position].alternative.body.body
-        node.body[position : position + 1] = [m.Stat(local=declared), *body]
-
-    return changing(index, block, change)
+def _run_once(position: int, variables: Sequence[m.Local], value: m.Expr, block: Any) -> None:
+    declared = m.StatLocal(vars=[copy(each) for each in variables], values=[copy(value)])
+    body = block.body[position].alternative.body.body
+    block.body[position : position + 1] = [m.Stat(local=declared), *body]
 
 
 def extract(index: AnyIndex) -> Iterator[Edit]:
@@ -126,13 +120,13 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
     for number, inner in _nearest(index, (m.Stat,), (m.ExprFunction,)):
         gain = _gain(index, number, inner, 3)
         if gain < 0:
-            yield gain, putting(index, number, _function_of(index.nodes[inner]))
+            yield gain, putting(index, number, partial(_function_of, index.nodes[inner]))
     for number, inner in _nearest(index, (m.Stat,), (m.Expr, m.ExprPrefix)):
         node = index.nodes[inner]
         for size, content in ((1, _call_of), (3, _local_of)):
             gain = _gain(index, number, inner, size)
             if gain < 0 and (node.which == "call" or (size == 3 and index.sizes[inner] > 2)):
-                yield gain, putting(index, number, content(node))
+                yield gain, putting(index, number, partial(content, node))
 
 
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
@@ -152,7 +146,8 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
             dropped = around[:blocks]
             less = gain - sum(size for _, _, size in dropped)
             if less < 0:
-                yield less, _printing(index, index.nodes[inner], dropped)
+                print_node = partial(_print, index, index.nodes[inner], dropped)
+                yield less, changing_tree(index, print_node)
 
 
 _PRINT: Final = 6
@@ -176,36 +171,28 @@ def _blocks_around(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
     return blocks
 
 
-def _printing(
-    index: AnyIndex, node: Any, dropped: Sequence[tuple[int, int, int]]
-) -> Callable[[], Message]:
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        blocks: list[Any] = [at(edited, index.path(number)) for number, _, _ in dropped]
-        for block, (_, position, _) in zip(blocks, dropped, strict=True):
-            del block.body[position + 1 :]
-        function = m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(builtin=0)))
-        call = m.ExprCall(func=function, self_=False, args=[copy(node)])
-        blocks[0].body[-1] = m.Stat(call=m.StatCall(expr=call))
-        return edited
-
-    return make
+def _print(
+    index: AnyIndex, node: Any, dropped: Sequence[tuple[int, int, int]], edited: Message
+) -> None:
+    blocks: list[Any] = [at(edited, index.path(number)) for number, _, _ in dropped]
+    for block, (_, position, _) in zip(blocks, dropped, strict=True):
+        del block.body[position + 1 :]
+    function = m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(builtin=0)))
+    call = m.ExprCall(func=function, self_=False, args=[copy(node)])
+    blocks[0].body[-1] = m.Stat(call=m.StatCall(expr=call))
 
 
-def _call_of(node: Message) -> Callable[[], Message]:
-    return lambda: m.Stat(call=m.StatCall(expr=copy(node.alternative)))
+def _call_of(node: Message) -> m.Stat:
+    return m.Stat(call=m.StatCall(expr=copy(node.alternative)))
 
 
-def _function_of(node: Any) -> Callable[[], Message]:
-    return lambda: m.Stat(local_function=m.StatLocalFunction(var=m.Local(name=0), func=copy(node)))
+def _function_of(node: Any) -> m.Stat:
+    return m.Stat(local_function=m.StatLocalFunction(var=m.Local(name=0), func=copy(node)))
 
 
-def _local_of(node: Message) -> Callable[[], Message]:
-    def make() -> Message:
-        value = m.Expr(**{node.which or "": copy(node.alternative)})
-        return m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], values=[value]))
-
-    return make
+def _local_of(node: Message) -> m.Stat:
+    value: Any = _as(m.Expr, node)
+    return m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], values=[value]))
 
 
 def simplify(index: AnyIndex) -> Iterator[Edit]:
