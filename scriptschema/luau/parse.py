@@ -96,38 +96,28 @@ def parse(
     an unknown version.
     """
     version = None if luau is None else Version.parse(luau)
-    reader = NameReader(names, version) if isinstance(names, Names) else names
+    name_reader = NameReader(names, version) if isinstance(names, Names) else names
     losses: list[Loss] = []
     recorded: Places | None = {} if places else None
-    module_block = None
-    if module is not None:
-        module_block = _chunk("module", module, reader, losses, version, recorded)
-    program = _chunk("program", source, reader, losses, version, recorded)
-    tree = ModuleSet(module=module_block, program=program)
+
+    def read(label: str, text: str | bytes) -> StatBlock:
+        reader = Reader(
+            *(label, text, name_reader, losses, version),
+            expression=read_expression,
+            block=read_block,
+            places=recorded,
+        )
+        reader.open()
+        block: StatBlock = reader.run(read_block(reader))
+        if reader.kind != "eof":
+            reader.fail("a statement or the end of the source")
+        reader.shut()
+        for name, undecided in reader.undecided.items():
+            for _, type_ in undecided:
+                set_undeclared(reader, name, type_)
+        return block
+
+    module_block = None if module is None else read("module", module)
+    tree = ModuleSet(module=module_block, program=read("program", source))
     losses.sort(key=attrgetter("source", "line", "column"))
-    return ParseResult(tree, tuple(losses), reader, recorded or {})
-
-
-def _chunk(
-    label: str,
-    text: str | bytes,
-    names: NameReader,
-    losses: list[Loss],
-    luau: Version | None,
-    places: Places | None,
-) -> StatBlock:
-    reader = Reader(
-        *(label, text, names, losses, luau),
-        expression=read_expression,
-        block=read_block,
-        places=places,
-    )
-    reader.open()
-    block: StatBlock = reader.run(read_block(reader))
-    if reader.kind != "eof":
-        reader.fail("a statement or the end of the source")
-    reader.shut()
-    for name, undecided in reader.undecided.items():
-        for _, type_ in undecided:
-            set_undeclared(reader, name, type_)
-    return block
+    return ParseResult(tree, tuple(losses), name_reader, recorded or {})

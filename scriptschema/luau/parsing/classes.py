@@ -23,8 +23,7 @@ def read_class(r: Reader) -> Reading:
         r.require(m.StatClass, "is_open", "an open class", r.index)
         stat.is_open = True
         r.advance()
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     stat.name = r.declare(r.name("for the class"))
     if r.kind == "name" and r.texts[r.index] == "extends":
         r.require(m.StatClass, "extends", "`extends`", r.index)
@@ -44,8 +43,7 @@ def _read_parent(r: Reader) -> Reading:
         field = r.names.field(r.name("of a field"), owner)
         node = m.ExprIndexName(expr=as_prefix(node), index=field)
     elif r.kind == "[":
-        opening = r.index
-        r.advance()
+        opening = r.advance()
         key = yield read_expression(r)
         r.close("]", opening)
         node = m.ExprIndexExpr(expr=as_prefix(node), index=key)
@@ -57,8 +55,7 @@ def _read_member(r: Reader) -> Reading:
     if public:
         r.advance()
     if r.kind == "function":
-        opening = r.index
-        r.advance()
+        opening = r.advance()
         name = r.names.field(r.name("of a method"))
         func = yield read_function_body(r, opening, [])
         access = m.ClassMethod.Access.PUBLIC if public else None

@@ -156,8 +156,7 @@ def _read_operand(r: Reader) -> Reading:
     attributes = (yield read_attributes(r)) if kind == "@" else []
     if r.kind != "function":
         r.fail("an expression" if kind != "@" else "`function` after an attribute")
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     return m.Expr(function=(yield read_function_body(r, opening, attributes)))
 
 
@@ -202,8 +201,7 @@ def read_primary(r: Reader) -> Reading:
             field = r.names.field(r.name("of a field"), owner)
             node = m.ExprIndexName(expr=as_prefix(node), index=field)
         elif kind == "[":
-            opening = r.index
-            r.advance()
+            opening = r.advance()
             key = _read_leaf(r) or (yield read_expression(r))
             r.close("]", opening)
             node = m.ExprIndexExpr(expr=as_prefix(node), index=key)
@@ -269,13 +267,11 @@ def _read_instantiation(r: Reader, function: Any) -> Reading:
 
 
 def _read_table(r: Reader) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     items = []
     while r.kind != "}":
         if r.kind == "[":
-            bracket = r.index
-            r.advance()
+            bracket = r.advance()
             key = _read_leaf(r) or (yield read_expression(r))
             r.close("]", bracket)
             r.expect("=", "and the value after a key in brackets")
@@ -343,8 +339,7 @@ def read_attributes(r: Reader) -> Reading:
         r.advance()
         if r.kind == "[":
             r.require(m.ExprAttr, "braced", "an attribute in brackets", r.index)
-            opening = r.index
-            r.advance()
+            opening = r.advance()
             first = len(attributes)
             while True:
                 attribute = _attribute(r)
@@ -378,8 +373,7 @@ def _read_literals(r: Reader, attribute: m.ExprAttr) -> Reading:
     if r.kind != "(":
         attribute.args = [(yield _read_literal(r))]
         return
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     args = []
     while r.kind != ")":
         args.append((yield _read_literal(r)))

@@ -31,11 +31,7 @@ def read_function_body(
     `opening` is the index of the `function` token. `method` is true if the function has an implicit
     parameter `self`.
     """
-    generic: list[str] = []
-    generics: list[Typename] = []
-    packs: list[Typename] = []
-    if r.kind == "<":
-        generic, generics, packs, _ = yield read_generics(r)
+    generic, generics, packs, _ = yield read_generics(r)
     parenthesis = r.index
     r.expect("(", "and the function's parameters")
     names: list[str] = []
@@ -67,8 +63,7 @@ def read_function_body(
     if r.kind == "->":
         r.fail("`:` before the return type")
     if r.kind == ":":
-        index = r.index
-        r.advance()
+        index = r.advance()
         rettypes, rettail = yield read_results(r)
         if r.index - index == 3 and r.kinds[index + 1] == "(":
             if not r.extended:

@@ -144,13 +144,15 @@ class Reader:
 
     # Tokens
 
-    def advance(self) -> None:
-        """Move to the next token."""
-        self.index += 1
-        self.kind = self.kinds[self.index]
+    def advance(self) -> int:
+        """Move past the current token, and return its index."""
+        index = self.index
+        self.index = index + 1
+        self.kind = self.kinds[index + 1]
+        return index
 
     def take(self) -> str:
-        """Return the text of the current token, and move past it."""
+        """Move past the current token, and return its text."""
         text = self.texts[self.index]
         self.index += 1
         self.kind = self.kinds[self.index]

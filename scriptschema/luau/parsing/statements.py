@@ -64,8 +64,7 @@ def _read_scoped_block(r: Reader) -> Reading:
 
 
 def _read_do_statement(r: Reader) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     block = yield _read_scoped_block(r)
     r.close("end", opening)
     return m.Stat(block=block)
@@ -75,16 +74,14 @@ def _read_if_statement(r: Reader) -> Reading:
     clauses = []
     otherwise = None
     while True:
-        opening = r.index
-        r.advance()  # past `if` or `elseif`
+        opening = r.advance()  # past `if` or `elseif`
         cond = yield read_expression(r)
         r.expect("then", "after the condition")
         clauses.append((cond, (yield _read_scoped_block(r))))
         if r.kind != "elseif":
             break
     if r.kind == "else":
-        opening = r.index
-        r.advance()
+        opening = r.advance()
         otherwise = yield _read_scoped_block(r)
     r.close("end", opening)
     cond, then = clauses.pop()
@@ -96,8 +93,7 @@ def _read_if_statement(r: Reader) -> Reading:
 
 
 def _read_while_statement(r: Reader) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     cond = yield read_expression(r)
     r.expect("do", "after the condition")
     body = yield _read_scoped_block(r)
@@ -106,8 +102,7 @@ def _read_while_statement(r: Reader) -> Reading:
 
 
 def _read_repeat_statement(r: Reader) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     r.open()
     body = yield read_block(r)
     r.close("until", opening)
@@ -125,8 +120,7 @@ def _read_return_statement(r: Reader) -> Reading:
 
 
 def _read_for_statement(r: Reader) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     names, bindings = yield _read_bindings(r, "of the loop's variable")
     if not r.extended:
         for index, type_ in bindings:
@@ -169,8 +163,7 @@ def _read_local_statement(r: Reader) -> Reading:
 def _read_local_function(
     r: Reader, attributes: list[m.ExprAttr], *, constant: bool = False
 ) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     var = r.declare(r.name("for the function"))
     func = yield read_function_body(r, opening, attributes)
     stat = m.StatLocalFunction(var=var, func=func)
@@ -226,8 +219,7 @@ def _read_bindings(r: Reader, purpose: str) -> Reading:
 
 
 def _read_function_statement(r: Reader, attributes: Sequence[m.ExprAttr] = ()) -> Reading:
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     name = r.name("for the function")
     node: Any = r.variable(name)
     owner = name if type(node) is m.ExprGlobal else None
@@ -294,8 +286,7 @@ def _read_exported_variables(r: Reader) -> Reading:
 
 def _read_type_statement(r: Reader, *, export: bool) -> Reading:
     """Read a type alias or a type function."""
-    start = r.index
-    r.advance()
+    start = r.advance()
     if r.kind == "function":
         opening = r.index
         if not r.extended:
@@ -312,12 +303,7 @@ def _read_type_statement(r: Reader, *, export: bool) -> Reading:
     text = r.name("for the type")
     name = typename(r, text)
     r.declare_type(text)
-    generic: list[str] = []
-    generics: list[m.Typename] = []
-    packs: list[m.Typename] = []
-    defaults: m.GenericDefaults | None = None
-    if r.kind == "<":
-        generic, generics, packs, defaults = yield read_generics(r, defaults=True)
+    generic, generics, packs, defaults = yield read_generics(r, defaults=True)
     r.expect("=", "and the type that the name stands for")
     type_ = yield read_type(r)
     shut_generics(r, generic)

@@ -156,13 +156,14 @@ def typename(r: Reader, text: str) -> m.Typename:
 
 
 def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
-    """Read `<T, U...>` and declare the names.
+    """Read `<T, U...>`, if it is there, and declare the names.
 
     Returns four values: the names of types, the declarations of types and of packs, and the
     defaults.
     """
-    opening = r.index
-    r.advance()
+    if r.kind != "<":
+        return [], [], [], None
+    opening = r.advance()
     names: list[str] = []
     types: list[m.Typename] = []
     packs: list[m.Typename] = []
@@ -211,8 +212,7 @@ def shut_generics(r: Reader, names: list[str]) -> None:
 
 def read_type_arguments(r: Reader) -> Reading:
     """Read `<types, packs>`. Return (index of the first token, argument) for each argument."""
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     arguments: list[tuple[int, m.TypeArgument]] = []
     more = r.kind != ">"
     while more:
@@ -287,8 +287,7 @@ def _read_list_or_function(r: Reader) -> Reading:
 
     Returns (types, final pack or None, is_list). A function type is returned as the only type.
     """
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     types, names, tail = yield _read_type_list(r)
     r.close(")", opening)
     if r.kind != "->" and not names:
@@ -331,11 +330,7 @@ def read_results(r: Reader) -> Reading:
 
 def _read_function_type(r: Reader) -> Reading:
     """Read a function type, or a type in parentheses."""
-    generic: list[str] = []
-    generics: list[m.Typename] = []
-    packs: list[m.Typename] = []
-    if r.kind == "<":
-        generic, generics, packs, _ = yield read_generics(r)
+    generic, generics, packs, _ = yield read_generics(r)
     opening = r.index
     r.expect("(", "and the parameters of a function type")
     args, names, tail = yield _read_type_list(r)
@@ -350,8 +345,7 @@ def _read_function_type(r: Reader) -> Reading:
 
 def _read_table_type(r: Reader) -> Reading:
     """Read a table type: properties and at most one indexer, or `{T}` for an array of `T`."""
-    opening = r.index
-    r.advance()
+    opening = r.advance()
     items: list[m.TypeTableItem] = []
     indexer: m.TypeTableIndexer | None = None
     before: int | None = None
@@ -368,8 +362,7 @@ def _read_table_type(r: Reader) -> Reading:
             r.advance()
             following = r.kinds[r.index + 1]
         if r.kind == "[" and following == "string" and r.kinds[r.index + 2] == "]":
-            bracket = r.index
-            r.advance()
+            bracket = r.advance()
             key = r.string()
             r.close("]", bracket)
             r.expect(":", "after the property's name")
@@ -384,8 +377,7 @@ def _read_table_type(r: Reader) -> Reading:
         elif r.kind == "[":
             if indexer is not None:
                 r.fail("at most one indexer in a table type")
-            bracket = r.index
-            r.advance()
+            bracket = r.advance()
             key_type = yield read_type(r)
             r.close("]", bracket)
             r.expect(":", "after the indexer's key")
