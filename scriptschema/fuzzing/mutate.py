@@ -16,8 +16,8 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators import OPERATORS, Operator
 from scriptschema.fuzzing.operators.mutation import Mutation
 from scriptschema.luau.names import DEFAULT
-from scriptschema.luau.registers import MAX_CLOSURES
 from scriptschema.luau.repair import MAX_DEPTH, Problem, repair, repair_statements
+from scriptschema.luau.scope import MAX_CLOSURES
 from scriptschema.messages import (
     Expr,
     ExprPrefix,

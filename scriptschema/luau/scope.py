@@ -7,12 +7,18 @@ declarations to `Scope` in program order, and `Scope` tracks what is currently v
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.luau.names import DEFAULT, Names
-from scriptschema.luau.registers import MAX_UPVALUES, Usage
+
+MAX_LOCALS: Final = 200
+MAX_UPVALUES: Final = 200
+MAX_REGISTERS: Final = 245  # Luau has 255; a single operation needs up to five temporarily
+MAX_CLOSURES: Final = 32768
+MAX_SIZE: Final = 2_000_000  # far below the limits of the longest jump and of constants
+"""The limits of Luau's compiler for one function (Compiler.cpp, BytecodeBuilder.h), or lower."""
 
 
 class Loop:
@@ -25,23 +31,35 @@ class Loop:
         self.continued = False
 
 
-class Function(Usage):
-    """A function that encloses the current position.
+class Function:
+    """A function that encloses the current position, and what it uses of what Luau limits.
 
     `outer` is the next enclosing function, or None for a main function. `loop` is the function's
     innermost loop around the current position, or None. `module` is true for the main function of
     the module. `depth` is the number of enclosing functions.
+
+    `locals` and `registers` count those in use at the current position. `upvalues` contains the
+    locals of outer functions that the function captures. `closures` counts the closures that the
+    function creates, and `size` the messages that it consists of.
     """
 
-    __slots__ = ("depth", "loop", "module", "outer", "vararg")
+    __slots__ = (
+        *("depth", "loop", "module", "outer", "vararg"),
+        *("closures", "locals", "registers", "size", "upvalues"),
+    )
 
-    def __init__(self, outer: Function | None, vararg: bool, module: bool = False) -> None:
-        super().__init__()
+    def __init__(self, outer: Function | None, vararg: bool) -> None:
         self.outer: Any = outer
         self.vararg = vararg
-        self.module = module
+        self.module = False
         self.depth: int = outer.depth + 1 if outer is not None else 0
         self.loop: Any = None
+        self.locals = self.registers = self.closures = self.size = 0
+        self.upvalues: set[Any] = set()
+
+    def room_for_locals(self) -> int:
+        """Return how many more locals are allowed. Some registers are kept free for expressions."""
+        return min(MAX_LOCALS - self.locals, MAX_REGISTERS - 25 - self.registers)
 
 
 class Binding:

@@ -18,7 +18,7 @@ from scriptschema.luau.operators import (
     needs_parentheses,
     takes_less,
 )
-from scriptschema.luau.registers import MAX_REGISTERS
+from scriptschema.luau.scope import MAX_REGISTERS
 from scriptschema.luau.validation.constants import assigned
 from scriptschema.luau.validation.functions import visit_function
 from scriptschema.luau.validation.limits import concatenated, may_hold_closure, shorten

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scriptschema.luau.registers import MAX_LOCALS
+from scriptschema.luau.scope import MAX_LOCALS
 from scriptschema.luau.validation.attributes import visit_attributes
 from scriptschema.luau.validation.limits import shorten
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal

@@ -1,7 +1,7 @@
 """Removes the parts of a function that exceed the limits of Luau's compiler.
 
-Some of the limits are lower than Luau's own: see RULES. `Function` counts what a function uses: see
-`registers.Usage`.
+Some of the limits are lower than Luau's own: see RULES. `scope.Function` counts what a function
+uses.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scriptschema.base import Message
-from scriptschema.luau.registers import MAX_CLOSURES, MAX_REGISTERS
+from scriptschema.luau.scope import MAX_CLOSURES, MAX_REGISTERS
 from scriptschema.luau.validation.traversal import Place, Traversal
 from scriptschema.messages import ExprBinary
 
@@ -32,7 +32,8 @@ def shorten(v: Traversal, node: Message, name: str, room: int, path: Place, rule
 
 def may_hold_closure(v: Traversal, path: Place) -> bool:
     """Count another closure, or record a problem and return False if the limit forbids it."""
-    if v.scope.function.takes_another_closure():
+    v.scope.function.closures += 1
+    if v.scope.function.closures <= MAX_CLOSURES:
         return True
     v.note(path, "closures", f"the function creates more than {MAX_CLOSURES} functions")
     return False

@@ -15,7 +15,7 @@ from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.codec.copying import copy
 from scriptschema.luau.names import Names
-from scriptschema.luau.registers import MAX_UPVALUES
+from scriptschema.luau.scope import MAX_UPVALUES
 from scriptschema.luau.validation.constants import declare, declare_function
 from scriptschema.luau.validation.traversal import HANDLERS, JUMPS, IncompleteError, Traversal
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.luau.registers import MAX_REGISTERS, MAX_SIZE
-from scriptschema.luau.scope import Loop
+from scriptschema.luau.scope import MAX_REGISTERS, MAX_SIZE, Loop
 from scriptschema.luau.validation.attributes import no_attributes
 from scriptschema.luau.validation.constants import declare, declare_function
 from scriptschema.luau.validation.expressions import (
@@ -81,7 +80,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
         v.note(path, "unset", "missing statement")
         node.block = m.StatBlock()
         return
-    if function.is_too_large():
+    if function.size > MAX_SIZE:
         v.note(path, "size", f"the function contains more than {MAX_SIZE} messages")
         node.block = m.StatBlock()
         return

@@ -674,7 +674,7 @@ def test_only_functions_that_luau_has_no_room_for_are_reported() -> None:
 
 
 def test_functions_that_are_too_many_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scriptschema.luau.registers.MAX_CLOSURES", 2)
+    monkeypatch.setattr("scriptschema.luau.validation.limits.MAX_CLOSURES", 2)
     function = ExprFunction(vararg=False, body=StatBlock())
     tree = StatBlock(body=[Stat(return_=StatReturn(list=[Expr(function=function)] * 4))])
     assert [problem.rule for problem in check(tree)] == ["closures"] * 2
@@ -687,7 +687,7 @@ def test_functions_that_are_too_many_are_left_out(monkeypatch: pytest.MonkeyPatc
 
 
 def test_functions_that_are_too_long_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scriptschema.luau.registers.MAX_SIZE", 20)
+    monkeypatch.setattr("scriptschema.luau.validation.statements.MAX_SIZE", 20)
     tree = from_text(StatBlock, "body { while { cond { nil { } } body { } } }" * 9)
     assert {problem.rule for problem in check(tree)} == {"size"}
     assert render(repair(tree)).count("while") < 9
