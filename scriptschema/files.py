@@ -199,6 +199,30 @@ def reason_of(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
+@contextlib.contextmanager
+def errors_of(what: object) -> Iterator[None]:
+    """Convert an OSError raised in the block to a FileError that names `what`, usually a file.
+
+    A BrokenPipeError is not converted: click ends the program silently, as users expect with
+    `| head`.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError(f"{what}: {reason_of(error)}") from None
+
+
+def content_of(path: Path) -> bytes | None:
+    """Return the content of a file, or None if it does not exist. Raises FileError."""
+    with errors_of(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+
 @attrs.frozen
 class Input:
     """A file to read.
@@ -249,18 +273,13 @@ def write(path: Path, data: bytes, *, below: Path | None = None) -> None:
     contains the file, by default its own folder. Links in the path of `below` are followed. Below
     that folder, any link is an error, including the file itself.
     """
-    try:
+    with errors_of("standard output" if path == STANDARD else path):
         if path == STANDARD:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
             return
         with replacing(path, below=below) as file:
             file.write(data)
-    except BrokenPipeError:
-        raise  # click ends the program silently, as users expect with `| head`
-    except OSError as error:
-        name = "standard output" if path == STANDARD else path
-        raise FileError(f"{name}: {reason_of(error)}") from None
 
 
 @contextlib.contextmanager
@@ -315,6 +334,16 @@ def open_to_append(path: Path) -> IO[bytes]:
             errno.EINVAL, "not a regular file, or a file with several hard links: remove it"
         )
     return os.fdopen(descriptor, "ab+")
+
+
+def open_to_append_lines(path: Path) -> IO[bytes]:
+    """Open a file like `open_to_append`. If its last line was cut off, a new line begins."""
+    file = open_to_append(path)
+    if file.tell():
+        file.seek(-1, os.SEEK_END)
+        if file.read() != b"\n":
+            file.write(b"\n")
+    return file
 
 
 def make_folder(path: Path, *, below: Path) -> None:

@@ -261,7 +261,7 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
     from scriptschema import files
     from scriptschema.generation.bulk import interrupts_later
 
-    try:
+    with files.errors_of("standard output" if path == files.STANDARD else path):
         if path == files.STANDARD:
             for data in make_all(recipe.make, recipe.size, seeds, jobs):
                 sys.stdout.buffer.write(files.delimited(data))
@@ -272,11 +272,6 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
                 file = stack.enter_context(files.replacing(path))
             for data in make_all(recipe.make, recipe.size, seeds, jobs):
                 file.write(files.delimited(data))
-    except BrokenPipeError:
-        raise  # click ends the program silently, as users expect with `| head`
-    except OSError as error:
-        name = "standard output" if path == files.STANDARD else path
-        raise files.FileError(f"{name}: {files.reason_of(error)}") from None
 
 
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
@@ -300,12 +295,9 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     from scriptschema.generation.bulk import interrupts_later
     from scriptschema.luau.sources import PROGRAM
 
-    try:
+    with files.errors_of(folder):
         folder.mkdir(exist_ok=True)
         existing = {entry.name for entry in os.scandir(folder)}
-    except OSError as error:
-        raise files.FileError(f"{folder}: {files.reason_of(error)}") from None
-
     ending = recipe.ending
 
     def exists(seed: int) -> bool:
@@ -336,13 +328,9 @@ def refuse_other_trees(path: Path, expected: bytes) -> None:
     """
     from scriptschema import files
 
-    existing: bytes | None = None
-    try:
-        existing = path.read_bytes()
-    except FileNotFoundError:  # one source is expected and two exist, or the reverse
+    existing = files.content_of(path)
+    if existing is None:  # one source is expected and two exist, or the reverse
         path = path.parent
-    except OSError as error:
-        raise files.FileError(f"{path}: {files.reason_of(error)}") from None
     if existing != expected:
         raise files.FileError(
             f"{path} exists, but was not generated with these options: use another folder, or "

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from scriptschema.commands import program
-from scriptschema.commands.console import report
 
 NEXT = """\
 {folder} contains minify.py, a program with a bug that the tutorial finds. Now run:
@@ -31,11 +29,8 @@ def tutorial(folder: Path) -> None:
     from scriptschema import files
 
     target = Path(__file__).with_name("tutorial_target.py").read_bytes()
-    try:
+    with files.errors_of(folder):
         if folder.exists() and any(folder.iterdir()):
             raise files.FileError(f"{folder}: the folder is not empty: choose a new one")
         files.write(folder / "minify.py", target)
-    except OSError as error:
-        report(files.FileError(f"{folder}: {files.reason_of(error)}"))
-        sys.exit(1)
     click.echo(NEXT.format(folder=folder), nl=False)

@@ -61,14 +61,12 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
 
     The module's source is None if the program does not mention a module, or if there is no module.
     """
-    try:
+    with files.errors_of(path):
         if path == files.STANDARD:
             return sys.stdin.buffer.read(), None
         source = path.read_bytes()
         module = module_of(path) if b"./module0" in source else None
         return source, module.read_bytes() if module else None
-    except OSError as error:
-        raise files.FileError(f"{path}: {files.reason_of(error)}") from None
 
 
 def source_files_of(

@@ -30,7 +30,6 @@ from typing import Any, Final, Self
 from scriptschema import files
 from scriptschema.base import walk
 from scriptschema.codec.copying import copy
-from scriptschema.files import FileError
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
@@ -110,10 +109,8 @@ class AflEngine:
     def __enter__(self) -> Self:
         if shutil.which("afl-fuzz") is None:
             raise EngineError("--engine afl requires AFL++ with Python support: apt install afl++")
-        try:
+        with files.errors_of(self.folder):
             files.make_folder(self.folder / "seeds", below=self._campaign.path)
-        except OSError as error:
-            raise FileError(f"{self.folder}: {files.reason_of(error)}") from None
         for name, source in _seeds(self._campaign):
             if not (self.folder / "seeds" / name).exists():
                 files.write(self.folder / "seeds" / name, source)

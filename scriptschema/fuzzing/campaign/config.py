@@ -233,13 +233,13 @@ def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
 def load(folder: Path) -> Config:
     """Return the configuration of the campaign in `folder`. Raises FileError."""
     path = folder / FILE
+    data = files.content_of(path)
+    if data is None:
+        raise FileError(f"{folder} is not a campaign: it contains no {FILE}")
     try:
-        return Config.from_json(json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        raise FileError(f"{folder} is not a campaign: it contains no {FILE}") from None
-    except (OSError, ValueError) as error:
-        reason = files.reason_of(error)
-        raise FileError(f"{path}: {reason}") from None
+        return Config.from_json(json.loads(data))
+    except ValueError as error:
+        raise FileError(f"{path}: {error}") from None
 
 
 def save(folder: Path, config: Config) -> None:

@@ -251,12 +251,11 @@ def size_of(tree: ModuleSet, spelling: Spelling) -> int:
 def load(folder: Path) -> Find:
     """Return the find in `folder`. Raises FileError."""
     path = folder / FILE
+    data = files.content_of(path)
+    if data is None:
+        raise FileError(f"{folder} is not a find: it contains no {FILE}")
     try:
-        return Find.from_json(json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        raise FileError(f"{folder} is not a find: it contains no {FILE}") from None
-    except OSError as error:
-        raise FileError(f"{path}: {files.reason_of(error)}") from None
+        return Find.from_json(json.loads(data))
     except ValueError as error:
         raise FileError(
             f"{path} cannot be read ({error}): restore the file, or remove the folder {folder}"
@@ -307,10 +306,8 @@ def source_bytes_of(folder: Path, stem: str = PROGRAM) -> bytes:
     If `stem` is `REDUCED`, return the source of the reduced program.
     """
     path = folder / f"{stem}.luau"
-    try:
+    with files.errors_of(path):
         return path.read_bytes()
-    except OSError as error:
-        raise FileError(f"{path}: {files.reason_of(error)}") from None
 
 
 def requests_of(folder: Path) -> tuple[str, ...]:
@@ -387,11 +384,9 @@ def remove(folder: Path | None) -> None:
     if folder is None:
         return
     hidden = folder.with_name(f".{folder.name}.{os.getpid()}")
-    try:
+    with files.errors_of(folder):
         folder.rename(hidden)  # makes the removal atomic
         shutil.rmtree(hidden)
-    except OSError as error:
-        raise FileError(f"{folder}: {files.reason_of(error)}") from None
 
 
 def move(folder: Path, target: Path) -> None:
@@ -399,11 +394,9 @@ def move(folder: Path, target: Path) -> None:
 
     Raises FileError.
     """
-    try:
+    with files.errors_of(target):
         files.make_folder(target.parent, below=target.parents[2])  # the folder of all finds
         folder.rename(target)
-    except OSError as error:
-        raise FileError(f"{target}: {files.reason_of(error)}") from None
 
 
 def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, bytes]:

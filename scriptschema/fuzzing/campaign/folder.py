@@ -63,14 +63,12 @@ class Campaign:
             config.load(self.path)
         else:
             files.require_parent(self.path)
-        try:
+        with files.errors_of(self.path):
             self._is_new_folder = not self.path.exists()
             self.path.mkdir(exist_ok=True)
             self._require_own()
             _refuse_links(self.path)
             self._lock = files.open_to_append(self.path / LOCK)
-        except OSError as error:
-            raise FileError(f"{self.path}: {files.reason_of(error)}") from None
         try:
             self._hold()
             self.config = self._configure()
@@ -141,9 +139,7 @@ class Campaign:
         self._lock.flush()
 
     def _configure(self) -> Config:
-        if not (self.path / config.FILE).exists():
-            if self._expected is None:
-                raise FileError(f"{self.path} is not a campaign: it contains no {config.FILE}")
+        if self._expected is not None and not (self.path / config.FILE).exists():
             config.save(self.path, self._expected)
             self.is_unused = True
             return self._expected
@@ -160,7 +156,7 @@ class Campaign:
 
     def _prepare(self) -> None:
         """Create the folders, and remove incomplete finds of a killed process."""
-        try:
+        with files.errors_of(self.path):
             files.make_folder(self.path / CORPUS, below=self.path)
             for name in (finds.FOLDER, finds.SUSPECTS):
                 folder = self.path / name
@@ -172,8 +168,6 @@ class Campaign:
                     for left in inside.glob(".*"):
                         if left.is_file():
                             left.unlink()
-        except OSError as error:
-            raise FileError(f"{self.path}: {files.reason_of(error)}") from None
 
 
 def _is_running(process: str) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from scriptschema import files
-from scriptschema.files import FileError
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.folder import SEEDS, Campaign
 from scriptschema.fuzzing.campaign.programs import Restriction
@@ -108,10 +107,5 @@ class Seeds:
             self.unsupported[name] = features
 
     def _listed(self) -> list[str]:
-        path = self._folder / SEEDS
-        try:
-            return path.read_text("utf-8", "replace").splitlines()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise FileError(f"{path}: {files.reason_of(error)}") from None
+        names = files.content_of(self._folder / SEEDS) or b""
+        return names.decode("utf-8", "replace").splitlines()

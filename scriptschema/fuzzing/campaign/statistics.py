@@ -18,7 +18,6 @@ from typing import Any, Final
 import attrs
 
 from scriptschema import files
-from scriptschema.files import FileError
 from scriptschema.fuzzing.targets.outcome import OK
 
 FILE: Final = "statistics.jsonl"
@@ -121,15 +120,8 @@ def read(folder: Path) -> list[Interval]:
 
     Raises FileError.
     """
-    path = folder / FILE
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise FileError(f"{path}: {files.reason_of(error)}") from None
     intervals = []
-    for line in lines:
+    for line in (files.content_of(folder / FILE) or b"").splitlines():
         try:
             interval = Interval(**json.loads(line))
             total([interval])  # fails if a value has another type
@@ -149,12 +141,5 @@ def append_line(path: Path, line: str) -> None:
 
     Raises FileError.
     """
-    try:
-        with files.open_to_append(path) as file:
-            if file.tell():
-                file.seek(-1, 2)
-                if file.read() != b"\n":
-                    file.write(b"\n")
-            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
-    except OSError as error:
-        raise FileError(f"{path}: {files.reason_of(error)}") from None
+    with files.errors_of(path), files.open_to_append_lines(path) as file:
+        file.write(line.encode("utf-8", "backslashreplace") + b"\n")

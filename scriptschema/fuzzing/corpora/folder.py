@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Self
 
 from scriptschema import files
-from scriptschema.files import FileError
 from scriptschema.generation.bulk import interrupts_later
 
 _HELD: Final = 200
@@ -31,11 +29,9 @@ class CorpusFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
+        with files.errors_of(path):
             path.mkdir(exist_ok=True)
             self.names = {entry.name for entry in path.glob("[!.]*.pb")}
-        except OSError as error:
-            raise FileError(f"{path}: {files.reason_of(error)}") from None
 
     def add(self, data: bytes) -> bool:
         """Write a tree unless it is in the folder already. Return whether it was written.
@@ -63,14 +59,8 @@ class Journal:
         self._file: IO[bytes]
 
     def __enter__(self) -> Self:
-        try:
-            self._file = files.open_to_append(self.path)
-            if self._file.tell():
-                self._file.seek(-1, os.SEEK_END)
-                if self._file.read() != b"\n":  # the last line was cut off
-                    self._file.write(b"\n")
-        except OSError as error:
-            raise FileError(f"{self.path}: {files.reason_of(error)}") from None
+        with files.errors_of(self.path):
+            self._file = files.open_to_append_lines(self.path)
         self._held: list[bytes] = []
         return self
 
@@ -93,11 +83,9 @@ class Journal:
                 self._flush()
 
     def _flush(self) -> None:
-        try:
+        with files.errors_of(self.path):
             self._file.write(b"".join(line + b"\n" for line in self._held))
             self._file.flush()
-        except OSError as error:
-            raise FileError(f"{self.path}: {files.reason_of(error)}") from None
         self._held.clear()
 
 

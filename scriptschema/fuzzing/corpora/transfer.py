@@ -177,16 +177,13 @@ def export_stream(
     Raises FileError if it cannot be written.
     """
     counts = Counts()
-    try:
-        with files.replacing(path) as file:
-            for tree in reader.read_all(items):
-                if isinstance(tree, FileError):
-                    counts.failed += 1
-                    report(tree)
-                else:
-                    file.write(files.delimited(tree.data))
-                    counts.new += 1
-                    counts.incomplete += tree.losses > 0
-    except OSError as error:
-        raise FileError(f"{path}: {files.reason_of(error)}") from None
+    with files.errors_of(path), files.replacing(path) as file:
+        for tree in reader.read_all(items):
+            if isinstance(tree, FileError):
+                counts.failed += 1
+                report(tree)
+            else:
+                file.write(files.delimited(tree.data))
+                counts.new += 1
+                counts.incomplete += tree.losses > 0
     return counts

@@ -18,7 +18,6 @@ from typing import Final
 import attrs
 
 from scriptschema import files
-from scriptschema.files import FileError
 from scriptschema.fuzzing.oracles.construct import contains, from_text
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
@@ -35,10 +34,8 @@ class KnownBugs:
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []
         if path:
-            try:
+            with files.errors_of(path):
                 text = Path(path).read_text("utf-8", "replace")
-            except OSError as error:
-                raise FileError(f"{path}: {files.reason_of(error)}") from None
             lines = [line.strip() for line in text.splitlines()]
             self._patterns = [line for line in lines if line and not line.startswith("#")]
 
