@@ -267,13 +267,16 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
 
     `among` is the name of the folder that contains the finds. Raises FileError.
     """
-    folder = campaign / among
-    loaded = []
-    if folder.is_dir():
-        for path in folder.iterdir():
-            if path.is_dir() and not path.name.startswith("."):
-                loaded.append((path, load(path)))
+    loaded = [(path, load(path)) for path in folders_in(campaign, among)]
     yield from sorted(loaded, key=lambda each: (each[1].seconds, each[1].name))
+
+
+def folders_in(campaign: Path, among: str = FOLDER) -> Iterator[Path]:
+    """Yield the folders of a campaign's finds. `among` is as in `load_all`."""
+    folder = campaign / among
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.name.startswith("."):
+            yield path
 
 
 def command_of(folder: Path, find: Find) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -16,9 +15,10 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
-from scriptschema.fuzzing.oracles.severity import rank_of, severity_of
+from scriptschema.fuzzing.oracles.severity import rank_of
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT
 
@@ -34,10 +34,10 @@ class Row:
 
 @attrs.frozen
 class Members:
-    """The members of a library that programs used, and those that no program used."""
+    """The members of a library that programs used, with counts, and those that no program used."""
 
     library: str
-    used: list[Row]
+    used: Mapping[str, int]
     unused: list[str]
 
 
@@ -76,16 +76,6 @@ class Content:
     problems: list[str]
 
     @property
-    def outcomes(self) -> list[Row]:
-        """The number of programs for each worst outcome, except programs that are only compiled."""
-        return rows(self.total.outcomes)
-
-    @property
-    def compiled(self) -> list[Row]:
-        """The number of programs for each worst outcome, among those that are only compiled."""
-        return rows(self.total.compiled)
-
-    @property
     def ended(self) -> list[float | None]:
         """The share of programs that ended normally in each fifth of the campaign's time.
 
@@ -93,16 +83,6 @@ class Content:
         empty.
         """
         return statistics.shares_ended(self.intervals) if len(self.intervals) >= 5 else []
-
-    @property
-    def errors(self) -> list[Row]:
-        """The number of runs for each error message."""
-        return rows(self.total.errors)
-
-    @property
-    def known(self) -> list[Row]:
-        """The number of occurrences of each known bug."""
-        return rows(self.total.known)
 
     @property
     def libraries(self) -> list[Members]:
@@ -113,7 +93,7 @@ class Content:
         libraries = []
         for title, prefix, table in tables:
             named = {member: counts[prefix + member] for member in table}
-            used = rows({name: count for name, count in named.items() if count})
+            used = {name: count for name, count in named.items() if count}
             libraries.append(Members(title, used, [name for name in table if not named[name]]))
         return libraries
 
@@ -128,7 +108,7 @@ class Content:
         members |= {f"{owner}.{n}" if owner else n for owner, n in NEWER_MEMBERS}
         known = features.names(self.config.version)
         parts = [n for n in known if n and n not in members and n not in DEFAULT.globals]
-        used = rows({name: counts[name] for name in parts if counts[name]})
+        used = {name: counts[name] for name in parts if counts[name]}
         return Members("grammar", used, sorted(name for name in parts if not counts[name]))
 
     @property
@@ -232,7 +212,7 @@ def gather(folder: Path) -> Content:
     campaign = config.load(folder)
     intervals = statistics.read(folder)
     shown, problems = [], []
-    for path in sorted(_find_folders(folder)):
+    for path in sorted(finds.folders_in(folder)):
         try:
             programs = [_shown(member, find) for member, find in members.load_all(path)]
             shown.append(attrs.evolve(_shown(path, finds.load(path)), members=programs))
@@ -249,45 +229,12 @@ def _shown(folder: Path, find: Find) -> ReportedFind:
     return ReportedFind(find, folder, finds.source_of(folder, finds.REDUCED), original)
 
 
-def _find_folders(campaign: Path) -> list[Path]:
-    try:
-        there = [*(campaign / finds.FOLDER).iterdir()]
-    except FileNotFoundError:
-        return []
-    return [path for path in there if path.is_dir() and not path.name.startswith(".")]
+def runs_of(shown: ReportedFind) -> dict[Outcome, list[str]]:
+    """Return the outcomes of the reduced program, or of the original if it is not reduced.
 
-
-def runs_of(shown: ReportedFind) -> list[dict[str, Any]]:
-    """Return the runs of the reduced program, or of the original if it is not reduced.
-
-    Runs with equal outcomes are merged.
+    Each outcome is mapped to the names of the runs that ended in this way.
     """
-    program = shown.find.smallest
-    grouped: dict[tuple[Any, ...], list[str]] = {}
-    reports = {run.target: run.outcome.report for run in program.runs}
-    for run in program.runs:
-        end = run.outcome
-        key = (end.kind, end.status, end.error, end.output, end.frames)
-        grouped.setdefault(key, []).append(run.target)
-    return [
-        {
-            "targets": targets,
-            "kind": kind,
-            "status": status,
-            "error": error,
-            "output": output,
-            "frames": frames,
-            "report": reports[targets[0]],
-        }
-        for (kind, status, error, output, frames), targets in grouped.items()
-    ]
-
-
-def kinds(content: Content) -> Counter[str]:
-    """Return the number of finds of each kind."""
-    return Counter(shown.find.signature.kind for shown in content.finds)
-
-
-def severity(shown: ReportedFind) -> str:
-    """Return the severity of a find."""
-    return severity_of(shown.find.signature)
+    grouped: dict[Outcome, list[str]] = {}
+    for run in shown.find.smallest.runs:
+        grouped.setdefault(run.outcome, []).append(run.target)
+    return grouped

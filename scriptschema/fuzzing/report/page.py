@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.report import charts, content, text, titles
 from scriptschema.fuzzing.report.content import Content
 
@@ -37,7 +39,7 @@ def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
     template = environment.from_string(_read("page.html.j2"))
     values = {
         "shown": shown,
-        "kinds": content.kinds(shown),
+        "kinds": Counter(each.find.signature.kind for each in shown.finds),
         "drawing": Markup(charts.over_time(shown.intervals)),  # noqa: S704  # numbers, drawn here
         "style": Markup(style),  # noqa: S704  # from the package
         "script": Markup(script),  # noqa: S704  # from the package
@@ -56,6 +58,7 @@ def _environment() -> jinja2.Environment:
     )
     filters: dict[str, Any] = {
         "number": lambda value: f"{value:,}",
+        "rows": content.rows,
         "visible": text.visible,
         "shortened": text.shortened,
         "highlighted": text.highlighted,
@@ -64,7 +67,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= filters
     environment.globals |= {
         "runs_of": content.runs_of,
-        "severity": content.severity,
+        "severity_of": severity_of,
         "title_of": titles.title_of,
         "marked": text.marked,
     }

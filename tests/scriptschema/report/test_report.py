@@ -252,5 +252,5 @@ def test_times_are_said_as_people_do() -> None:
 
 def test_runs_that_ended_alike_are_shown_as_one(campaign: Path) -> None:
     [find] = [f for f in content.gather(campaign).finds if f.find.signature.kind == "difference"]
-    targets = [run["targets"] for run in content.runs_of(find)]
+    targets = [*content.runs_of(find).values()]
     assert targets == [["luau-web -O0", "luau-web -O1"], ["luau-web -O2"]]
