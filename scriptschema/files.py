@@ -45,7 +45,11 @@ STANDARD: Final = Path("-")
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-class FileError(Exception):
+class ReportedError(Exception):
+    """An error whose message is all that a user needs: a command prints it and exits."""
+
+
+class FileError(ReportedError):
     """Raised when a file cannot be read or written as requested.
 
     The message says which file and why.

@@ -18,7 +18,7 @@ from scriptschema.commands.campaign_options import (
     seeds_in,
     version_name,
 )
-from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, report, stoppable
+from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, stoppable
 from scriptschema.commands.program import section
 from scriptschema.commands.trust import trusted_campaign
 
@@ -294,13 +294,10 @@ def fuzz(
     One program in four is only compiled: its code is in a function that is never called. This code
     may loop forever or fail anywhere. With --compiled 1, all programs are only compiled.
     """
-    from scriptschema.files import FileError
-    from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError
-    from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
-    from scriptschema.fuzzing.campaign.session import CampaignError, Session
-    from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.campaign.afl import AflEngine
+    from scriptschema.fuzzing.campaign.cluster import Cluster
+    from scriptschema.fuzzing.campaign.session import Session
     from scriptschema.fuzzing.oracles.severity import is_at_least
-    from scriptschema.fuzzing.targets.description import TargetError
 
     if demo:
         import tempfile
@@ -317,33 +314,27 @@ def fuzz(
             "need not notice"
         )
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
-    try:
-        with (
-            stoppable(f"to continue, run `scriptschema fuzz -o {output}`"),
-            trusted_campaign(output, config, trust=trust) as campaign,
-            _workers(campaign, address, jobs) as workers,
-        ):
-            if isinstance(workers, Cluster):
-                workers.require(campaign.config)
-                jobs = workers.threads
-            elif isinstance(workers, AflEngine):
-                jobs = 1  # judges
-            session = Session(
-                campaign,
-                jobs=jobs,
-                seconds=seconds,
-                programs=count,
-                workers=workers,
-                on_event=display,
-            )
-            if seeds_folder is not None:  # now that the targets' version is known
-                session.state.seeds.add(seeds_in(seeds_folder, campaign.config))
-            session.run()
-    except (
-        *(FileError, TargetError, JudgeError, CampaignError, ClusterError, EngineError),
-    ) as error:
-        report(error)
-        sys.exit(1)
+    with (
+        stoppable(f"to continue, run `scriptschema fuzz -o {output}`"),
+        trusted_campaign(output, config, trust=trust) as campaign,
+        _workers(campaign, address, jobs) as workers,
+    ):
+        if isinstance(workers, Cluster):
+            workers.require(campaign.config)
+            jobs = workers.threads
+        elif isinstance(workers, AflEngine):
+            jobs = 1  # judges
+        session = Session(
+            campaign,
+            jobs=jobs,
+            seconds=seconds,
+            programs=count,
+            workers=workers,
+            on_event=display,
+        )
+        if seeds_folder is not None:  # now that the targets' version is known
+            session.state.seeds.add(seeds_in(seeds_folder, campaign.config))
+        session.run()
     new = session.state.finds.new
     if not as_events:
         _summarize(session, output)

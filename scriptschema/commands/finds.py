@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,42 +49,33 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
     \b
     scriptschema reproduce campaign/finds/NAME
     """
-    from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.runner import try_commands
-    from scriptschema.fuzzing.oracles.judging import UNCLEAR, JudgeError
+    from scriptschema.fuzzing.oracles.judging import UNCLEAR
     from scriptschema.fuzzing.report.text import visible
     from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import outcome
     from scriptschema.fuzzing.targets.base import written
-    from scriptschema.fuzzing.targets.description import TargetError
-    from scriptschema.fuzzing.targets.processes import leaving_nothing
 
     shown = None
-    try:
-        with leaving_nothing():
-            find = trusted_find(folder, trust=trust)
-            stem, style = find.stem, find.smallest.style
-            if original:
-                stem, style = finds.PROGRAM, find.program.style
-            click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
-            rewrite = REWRITINGS.get(find.signature.detail)
-            rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
-            if rewritten is not None:
-                click.echo(
-                    f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}"
-                )
-            for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
-                if replay and shown.verdict is not None:
-                    click.echo(f"run {number}")
-            is_shown = shown is not None and _print_outcomes(shown, find)
-            # If something does not work, a bug is not fixed, and any program shows a difference.
-            if not is_shown or find.signature.kind in UNCLEAR:
-                try_commands(Config.from_json(find.config), shown.runs if shown else ())
-    except (files.FileError, TargetError, JudgeError, ValueError) as error:
-        report(error)
-        sys.exit(1)
+    with _using_targets():
+        find = trusted_find(folder, trust=trust)
+        stem, style = find.stem, find.smallest.style
+        if original:
+            stem, style = finds.PROGRAM, find.program.style
+        click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
+        rewrite = REWRITINGS.get(find.signature.detail)
+        rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
+        if rewritten is not None:
+            click.echo(f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}")
+        for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
+            if replay and shown.verdict is not None:
+                click.echo(f"run {number}")
+        is_shown = shown is not None and _print_outcomes(shown, find)
+        # If something does not work, a bug is not fixed, and any program shows a difference.
+        if not is_shown or find.signature.kind in UNCLEAR:
+            try_commands(Config.from_json(find.config), shown.runs if shown else ())
     click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
         if finds.requests_of(folder):
@@ -91,6 +83,19 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
         else:
             click.echo("it may not happen every time: try --replay, which runs it several times")
     sys.exit(0 if is_shown else 1)
+
+
+@contextlib.contextmanager
+def _using_targets() -> Iterator[None]:
+    """Kill what targets leave behind. Report an invalid configuration, and exit with status 1."""
+    from scriptschema.fuzzing.targets.processes import leaving_nothing
+
+    try:
+        with leaving_nothing():
+            yield
+    except ValueError as error:
+        report(error)
+        sys.exit(1)
 
 
 def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) -> Iterator[Replayed]:
@@ -145,32 +150,22 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     If `trust` is true, runs the find's commands without asking the user. Exits with status 1 after
     an error, or if the bug does not occur again.
     """
-    from contextlib import closing, nullcontext
-
-    from scriptschema import files
     from scriptschema.fuzzing.campaign import config, finds
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.reduction import reduce_find
     from scriptschema.fuzzing.campaign.runner import Runner, try_commands
-    from scriptschema.fuzzing.oracles.judging import JudgeError
-    from scriptschema.fuzzing.targets.description import TargetError
-    from scriptschema.fuzzing.targets.processes import leaving_nothing
 
     campaign = folder.absolute().parent.parent
     in_campaign = (campaign / config.FILE).is_file()
-    try:
-        opened = Campaign(campaign, None) if in_campaign else nullcontext()
-        with opened, leaving_nothing():  # raises if the campaign is running
-            find = trusted_find(folder, trust=trust)
-            with closing(Runner(Config.from_json(find.config))) as runner:
-                try_commands(runner.config)
-                tree = reduce_find(runner, find, folder)
-            if tree is not None:
-                finds.add_reduced(folder, find, tree)
-    except (files.FileError, TargetError, JudgeError, ValueError) as error:
-        report(error)
-        sys.exit(1)
+    opened = Campaign(campaign, None) if in_campaign else contextlib.nullcontext()
+    with opened, _using_targets():  # raises if the campaign is running
+        find = trusted_find(folder, trust=trust)
+        with contextlib.closing(Runner(Config.from_json(find.config))) as runner:
+            try_commands(runner.config)
+            tree = reduce_find(runner, find, folder)
+        if tree is not None:
+            finds.add_reduced(folder, find, tree)
     if tree is None or find.reduced is None:
         click.echo(f"{find.signature}: not reproduced", err=True)
         sys.exit(1)
@@ -217,26 +212,18 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     """
     import attrs
 
-    from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign.replay import bisect
-    from scriptschema.fuzzing.oracles.judging import JudgeError
-    from scriptschema.fuzzing.targets.description import TargetError
-    from scriptschema.fuzzing.targets.processes import leaving_nothing
 
     def print_result(name: str, shows: bool) -> None:
         click.echo(f"{name}: {'shows the bug' if shows else 'does not show the bug'}")
 
-    try:
-        with leaving_nothing():
-            find = trusted_find(folder, trust=trust)
-            bisection = bisect(find, finds.tree_of(folder, find.stem), builds, print_result)
-            click.echo(str(bisection))
-            if bisection.first is not None:
-                finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
-    except (files.FileError, TargetError, JudgeError, ValueError) as error:
-        report(error)
-        sys.exit(1)
+    with _using_targets():
+        find = trusted_find(folder, trust=trust)
+        bisection = bisect(find, finds.tree_of(folder, find.stem), builds, print_result)
+        click.echo(str(bisection))
+        if bisection.first is not None:
+            finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
     sys.exit(0 if bisection.first is not None else 1)
 
 
@@ -275,31 +262,27 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     from scriptschema.fuzzing.oracles.severity import rank_of
     from scriptschema.fuzzing.report.exporting import export
 
-    try:
-        exported = []
-        for folder in folders:
-            is_campaign = (folder / config.FILE).is_file()
-            exported += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
-        exported.sort(key=lambda each: rank_of(each[1].signature))
-        left_out = [each for each in exported if form == "luau" and not each[1].smallest.is_luau]
-        exported = [each for each in exported if each not in left_out]
-        for folder, find in left_out:
-            source = folder / f"{find.stem}.luau"
-            report(
-                files.FileError(
-                    f"{source} is not valid Luau, so it cannot be part of a regression test in "
-                    "Luau: test that your implementation rejects the file itself"
-                )
+    exported = []
+    for folder in folders:
+        is_campaign = (folder / config.FILE).is_file()
+        exported += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
+    exported.sort(key=lambda each: rank_of(each[1].signature))
+    left_out = [each for each in exported if form == "luau" and not each[1].smallest.is_luau]
+    exported = [each for each in exported if each not in left_out]
+    for folder, find in left_out:
+        source = folder / f"{find.stem}.luau"
+        report(
+            files.FileError(
+                f"{source} is not valid Luau, so it cannot be part of a regression test in "
+                "Luau: test that your implementation rejects the file itself"
             )
-        target = files.STANDARD if output is None else Path(output)
-        if exported or not left_out:
-            data = export(exported, form)
-            if target == files.STANDARD:
-                refuse_control_characters(data)
-            files.write(target, data)
-    except files.FileError as error:
-        report(error)
-        sys.exit(1)
+        )
+    target = files.STANDARD if output is None else Path(output)
+    if exported or not left_out:
+        data = export(exported, form)
+        if target == files.STANDARD:
+            refuse_control_characters(data)
+        files.write(target, data)
     if left_out:
         sys.exit(1)
 
@@ -327,13 +310,8 @@ def report_command(folders: tuple[Path, ...], output: str) -> None:
     from scriptschema.fuzzing.campaign.statistics import now
     from scriptschema.fuzzing.report import content, page
 
-    try:
-        shown = content.gather_all(folders)
-        html = b"".join(page.pieces(shown, __version__, now()))
-        files.write(Path(output), html)
-    except files.FileError as error:
-        report(error)
-        sys.exit(1)
+    shown = content.gather_all(folders)
+    files.write(Path(output), b"".join(page.pieces(shown, __version__, now())))
     for problem in shown.problems:
         report(files.FileError(problem))
     if shown.problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from scriptschema.commands import program
 from scriptschema.commands.console import INPUT, lost_text, luau_option, report
 from scriptschema.commands.finds import reduce_find
-from scriptschema.commands.luau import load_names, names_option
+from scriptschema.commands.luau import load_names, names_option, parsed
 from scriptschema.commands.trust import trust_option
 
 if TYPE_CHECKING:
@@ -120,9 +121,6 @@ def reduce_command(
             _serialized(target, tree)  # fails now rather than after the first tests
     except CommandError as error:
         raise click.BadParameter(str(error), param_hint="--test") from None
-    except files.FileError as error:
-        report(error)
-        sys.exit(1)
     place = _place(target, tree)
     if place != target:
         click.echo(
@@ -145,12 +143,11 @@ def reduce_command(
     saved = reducer.best
     before = reducer.size, len(reducer.source.encode("utf-8", "surrogateescape"))
     try:
-        with display:
+        with display, contextlib.closing(test):
             reduced = reducer.run()
             text = _shortest_text(reduced, names, test) if _is_source(target) else None
         _write(target, reduced, names, text)
     except KeyboardInterrupt:
-        test.stop()
         if not reducer.is_confirmed:
             click.echo("stopped before the test had passed once: nothing was written", err=True)
             sys.exit(130)
@@ -162,14 +159,12 @@ def reduce_command(
         )
         sys.exit(130)
     except NotInterestingError as error:
-        test.stop()
         hint = ""
         if lacks_syntax:
             hint = ", perhaps because the tree lacks some of the source's syntax: use --luau today"
         report(ValueError(f"{error}{hint}"))
         sys.exit(1)
-    except (CommandError, files.FileError, ValueError) as error:
-        test.stop()
+    except (CommandError, ValueError) as error:
         report(error)
         sys.exit(1)
     size = len(text if text is not None else reducer.source)
@@ -207,17 +202,13 @@ def _read(
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.names import NameReader
-    from scriptschema.luau.parse import COMMENTS, ParseError, parse
+    from scriptschema.luau.parse import COMMENTS
     from scriptschema.messages import ModuleSet
 
     if form != "luau" and (form or path.suffix not in sources.ENDINGS):
         return files.read(ModuleSet, path, form, luau=luau), names, False
     reader = NameReader(names, luau)
-    source, module = sources.read_sources(path)
-    try:
-        result = parse(source, module=module, names=reader, luau=luau)
-    except ParseError as error:
-        raise files.FileError(f"{files.name_of(path)}:{error}") from None
+    result, _ = parsed(path, names=reader, luau=luau)
     if result.losses:
         options = "--losses" if luau is None else f"--losses --luau {luau}"
         click.echo(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,6 +35,7 @@ from scriptschema.commands.console import (
 if TYPE_CHECKING:
     from scriptschema.files import Format, Input
     from scriptschema.luau.names import Names
+    from scriptschema.luau.parse import ParseResult
     from scriptschema.luau.repair import Problem
     from scriptschema.versions import Version
 
@@ -172,23 +173,33 @@ def check_command(
 
 def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:
     """Return (`FILE:LINE:COLUMN`, problem) pairs for a source and its module."""
-    from scriptschema import files
-    from scriptschema.luau.parse import ParseError, parse
     from scriptschema.luau.repair import check
-    from scriptschema.luau.sources import MODULE, read_sources
     from scriptschema.versions import TODAY
 
-    source, module = read_sources(path)
-    paths = {"program": files.name_of(path), "module": str(path.with_name(MODULE))}
-    try:
-        read = parse(source, module=module, luau=luau or TODAY, places=True)
-    except ParseError as error:
-        raise files.FileError(f"{paths[error.source]}:{error}") from None
+    read, paths = parsed(path, luau=luau or TODAY, places=True)
     problems = []
     for problem in check(read.tree, names=read.names, luau=luau):
         label, line, column = read.place_of(problem.path)
         problems.append((f"{paths[label]}:{line}:{column}", problem))
     return problems
+
+
+def parsed(path: Path, **options: Any) -> tuple[ParseResult, dict[str, str]]:
+    """Parse a source and its module. Return the result, and the names of the two files.
+
+    `options` are those of `parse`. The keys of the names are `program` and `module`. Raises
+    FileError.
+    """
+    from scriptschema import files
+    from scriptschema.luau.parse import ParseError, parse
+    from scriptschema.luau.sources import MODULE, read_sources
+
+    source, module = read_sources(path)
+    paths = {"program": files.name_of(path), "module": str(path.with_name(MODULE))}
+    try:
+        return parse(source, module=module, **options), paths
+    except ParseError as error:
+        raise files.FileError(f"{paths[error.source]}:{error}") from None
 
 
 @program.command("repair")
@@ -277,8 +288,7 @@ def parse_command(
     """
     from scriptschema import files
     from scriptschema.luau.names import NameReader
-    from scriptschema.luau.parse import ParseError, parse
-    from scriptschema.luau.sources import MODULE, read_sources, source_files
+    from scriptschema.luau.sources import source_files
 
     if save_names is not None and save_names.suffix != ".json":
         raise click.UsageError(f"--save-names writes JSON: use the name {save_names.stem}.json")
@@ -294,12 +304,7 @@ def parse_command(
         nonlocal lost, written
         if item.path not in named:
             files.require_regular(item.path)
-        source, module = read_sources(item.path)
-        paths = {"program": files.name_of(item.path), "module": str(item.path.with_name(MODULE))}
-        try:
-            result = parse(source, module=module, names=reader, luau=luau)
-        except ParseError as error:
-            raise files.FileError(f"{paths[error.source]}:{error}") from None
+        result, paths = parsed(item.path, names=reader, luau=luau)
         write_tree(item, target, result.tree, form, luau)
         written += 1
         lost += len(result.losses)

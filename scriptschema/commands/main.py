@@ -67,9 +67,9 @@ class _Program(Program):
             report(OSError(f"standard output: {error.strerror or error}"))
         except Exception as error:
             from scriptschema.commands.console import report
-            from scriptschema.files import FileError
+            from scriptschema.files import ReportedError
 
-            if not isinstance(error, FileError):
+            if not isinstance(error, ReportedError):
                 raise
             report(error)
         sys.exit(1)

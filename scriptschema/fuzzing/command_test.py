@@ -11,16 +11,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from scriptschema import files
+from scriptschema.fuzzing.targets.processes import kill_group
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.messages import ModuleSet
@@ -102,11 +101,11 @@ class CommandTest:
         with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
             return self._holds(Path(name), {"program.luau": sources.encode(source)})
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Kill the commands that are running."""
         with self._lock:
             for process in self._running:
-                _kill(process)
+                kill_group(process)
 
     def _files_of(self, tree: ModuleSet) -> dict[str, bytes]:
         written = sources.source_files_of(tree, "program", names=self.names)
@@ -159,7 +158,7 @@ class CommandTest:
                     stdin=standard_input,
                     stdout=output,
                     stderr=subprocess.DEVNULL,
-                    start_new_session=True,  # so that `_kill` also ends the processes it starts
+                    start_new_session=True,  # so that `kill_group` ends its processes, too
                 )
             except OSError as error:
                 raise CommandError(f"{words[0]}: {files.reason_of(error)}") from None
@@ -170,12 +169,7 @@ class CommandTest:
         except subprocess.TimeoutExpired:
             return None
         finally:  # also on Ctrl-C, which does not reach its session
-            _kill(process)
+            kill_group(process)
             process.wait()
             with self._lock:
                 self._running.discard(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

@@ -8,9 +8,10 @@ from typing import Any, Final
 import attrs
 
 from scriptschema.commands.console import counted
+from scriptschema.commands.corpus.report import percentiles, wide_console
 from scriptschema.fuzzing.corpora.features import names as feature_names
 from scriptschema.fuzzing.corpora.features import numbers_of
-from scriptschema.fuzzing.corpora.statistics import PERCENTILES, CorpusStats, percentile
+from scriptschema.fuzzing.corpora.statistics import CorpusStats
 from scriptschema.fuzzing.report import charts
 from scriptschema.wire import Scan
 
@@ -68,22 +69,14 @@ def _sizes(counts: FeatureCounts) -> dict[str, Any]:
 
 def print_difference(names: tuple[str, str], both: Both) -> None:
     """Print the sizes of both corpora, and the features that only one of them has."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, 100)
-    table = Table("of each tree", box=None, header_style="bold", pad_edge=False)
-    for p in PERCENTILES:
-        table.add_column({0: "least", 50: "median", 100: "most"}.get(p, f"{p} %"), justify="right")
-    for name, counts in zip(names, both, strict=True):
-        stats = counts.stats
-        table.add_row(f"[bold]{escape(name)}[/]: {counted(stats.trees, 'tree')}")
-        for what, values in stats.distributions() if stats.trees else ():
-            table.add_row(f"  {what}", *(f"{percentile(values, p):,}" for p in PERCENTILES))
-    console.print(table)
+    console = wide_console()
+    stats = [counts.stats for counts in both]
+    sizes = [counted(each.trees, "tree") for each in stats]
+    titles = [f"[bold]{escape(n)}[/]: {size}" for n, size in zip(names, sizes, strict=True)]
+    console.print(percentiles([*zip(titles, stats, strict=True)]))
     for name, other, alone in _alone(names, both):
         console.print(
             f"\nOnly in [bold]{escape(name)}[/], not in {escape(other)}: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from scriptschema.base import UNSET
@@ -16,18 +17,14 @@ BAR: Final = 30
 
 def print_report(stats: CorpusStats) -> None:
     """Print the statistics of a corpus, in colour on a terminal."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, 100)  # so that the bars fit
+    console = wide_console()
     console.print(
         f"{counted(stats.trees, 'tree')}, {counted(total(stats.nodes), 'node')}, "
         f"{counted(total(stats.sizes), 'byte')}"
     )
     if not stats.trees:
         return
-    console.print(_percentiles(stats))
+    console.print(percentiles([("", stats)]))
     console.print(_frequencies(stats))
     values = _values(stats)
     if values.row_count:
@@ -39,26 +36,46 @@ def print_report(stats: CorpusStats) -> None:
         console.print(f"[bold]{kind} that never occur ({len(names)}):[/] {', '.join(names)}")
 
 
-def _percentiles(stats: CorpusStats) -> Any:
+def wide_console() -> Any:
+    """Return a console that has at least 100 columns, unless it is a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 100)  # so that the bars fit
+    return console
+
+
+def percentiles(corpora: Sequence[tuple[str, CorpusStats]]) -> Any:
+    """Return a table of sizes and depths. The rows of a corpus follow its title, if it has one."""
     from rich.table import Table
 
     names = {0: "least", 50: "median", 100: "most"}
     table = Table("of each tree", box=None, header_style="bold", pad_edge=False)
     for p in PERCENTILES:
         table.add_column(names.get(p, f"{p} %"), justify="right")
-    for name, counts in stats.distributions():
-        table.add_row(name, *(f"{percentile(counts, p):,}" for p in PERCENTILES))
+    for title, stats in corpora:
+        if title:
+            table.add_row(title)
+        for name, counts in stats.distributions() if stats.trees else ():
+            row = (f"{percentile(counts, p):,}" for p in PERCENTILES)
+            table.add_row(f"  {name}" if title else name, *row)
+    return table
+
+
+def _table_of(what: str) -> Any:
+    """Return an empty table for `_row`."""
+    from rich.table import Table
+
+    table = Table(what, box=None, header_style="bold", pad_edge=False)
+    table.add_column("number", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("")
     return table
 
 
 def _frequencies(stats: CorpusStats) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("message and its contents")
-    table.add_column("number", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("")
+    table = _table_of("message and its contents")
     known = schema(stats.luau).messages
     messages, alternatives, fields = stats.messages, stats.alternatives, stats.fields
     nodes = messages.total()
@@ -74,13 +91,7 @@ def _frequencies(stats: CorpusStats) -> Any:
 
 
 def _values(stats: CorpusStats) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("value")
-    table.add_column("number", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("")
+    table = _table_of("value")
     enums = Counter[str]()
     values = stats.values
     for name, count in values.items():

@@ -30,6 +30,7 @@ from typing import Any, Final, Self
 from scriptschema import files
 from scriptschema.base import walk
 from scriptschema.codec.copying import copy
+from scriptschema.files import ReportedError
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
@@ -76,7 +77,7 @@ _ENVIRONMENT: Final = MappingProxyType(
 )
 
 
-class EngineError(Exception):
+class EngineError(ReportedError):
     """AFL++ cannot be used. The message says why, or what to do."""
 
 

@@ -28,6 +28,7 @@ from typing import Any, Final, Self
 
 import attrs
 
+from scriptschema.files import ReportedError
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer
@@ -53,7 +54,7 @@ _IDLE: Final = 60.0
 """Seconds after which an idle fuzzer is closed, with its target's processes."""
 
 
-class ClusterError(Exception):
+class ClusterError(ReportedError):
     """A cluster cannot be used. The message says why."""
 
 

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from multiprocessing.connection import wait
 from typing import Any, Final
 
+from scriptschema.files import ReportedError
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import statistics
 from scriptschema.fuzzing.campaign.finds import Find, FindStore
@@ -71,7 +72,7 @@ _ENOUGH: Final = 100
 """After this many programs, the session ends with an error if none of them finished normally."""
 
 
-class CampaignError(Exception):
+class CampaignError(ReportedError):
     """A campaign cannot continue. The message says why."""
 
 

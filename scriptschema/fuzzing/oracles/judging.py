@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.files import ReportedError
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
 from scriptschema.fuzzing.oracles.determinism import is_determined
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -59,7 +60,7 @@ _UNSTEADY: Final = 0.5
 Function = Callable[[str, Sequence[Run]], object]
 
 
-class JudgeError(Exception):
+class JudgeError(ReportedError):
     """The user's judge function cannot be loaded, or it failed. The message says why."""
 
 

@@ -28,6 +28,8 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.files import ReportedError
+
 KINDS: Final = ("command", "persistent", "luau-web", "pluau")
 
 LEVELS: Final = ("-O0", "-O1", "-O2")
@@ -36,7 +38,7 @@ LEVELS: Final = ("-O0", "-O1", "-O2")
 WITH_COMMAND: Final = frozenset(["command", "persistent"])
 
 
-class TargetError(Exception):
+class TargetError(ReportedError):
     """A target cannot be used as described. The message says why."""
 
 
