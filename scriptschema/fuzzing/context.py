@@ -99,12 +99,8 @@ class Context:
 
 def context_of(index: Index[Any], number: int) -> Context:
     """Return the context of the message that has the given number in the index."""
-    numbers = []
-    while number > 0:
-        numbers.append(number)
-        number = index.parents[number]
     context = Context()
-    for inner in reversed(numbers):
+    for inner in index.way(number):
         node = index.nodes[index.parents[inner]]
         if node.__class__ in _ENTERED:
             context.enter(node, *index.step(inner))

@@ -13,8 +13,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from scriptschema.base import Message, Path, require_message
 from scriptschema.codec.compiling import compile_each, indented
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import is_valid
-from scriptschema.messages import ExprFunction, schema
+from scriptschema.messages import ExprFunction, Local, schema
 from scriptschema.versions import TODAY
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -119,6 +120,15 @@ class Index(Generic[MessageT]):
     def of(self, cls: type[Message]) -> list[int]:
         """Return the numbers of the messages of class `cls`."""
         return self.by_class.get(cls, [])
+
+    def messages(self, cls: type[Message]) -> list[Any]:
+        """Return the messages of class `cls`."""
+        return [self.nodes[number] for number in self.of(cls)]
+
+    def unused_local(self) -> int | None:
+        """Return the first index of a local's name that the tree does not use, or None."""
+        used = {DEFAULT.local(variable.name) for variable in self.messages(Local)}
+        return next((n for n, name in enumerate(DEFAULT.locals) if name not in used), None)
 
     @property
     def by_class(self) -> Mapping[type[Message], list[int]]:

@@ -262,10 +262,8 @@ def _is_far_from_limits(index: Index[Any]) -> bool:
     """
     loops = len(index.of(StatFor)) + len(index.of(StatForIn))
     parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
-    variables: list[Any] = [index.nodes[number] for number in index.of(Local)]
-    declared: list[Any] = [
-        index.nodes[number] for cls in (StatLocal, StatLocalFunction) for number in index.of(cls)
-    ]
+    variables = index.messages(Local)
+    declared = index.messages(StatLocal) + index.messages(StatLocalFunction)
     names = range(len(DEFAULT.locals))
     return (
         len(variables) + 2 * parts + 3 * loops <= _FEW

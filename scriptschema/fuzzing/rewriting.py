@@ -113,9 +113,7 @@ def _moving(
             return None
         edited = copy(tree)
         index = Index(edited)
-        variables: list[Any] = [index.nodes[number] for number in index.of(m.Local)]
-        used = {DEFAULT.local(variable.name) for variable in variables}
-        free = next((n for n, name in enumerate(DEFAULT.locals) if name not in used), None)
+        free = index.unused_local()
         if free is None:
             return None
         count = 0
@@ -134,11 +132,7 @@ def _moving(
 
 
 def _is_in_function(index: Index[Any], number: int) -> bool:
-    while number > 0:
-        number = index.parents[number]
-        if isinstance(index.nodes[number], m.ExprFunction):
-            return True
-    return False
+    return any(isinstance(index.nodes[above], m.ExprFunction) for above in index.way(number))
 
 
 def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
@@ -153,10 +147,10 @@ def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
         return None
     # Without constant names, calls are no longer fast calls, and tables may get other sizes.
     names = [] if _is_delicate(index, used) else [*_names(index)]
-    parts = {id(part) for string in _all(index, m.ExprInterpString) for part in string.parts}
+    parts = {id(part) for string in index.messages(m.ExprInterpString) for part in string.parts}
     constants = [
         node
-        for node in _all(index, m.Expr)
+        for node in index.messages(m.Expr)
         if node.which in ("number", "string") and id(node) not in parts
     ]
     for node in constants:
@@ -179,8 +173,8 @@ def _selected(constant: m.Expr) -> m.ExprCall:
 
 def _names(index: Index[Any]) -> Iterator[Any]:
     """Yield the nodes that name a field, except the names of declared functions and of methods."""
-    fixed = {id(call.func) for call in _all(index, m.ExprCall) if call.self_}
-    for declaration in _all(index, m.StatFunction):
+    fixed = {id(call.func) for call in index.messages(m.ExprCall) if call.self_}
+    for declaration in index.messages(m.StatFunction):
         name = declaration.var
         while name.which == "index_name":
             fixed.add(id(name))
@@ -189,12 +183,7 @@ def _names(index: Index[Any]) -> Iterator[Any]:
         node = index.nodes[index.parents[number]]
         if id(node) not in fixed:
             yield node
-    yield from (item for item in _all(index, m.TableItem) if item.which == "key_name")
-
-
-def _all(index: Index[Any], cls: type[Message]) -> list[Any]:
-    """Return all messages of class `cls`."""
-    return [index.nodes[number] for number in index.of(cls)]
+    yield from (item for item in index.messages(m.TableItem) if item.which == "key_name")
 
 
 def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
@@ -210,7 +199,7 @@ def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
         return None
     if _is_delicate(index, used):
         return None
-    for stat in _all(index, m.Stat):
+    for stat in index.messages(m.Stat):
         if stat.which == "function":
             _declare_by_assignment(stat)
     uses = index.of(m.ExprLocal)
@@ -218,9 +207,9 @@ def _in_tables(tree: m.ModuleSet) -> m.ModuleSet | None:
         use: Any = index.nodes[index.parents[number]]
         use.index_expr = _item_of(use.alternative)
     for cls, variables in _BODIES.items():
-        for node in _all(index, cls):
+        for node in index.messages(cls):
             node.body.body[:0] = _into_tables(variables(node))
-    for block in _all(index, m.StatBlock):
+    for block in index.messages(m.StatBlock):
         block.body = [each for stat in block.body for each in _declared_in_table(stat)]
     return edited if uses and is_valid(edited) else None
 
@@ -284,7 +273,7 @@ def _depends_on_order(index: Index[Any], used: set[str]) -> bool:
     In `a + f()`, Luau reads a local variable `a` after the call, but the item of a table before it.
     `used` contains the library members that the program uses.
     """
-    targets = [each for each in _all(index, m.LValue) if each.which == "local"]
+    targets = [each for each in index.messages(m.LValue) if each.which == "local"]
     changed = {DEFAULT.local(each.alternative.var.name) for each in targets}
     has_objects = not _OBJECTS.isdisjoint(used)
 
@@ -328,8 +317,8 @@ _OPERATIONS: Final = (
 
 def _assigns_in_steps(index: Index[Any]) -> bool:
     """Return whether a metamethod may run between the parts of an assignment."""
-    targets = [[each.var] for each in _all(index, m.StatCompoundAssign)]
-    targets += [each.vars for each in _all(index, m.StatAssign) if len(each.vars) > 1]
+    targets = [[each.var] for each in index.messages(m.StatCompoundAssign)]
+    targets += [each.vars for each in index.messages(m.StatAssign) if len(each.vars) > 1]
     return any(True for variables in targets for _ in _parts(variables))
 
 
@@ -338,22 +327,22 @@ def _operands(index: Index[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
 
     Source: Luau's compiler, which uses the registers of local variables directly.
     """
-    for binary in _all(index, m.ExprBinary):
+    for binary in index.messages(m.ExprBinary):
         yield [binary.left], [binary.right]
-    for indexed in _all(index, m.ExprIndexExpr):
+    for indexed in index.messages(m.ExprIndexExpr):
         yield [indexed.expr], [indexed.index]
-    for item in _all(index, m.TableItem):
+    for item in index.messages(m.TableItem):
         if item.which == "key_expr":
             yield [item.alternative], [item.value]
-    for call in _all(index, m.ExprCall):
+    for call in index.messages(m.ExprCall):
         callee = call.func.alternative
         if call.self_ and isinstance(callee, m.ExprIndexName):
             yield [callee.expr], call.args
         if _may_be_fast(callee):
             yield call.args[:-1], call.args[1:]
-    for change in _all(index, m.StatCompoundAssign):
+    for change in index.messages(m.StatCompoundAssign):
         yield [change.var, *_parts([change.var])], [change.value]
-    for assignment in _all(index, m.StatAssign):
+    for assignment in index.messages(m.StatAssign):
         variables, values = assignment.vars, assignment.values
         parts = [*_parts(variables)]
         several = variables if len(variables) + len(values) > 2 else []
@@ -382,13 +371,13 @@ def _depends_on_layout(index: Index[Any], used: set[str]) -> bool:
     For named fields that are assigned or listed in a table, the compiler predicts these sizes, on
     which the order of an iteration depends.
     """
-    names_fields = any(each.which == "index_name" for each in _all(index, m.LValue)) or any(
-        each.which == "key_name" for each in _all(index, m.TableItem)
+    names_fields = any(each.which == "index_name" for each in index.messages(m.LValue)) or any(
+        each.which == "key_name" for each in index.messages(m.TableItem)
     )
     iterates = not used.isdisjoint(["next", "pairs"]) or not all(
         each.values[0].which == "call"
         and DEFAULT.member(each.values[0].alternative.func.alternative) in _ORDERED
-        for each in _all(index, m.StatForIn)
+        for each in index.messages(m.StatForIn)
     )
     return names_fields and iterates
 
@@ -400,7 +389,7 @@ _ORDERED: Final = frozenset(["ipairs", "string.gmatch", "utf8.codes", "coroutine
 def _changes_globals(index: Index[Any]) -> bool:
     return any(
         value.which == "global_" and value.alternative.name.which == "builtin"
-        for value in _all(index, m.LValue)
+        for value in index.messages(m.LValue)
     )
 
 

@@ -39,7 +39,7 @@ from scriptschema.messages import (
 from scriptschema.versions import TODAY
 
 _VARYING: Final = frozenset(
-    f"{signature.library}.{signature.name}".removeprefix(".")
+    str(signature)
     for signature in SIGNATURES
     if "varies" in signature.marks and signature.name != "tostring"
 )

@@ -154,10 +154,8 @@ def _without_varargs(tree: m.ModuleSet) -> m.ModuleSet | None:
     edited = copy(tree)
     index = Index(edited)
     uses = index.of(m.ExprVarargs)
-    count = len(DEFAULT.locals)
-    locals_: list[Any] = [index.nodes[number] for number in index.of(m.Local)]
-    free = set(range(count)) - {local.name % count for local in locals_}
-    if not uses or not free:
+    free = index.unused_local()
+    if not uses or free is None:
         return None
     functions = set()
     for number in uses:
@@ -168,12 +166,12 @@ def _without_varargs(tree: m.ModuleSet) -> m.ModuleSet | None:
             expr.global_ = m.ExprGlobal(name=m.Name(custom=_UNUSED))
         else:
             functions.add(number)
-            expr.local = m.ExprLocal(var=m.Local(name=min(free)))
+            expr.local = m.ExprLocal(var=m.Local(name=free))
     for number in functions:
         function: Any = index.nodes[number]
         if len(function.types) >= len(function.args):  # the type of `...` may follow
             function.types.insert(len(function.args), m.Type(primitive=m.TypePrimitive(kind=0)))
-        function.args.append(m.Local(name=min(free)))
+        function.args.append(m.Local(name=free))
     return edited
 
 

@@ -93,15 +93,14 @@ def drop_types(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _drop_types(edited: Message) -> None:
-    nodes = Index(edited)
-    for number in nodes.of(m.StatBlock):
-        block: Any = nodes.nodes[number]
+    index = Index(edited)
+    for block in index.messages(m.StatBlock):
         block.body = [stat for stat in block.body if stat.which != "type_alias"]
     for cls in (m.ExprFunction, m.StatLocal):
-        for number in nodes.of(cls):
+        for node in index.messages(cls):
             for name, field in cls.FIELDS.items():
                 if field.rule == "repeated" and _is_type(cls, name):
-                    setattr(nodes.nodes[number], name, [])
+                    setattr(node, name, [])
 
 
 def _is_type(cls: type[Message], name: str) -> bool:

@@ -216,8 +216,7 @@ def _put_body(
 
 
 def _unused_names(index: AnyIndex) -> Iterator[m.Name]:
-    nodes: list[Any] = [index.nodes[number] for number in index.of(m.Name)]
-    used = {DEFAULT.global_(node) for node in nodes}
+    used = {DEFAULT.global_(node) for node in index.messages(m.Name)}
     numbers = (number for number, name in enumerate(DEFAULT.customs) if name not in used)
     return (m.Name(custom=number) for number in numbers)
 
