@@ -333,7 +333,7 @@ def suspect_of(find: Find, folder: Path) -> Suspect:
     Raises FileError.
     """
     shown = find.smallest
-    verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
+    verdict = attrs.evolve(find.verdict, signature=find.signature.bare)
     data = encoding.encode(tree_of(folder, find.stem))
     requests = requests_of(folder)
     return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
@@ -402,17 +402,12 @@ def move(folder: Path, target: Path) -> None:
         folder.rename(target)
 
 
-def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, bytes]:
-    sources = written(tree, style)
-    contents = {f"{stem}.pb": encoding.encode(tree), f"{stem}.luau": encode(sources.program)}
-    if sources.module is not None:
-        contents["module0.luau"] = encode(sources.module)
-    return contents
-
-
 def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) -> None:
-    for name, data in _program_files(stem, tree, style).items():
-        files.write(folder / name, data)
+    sources = written(tree, style)
+    files.write(folder / f"{stem}.pb", encoding.encode(tree))
+    files.write(folder / f"{stem}.luau", encode(sources.program))
+    if sources.module is not None:
+        files.write(folder / "module0.luau", encode(sources.module))
 
 
 FindHandler = Callable[[str, Find], None]
@@ -464,20 +459,17 @@ class FindStore:
         name = verdict.signature.name
         if apart:
             name += f"-{name_of(suspect.data)[:8]}"
+        program = ShownProgram(size_of(tree, suspect.style), suspect.runs, suspect.style)
         return Find(
             name=name,
             verdict=verdict,
-            program=ShownProgram(
-                size_of(tree, suspect.style),
-                suspect.runs,
-                suspect.style,
-            ),
+            program=program,
             first_seen=time,
             last_seen=time,
             seconds=round(self._seconds(), 1),
             origin=suspect.origin,
             versions=self._versions,
-            only_compiled=not isinstance(suspect.style, str) and runs_nothing(tree),
+            only_compiled=program.is_luau and runs_nothing(tree),
             config=self._config.as_json(),
         )
 

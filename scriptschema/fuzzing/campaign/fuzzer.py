@@ -402,7 +402,7 @@ class Novelty:
     pair. `counts` is whether a target reports coverage, or None before the first run.
     """
 
-    def __init__(self, targets: Sequence[int]) -> None:
+    def __init__(self, targets: Sequence[int] = ()) -> None:
         self.counts: bool | None = None
         self._targets = targets
         self._features: set[int] = set()

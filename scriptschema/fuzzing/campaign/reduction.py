@@ -205,11 +205,8 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
     Returns None if the bug was not reproduced. Raises FileError, TargetError and JudgeError.
     """
-    bare = attrs.evolve(find.signature, construct="")
-    data = encoding.encode(finds.tree_of(folder, find.stem))
-    verdict = attrs.evolve(find.verdict, signature=bare)
-    suspect = Suspect(data, verdict, [], find.origin, style=find.smallest.style)
-    reduced = reduce_suspect(runner, suspect, math.inf)
+    bare = find.signature.bare
+    reduced = reduce_suspect(runner, finds.suspect_of(find, folder), math.inf)
     if reduced is None:
         return None
     reduced.put_into(find)

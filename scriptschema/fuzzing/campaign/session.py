@@ -29,7 +29,7 @@ from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import statistics
 from scriptschema.fuzzing.campaign.finds import Find, FindStore
 from scriptschema.fuzzing.campaign.folder import AFL, COMPILED, CORPUS, Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Batch
+from scriptschema.fuzzing.campaign.fuzzer import Batch, Novelty
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
 from scriptschema.fuzzing.campaign.runner import try_commands
 from scriptschema.fuzzing.campaign.seeds import Seeds
@@ -107,8 +107,7 @@ class State:
         self.corpus = CorpusFolder(campaign.path / CORPUS)
         self.compiled = CorpusFolder(self.corpus.path / COMPILED)
         """The corpus of programs that are only compiled."""
-        self._masks = {self.corpus: 0, self.compiled: 0}
-        self._messages: dict[CorpusFolder, set[str]] = {self.corpus: set(), self.compiled: set()}
+        self._novelty = {corpus: Novelty() for corpus in (self.corpus, self.compiled)}
         self._covered: set[tuple[int, int]] = set()
         self._interval = Interval()
         self._written = self._began
@@ -118,7 +117,7 @@ class State:
         )
         self.seeds = Seeds(campaign, self.corpus)
         self.triage = Triage(self.finds, KnownBugs(config.known))
-        self._write()
+        self.write()
 
     def seconds(self) -> float:
         """Return the total duration of all runs of the campaign in seconds."""
@@ -137,7 +136,9 @@ class State:
         for data in batch.kept:
             tree = encoding.decode(ModuleSet, data)
             corpus = self.compiled if runs_nothing(tree) else self.corpus
-            if self._is_new(corpus, data, batch) | covers and corpus.add(data):
+            numbers = features.numbers_of(encoding.scan(ModuleSet, data))
+            new = self._novelty[corpus].is_new(numbers, batch.messages)
+            if (new or covers) and corpus.add(data):
                 accepted.append(data)
         if accepted:
             self.last_new = time.monotonic()
@@ -158,21 +159,10 @@ class State:
         """Write the statistics and counts if they are due."""
         interval = FIRST_EVERY if self.seconds() < 60 else EVERY
         if time.monotonic() - self._written >= interval:
-            self._write()
+            self.write()
 
-    def close(self) -> None:
+    def write(self) -> None:
         """Write all statistics and counts that have not been written yet."""
-        self._write()
-
-    def _is_new(self, corpus: CorpusFolder, data: bytes, batch: Batch) -> bool:
-        """Record a tree's features and its batch's messages. Return whether any are new."""
-        mask = features.features_of(encoding.scan(ModuleSet, data))
-        new = bool(mask & ~self._masks[corpus]) or not batch.messages <= self._messages[corpus]
-        self._masks[corpus] |= mask
-        self._messages[corpus] |= batch.messages
-        return new
-
-    def _write(self) -> None:
         self.finds.save()
         self.seeds.save()
         interval = self._interval
@@ -279,7 +269,7 @@ class Session:
                 with interrupts_later():  # a second Ctrl-C must not lose counts
                     self._stop_workers()
                     sweep()
-                    self.state.close()
+                    self.state.write()
                     self.campaign.log("end")
             finally:  # an interrupt ends this if the output is blocked
                 self.on_event({**self.progress(), "event": "end"})

@@ -22,7 +22,9 @@ less often: in every second `Order`, then in every fourth, and so on up to every
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
+from operator import eq
 from pathlib import Path
 from typing import Final
 
@@ -92,11 +94,22 @@ class _Group:
     streak: int = 0
     running: int = 0
 
-    def known(self) -> Iterator[tuple[frozenset[str], Find]]:
-        """Yield (construct, find) pairs for all finds."""
-        yield from self.finds.items()
-        if self.first is not None:
-            yield self.first[1], self.first[0]
+    def find_in(self, construct: frozenset[str]) -> Find | None:
+        """Return the first find whose construct is contained in `construct`, or None."""
+        for known, find in self.finds.items():
+            if contains(construct, known):
+                return find
+        if self.first is not None and contains(construct, self.first[1]):
+            return self.first[0]
+        return None
+
+    def forget(self, find: Find, is_forgotten: Callable[[frozenset[str]], bool]) -> None:
+        """Forget the constructs of a find for which `is_forgotten` returns true."""
+        self.finds = {
+            construct: each
+            for construct, each in self.finds.items()
+            if each is not find or not is_forgotten(construct)
+        }
 
 
 @attrs.frozen(order=True)
@@ -140,11 +153,8 @@ class Triage:
 
     def suspect(self, suspect: Suspect) -> None:
         """Add a suspect. It is stored on disk, or only counted, before this method returns."""
-        pattern = self.known.match(suspect.verdict.signature)
-        if pattern is not None:
-            self.seen_known[pattern] += 1
-            return
-        self._take(suspect)
+        if not self._counted_as_known(suspect.verdict.signature):
+            self._take(suspect)
 
     def again(self, signature: Signature, count: int) -> None:
         """Count verdicts whose programs were not reported as suspects.
@@ -152,14 +162,11 @@ class Triage:
         They count for the find whose construct the programs' construct contains. If the signature's
         only find has not been reduced yet, all of them count for it.
         """
-        bare = attrs.evolve(signature, construct="")
-        pattern = self.known.match(bare)
-        if pattern is not None:
-            self.seen_known[pattern] += count
+        bare = signature.bare
+        if self._counted_as_known(bare, count):
             return
         group = self._groups.get(self._believed(bare), _Group())
-        construct = from_text(signature.construct)
-        find = next((find for known, find in group.known() if contains(construct, known)), None)
+        find = group.find_in(from_text(signature.construct))
         if find is None and group.first is not None and not group.finds:
             find = group.first[0]
         if find is not None:
@@ -255,6 +262,13 @@ class Triage:
         else:
             self._unreduced.append(job)
 
+    def _counted_as_known(self, signature: Signature, count: int = 1) -> bool:
+        """Return whether a signature is that of a known bug. If so, count `count` programs."""
+        pattern = self.known.match(signature)
+        if pattern is not None:
+            self.seen_known[pattern] += count
+        return pattern is not None
+
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
         """Store a suspect as a new find, count it for an existing find, or queue it.
 
@@ -327,21 +341,18 @@ class Triage:
         matching = self._known(group, bare, reduced)
         signature = attrs.evolve(bare, construct=text_of(reduced.construct))
         verdict = attrs.evolve(reduced.verdict, signature=signature)
-        pattern = self.known.match(signature)
         if matching is not None:
             group.streak += 1
             if job.explained is not matching:
                 self.store.count(matching)
             smaller = matching.reduced is not None and reduced.nodes < matching.reduced.nodes
-            own = attrs.evolve(matching.signature, construct="") == bare
+            own = matching.signature.bare == bare
             if smaller and own and _is_alike(group, matching, reduced.construct):
                 self._add_reduced(group, matching, reduced)
             else:
                 members.add(self.store, matching, suspect, verdict, reduced)
                 self._learn(group, matching, bare, reduced)
-        elif pattern is not None:
-            self.seen_known[pattern] += 1
-        else:
+        elif not self._counted_as_known(signature):
             find = self.store.add(suspect, verdict, reduced)
             self._learn(group, find, bare, reduced)
             group.streak = 0
@@ -351,7 +362,7 @@ class Triage:
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
         """Record a find's reduction. `reduced` is None if the bug was not reproduced."""
-        bare = attrs.evolve(find.signature, construct="")
+        bare = find.signature.bare
         group = self._groups[bare]
         if reduced is not None:
             self._add_reduced(group, find, reduced)
@@ -361,7 +372,7 @@ class Triage:
 
     def _release(self, find: Find) -> None:
         """Process the reductions that waited for the reduction of `find`."""
-        group = self._groups[attrs.evolve(find.signature, construct="")]
+        group = self._groups[find.signature.bare]
         group.is_pending = False
         held, group.held = group.held, []
         for job, reduced in held:
@@ -376,7 +387,7 @@ class Triage:
         tree = encoding.decode(ModuleSet, suspect.data)
         construct = construct_of(tree)
         operations = operations_of(tree) | construct & {VARARGS}
-        known = next((find for known, find in group.known() if contains(construct, known)), None)
+        known = group.find_in(construct)
         return known or self._of_cause(suspect.verdict.signature, operations, is_smallest=False)
 
     def _of_cause(
@@ -413,13 +424,12 @@ class Triage:
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
         """Store a find's reduction, or drop the find as a duplicate or a known bug."""
         if not is_clear(find.signature):
-            bare = attrs.evolve(find.signature, construct="")
+            bare = find.signature.bare
             signature = attrs.evolve(bare, construct=text_of(reduced.construct))
             reduced = attrs.evolve(
                 reduced, verdict=attrs.evolve(reduced.verdict, signature=signature)
             )
             other = self._known(group, bare, reduced, other_than=find)
-            pattern = self.known.match(signature)
             if other is not None:
                 self._forget(group, find)
                 moved = members.merge(self.store, find, other, reduced)
@@ -427,15 +437,10 @@ class Triage:
                 for path, member in moved:
                     self._recall(member, path, other)
                 return
-            if pattern is not None:
-                self.seen_known[pattern] += find.count
+            if self._counted_as_known(signature, find.count):
                 self._drop(group, find)
                 return
-            group.finds = {
-                known: each
-                for known, each in group.finds.items()
-                if each is not find or not is_same_bug(known, reduced.construct)
-            }
+            group.forget(find, partial(is_same_bug, reduced.construct))
             group.first = None
             self._causes.drop(find.name)
             self._learn(group, find, bare, reduced)
@@ -458,12 +463,7 @@ class Triage:
                 self._recall(member, path, find)
                 continue
             suspect = finds.suspect_of(member, path)
-            group = self._groups[suspect.verdict.signature]
-            group.finds = {
-                known: each
-                for known, each in group.finds.items()
-                if known != construct or each is not find
-            }
+            self._groups[suspect.verdict.signature].forget(find, partial(eq, construct))
             self.store.count(find, -member.count)
             released.append((path, suspect))
         for path, suspect in released:  # after the constructs of all these members are forgotten
@@ -480,11 +480,11 @@ class Triage:
             group.first = None
         self._causes.drop(find.name)
         for other in self._groups.values():  # its members may have other signatures
-            other.finds = {known: each for known, each in other.finds.items() if each is not find}
+            other.forget(find, lambda _: True)
 
     def _remember(self, find: Find, folder: Path) -> None:
         """Add an earlier run's find to its group, and queue an incomplete reduction."""
-        bare = attrs.evolve(find.signature, construct="")
+        bare = find.signature.bare
         group = self._groups.setdefault(bare, _Group())
         if is_clear(bare):
             group.finds[frozenset()] = find
@@ -500,7 +500,7 @@ class Triage:
 
     def _recall(self, stored: Find, folder: Path, find: Find) -> None:
         """Compare later programs with `stored`, which is `find` or one of its members."""
-        bare = attrs.evolve(stored.signature, construct="")
+        bare = stored.signature.bare
         tree = finds.tree_of(folder, finds.REDUCED)
         self._groups.setdefault(bare, _Group()).finds.setdefault(construct_of(tree), find)
         if stored.is_smallest:

@@ -30,6 +30,11 @@ class Signature:
         text = f"{self.kind}: {self.detail}" if self.detail else self.kind
         return f"{text} ({self.construct})" if self.construct else text
 
+    @property
+    def bare(self) -> Signature:
+        """The signature without a construct."""
+        return attrs.evolve(self, construct="")
+
     def agrees(self, other: Signature) -> bool:
         """Return whether two runs of one program show the same bug, ignoring constructs."""
         return self.detail == other.detail and outcome.agree(self.kind, other.kind)

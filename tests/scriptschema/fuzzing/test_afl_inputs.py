@@ -98,7 +98,7 @@ def test_a_crash_that_is_no_luau_is_reported_with_its_file_and_once(folder: Path
             fuzzer = judging(campaign.path)
             state.take(fuzzer.work(seconds=0.5))
             fuzzer.close()
-        state.close()
+        state.write()
     [told] = [event for event in events if event["event"] == "unreadable"]
     assert told["path"].endswith("campaign/afl/out/secondary1/crashes/id:000001,sig:11")
     assert "unreadable: afl/out/secondary1/crashes" in (folder / "campaign/log.txt").read_text()

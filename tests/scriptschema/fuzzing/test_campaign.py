@@ -687,7 +687,7 @@ def test_bugs_with_one_signature_are_distinguished_by_what_they_use(tmp_path: Pa
         assert names == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
         floor = next(iter(it.finds.by_name.values()))
         assert floor.count == 2  # of the two programs that show it; explained and reduced is once
-        it.state.close()
+        it.state.write()
         assert finds.load(tmp_path / "campaign" / "finds" / floor.name).count == 2
 
 
@@ -709,7 +709,7 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
             suspect = it.suspect(source, signature)
             assert it.triage.next() is suspect
             it.reduce(suspect, source)
-        it.state.close()
+        it.state.write()
     loaded = {str(find.signature): (path, find) for path, find in finds.load_all(folder)}
     path, less = loaded.pop("difference: -O0 / -O2 (ExprBinary.Op.CompareLt)")
     assert loaded.keys() == {
@@ -753,7 +753,7 @@ def test_a_bug_is_not_hidden_by_what_a_find_used_before_its_reduction(tmp_path: 
         again = it.triage.next()
         assert again is not None
         it.reduce(again, "print(a ^ (a % 3))")
-        it.state.close()
+        it.state.write()
     counts = {str(find.signature): find.count for _, find in finds.load_all(folder)}
     assert counts == {
         "difference: -O0 / -O2 (math.floor)": 2,
@@ -786,7 +786,7 @@ def test_a_campaign_with_merged_finds_can_be_continued(tmp_path: Path) -> None:
             (HANG, "print(math.floor(b))", 20, True),
         )
         names = [find.name for find in it.finds.by_name.values()]
-        it.state.close()
+        it.state.write()
     kept = {find.name: path for path, find in finds.load_all(folder)}
     assert [*kept] == sorted(names)
     for path in kept.values():
@@ -869,7 +869,7 @@ def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -
         assert (find.count, find.reduced) == (2, None)
         assert it.triage.enough() == {signature: ()}
         it.triage.again(signature, 5)
-        it.state.close()
+        it.state.write()
     with Campaign(tmp_path / "campaign", None) as campaign:
         it = Reported(campaign)
         waiting = it.triage.next()
@@ -906,7 +906,7 @@ def test_each_of_two_bugs_with_one_signature_counts_the_programs_that_show_it(
         # Programs that use a known bug's features may show another bug.
         it.triage.again(attrs.evolve(HANG, construct="math.floor"), 3)
         assert not it.triage.seen_known
-        it.state.close()
+        it.state.write()
 
 
 def test_a_program_that_is_only_counted_counts_for_the_bug_that_it_shows(tmp_path: Path) -> None:
@@ -977,7 +977,7 @@ def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
         assert suspect is not None
         it.reduce(suspect, "math.floor(1)")
         assert not it.finds
-        it.state.close()
+        it.state.write()
         total = statistics.total(statistics.read(campaign.path))
         assert total.known == {"assertion: *": 4, "hang: -O2 (math.floor)": 1}
 
@@ -986,7 +986,7 @@ def test_what_was_not_reduced_in_time_is_kept_as_it_is(tmp_path: Path) -> None:
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         it = Reported(campaign)
         it.suspect("math.floor(1)", HANG)
-        it.state.close()
+        it.state.write()
     with Campaign(tmp_path / "campaign", None) as campaign:
         it = Reported(campaign)
         [find] = it.finds.by_name.values()
@@ -1002,7 +1002,7 @@ def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: 
     with Campaign(folder, CONFIG) as campaign:
         it = Reported(campaign)
         it.suspect("math.floor(1) print(2)", HANG)
-        it.state.close()
+        it.state.write()
     with Campaign(folder, None) as campaign:
         it = Reported(campaign)
         old = it.triage.next()
@@ -1013,7 +1013,7 @@ def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: 
         it.reduce(old, "math.floor(1)")
         it.reduce(other, "string.rep('', 0)")
         it.reduce(same, "math.floor(3)")
-        it.state.close()
+        it.state.write()
         found = [str(find.signature) for _, find in finds.load_all(folder)]
         assert sorted(found) == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
     with Campaign(folder, None) as campaign:
@@ -1029,11 +1029,11 @@ def test_a_find_that_was_found_again_before_it_was_reduced_is_one(tmp_path: Path
     with Campaign(folder, CONFIG) as campaign:
         it = Reported(campaign)
         it.suspect("math.floor(1)", HANG)
-        it.state.close()
+        it.state.write()
     with Campaign(folder, None) as campaign:
         it = Reported(campaign)
         it.suspect("math.floor(2)", HANG)
-        it.state.close()  # once more there was no time
+        it.state.write()  # once more there was no time
         [(_, find)] = finds.load_all(folder)
         assert find.count == 2
     with Campaign(folder, None) as campaign:
@@ -1043,7 +1043,7 @@ def test_a_find_that_was_found_again_before_it_was_reduced_is_one(tmp_path: Path
         assert old is not None
         it.reduce(same, "math.floor(3)") if it.triage.next() is same else None
         it.reduce(old, "math.floor(1)")
-        it.state.close()
+        it.state.write()
         [(_, find)] = finds.load_all(folder)
         assert (str(find.signature), find.count) == ("hang: -O2 (math.floor)", 3)
 
