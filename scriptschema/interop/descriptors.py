@@ -108,7 +108,7 @@ class _FileSet(BaseMessage):
     file: Annotated[list[_File], Field(1)] = field(default_factory=list)
 
 
-_LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
+LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
 TYPE_NUMBERS: Final[dict[type, int]] = {float: 1, Int64: 3, int: 5, bool: 8, str: 9}
 _TYPE_MESSAGE: Final = 11
 TYPE_BYTES: Final = 12
@@ -151,7 +151,7 @@ def _field_descriptor(info: FieldInfo, type_numbers: dict[type, int]) -> _Field:
     return _Field(
         info.schema_name,
         info.tag,
-        _LABELS[info.rule],
+        LABELS[info.rule],
         number or (_TYPE_MESSAGE if info.is_message else _TYPE_ENUM),
         None if number else f".{PACKAGE}.{info.type_name}",
         0 if info.oneof else None,

@@ -26,17 +26,14 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 @cache
-def _runtime_classes(version_schema: Schema) -> dict[type[Message], Any]:
+def _runtime_classes(version_schema: Schema) -> dict[str, Any]:
+    """Return the messages as protobuf runtime classes, by full name (`script.Expr`)."""
     from google.protobuf import descriptor_pool, message_factory
 
+    descriptor = file_descriptor(version_schema, {**TYPE_NUMBERS, str: TYPE_BYTES})
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(
-        bytes(file_descriptor(version_schema, {**TYPE_NUMBERS, str: TYPE_BYTES}))
-    )
-    return {
-        cls: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
-        for name, cls in version_schema.messages.items()
-    }
+    pool.AddSerializedFile(bytes(descriptor))
+    return message_factory.GetMessageClassesForFiles([descriptor.name], pool)
 
 
 def to_text(message: Message, *, luau: str | Version | None = None) -> str:
@@ -45,7 +42,7 @@ def to_text(message: Message, *, luau: str | Version | None = None) -> str:
     `luau` is the schema's version. Raises wire.EncodeError for a tree that cannot be encoded.
     """
     encoded = wire.encode(message, luau=luau)
-    runtime = _runtime_classes(schema(luau))[type(message)]
+    runtime = _runtime_classes(schema(luau))[f"{PACKAGE}.{type(message).__name__}"]
     from google.protobuf import text_format
 
     text: str = text_format.MessageToString(runtime.FromString(encoded))
@@ -70,7 +67,7 @@ def from_text(
     """
     version_schema = schema(luau)
     version_schema.require(cls)
-    runtime = _runtime_classes(version_schema)[cls]
+    runtime = _runtime_classes(version_schema)[f"{PACKAGE}.{cls.__name__}"]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
     return _converted(cls, parse_text(runtime, text, unknown), version_schema)

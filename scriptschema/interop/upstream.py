@@ -122,13 +122,18 @@ def _parsed(cls: Any, data: bytes) -> Any:
         ) from None
 
 
-class _ToUpstream:
-    def __init__(self, *, strings: bool) -> None:
-        self.strings = strings
+class _Converter:
+    def __init__(self) -> None:
         self.omissions: list[Omission] = []
 
     def report(self, path: Path, what: str) -> None:
         self.omissions.append(Omission(str(path), what))
+
+
+class _ToUpstream(_Converter):
+    def __init__(self, *, strings: bool) -> None:
+        super().__init__()
+        self.strings = strings
 
     def write(self, node: Any, into: Any, path: Path) -> None:
         special = _TO.get(node.__class__)
@@ -231,13 +236,7 @@ _TO: Final[dict[type[Message], Callable[[_ToUpstream, Any, Any, Path], None]]] =
 """The functions that write messages whose fields differ from upstream's."""
 
 
-class _FromUpstream:
-    def __init__(self) -> None:
-        self.omissions: list[Omission] = []
-
-    def report(self, path: Path, what: str) -> None:
-        self.omissions.append(Omission(str(path), what))
-
+class _FromUpstream(_Converter):
     def read(self, cls: type[Message], message: Any, path: Path) -> Any:
         special = _FROM.get(cls)
         values = special(self, message, path) if special else self.fields(cls, message, path)

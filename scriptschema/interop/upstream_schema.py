@@ -13,7 +13,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from scriptschema import messages as m
-from scriptschema.interop.descriptors import PACKAGE, TYPE_BYTES, TYPE_NUMBERS, file_descriptor
+from scriptschema.interop.descriptors import (
+    LABELS,
+    PACKAGE,
+    TYPE_BYTES,
+    TYPE_NUMBERS,
+    file_descriptor,
+)
 from scriptschema.versions import TODAY
 
 if TYPE_CHECKING:
@@ -90,7 +96,6 @@ _LIBRARIES: Final = (
 )
 _DEFAULTS: Final = ("is_const", "is_exported")
 """The fields whose default value in upstream's schema is false."""
-_LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
 _NUMBERS: Final = {"int32": 5, "bool": 8}
 
 
@@ -160,7 +165,7 @@ def _replace(items: Any, kept: list[Any]) -> None:
 
 
 def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> None:
-    field = message.field.add(name=name, number=int(tag), label=_LABELS.get(rule, 1))
+    field = message.field.add(name=name, number=int(tag), label=LABELS.get(rule, 1))
     if type_name in _NUMBERS:
         field.type = _NUMBERS[type_name]
     else:
@@ -169,7 +174,7 @@ def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> 
         field.type_name = f".{PACKAGE}.{type_name}"
     if name in _DEFAULTS:
         field.default_value = "false"
-    if rule not in _LABELS:
+    if rule not in LABELS:
         if not message.oneof_decl:
             message.oneof_decl.add(name=rule)
         field.oneof_index = 0
@@ -181,14 +186,7 @@ def classes(*, strings: bool) -> dict[str, Any]:
 
     `strings` has the same meaning as in `file()`.
     """
-    from google.protobuf import descriptor_pool, message_factory
+    from google.protobuf import message_factory
 
-    pool = descriptor_pool.DescriptorPool()
-    descriptor = file(strings=strings)
-    pool.Add(descriptor)
-    return {
-        message.name: message_factory.GetMessageClass(
-            pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}")
-        )
-        for message in descriptor.message_type
-    }
+    by_full_name = message_factory.GetMessages([file(strings=strings)])
+    return {name.removeprefix(f"{PACKAGE}."): cls for name, cls in by_full_name.items()}
