@@ -23,7 +23,7 @@ from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.mutate import Mutant, Mutator
+from scriptschema.fuzzing.mutate import Mutant, Mutator, Statistics
 from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources, Spelling, written
@@ -344,8 +344,9 @@ class ProgramSource:
         self._restriction = Restriction(missing)
         self._running = _Generator(config, self._random, missing, compiled=False)
         self._compiled = _Generator(config, compiled, missing, compiled=True)
+        self._statistics = self._running.mutator.statistics  # of both
+        self._compiled.mutator.statistics = self._statistics
         self._number = 0
-        self._rows: dict[str, list[int]] = {}
         self._back: list[MadeProgram] = []
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
@@ -425,20 +426,9 @@ class ProgramSource:
 
         The counts are `[applied, changed, useful]` (see `Statistics`).
         """
-        running, compiled = (
-            {name: attrs.astuple(row) for name, row in each.mutator.statistics.items()}
-            for each in (self._running, self._compiled)
-        )
-        rows = {
-            name: [sum(both) for both in zip(row, compiled[name], strict=True)]
-            for name, row in running.items()
-        }
-        before = self._rows
-        self._rows = rows
-        return {
-            name: [new - old for new, old in zip(row, before.get(name, [0, 0, 0]), strict=True)]
-            for name, row in rows.items()
-        }
+        rows = {name: [*attrs.astuple(row)] for name, row in self._statistics.items()}
+        self._statistics.update((name, Statistics()) for name in rows)
+        return rows
 
     def _attempt(self, generator: _Generator) -> MadeProgram:
         self._number += 1
