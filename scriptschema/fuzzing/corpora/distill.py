@@ -29,7 +29,6 @@ class Counts:
     """How many trees were read and kept, and how many shapes and features they have."""
 
     trees: int = 0
-    failed: int = 0
     incomplete: int = 0
     """The number of sources that the schema cannot represent completely."""
     shapes: int = 0
@@ -64,7 +63,6 @@ class _Candidates:
         counts = Counts()
         for tree in reader.read_all(items):
             if isinstance(tree, FileError):
-                counts.failed += 1
                 report(tree)
                 continue
             counts.trees += 1

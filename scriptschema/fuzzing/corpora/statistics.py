@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import attrs
 
@@ -81,7 +81,7 @@ class CorpusStats:
         """The number of occurrences of each value of an enum, such as `ExprBinary.Op.Pow`."""
         return self._count("values")
 
-    def _count(self, kind: Literal["messages", "alternatives", "fields", "values"]) -> Counter[str]:
+    def _count(self, kind: str) -> Counter[str]:
         known = parts(schema(self.luau))
         counts: Counter[str] = Counter()
         for number, count in self.parts.items():
@@ -96,30 +96,23 @@ class CorpusStats:
         values of a message that does not occur are not listed.
         """
         messages = self.messages
-        known = _known(schema(self.luau))
-        return {
-            kind: [
+        never = {}
+        for kind, names in _known(schema(self.luau)).items():
+            counts = self._count(kind)
+            never[kind] = [
                 name
                 for name in names
-                if not counts[name] and (kind == "messages" or messages[name.partition(".")[0]])
+                if not (counts[name] or name.endswith(f".{UNSET}"))
+                and (kind == "messages" or messages[name.partition(".")[0]])
             ]
-            for kind, names, counts in (
-                ("messages", known.messages, messages),
-                ("alternatives", known.alternatives, self.alternatives),
-                ("fields", known.fields, self.fields),
-                ("values", known.values, self.values),
-            )
-        }
+        return never
 
     def as_json(self) -> dict[str, Any]:
         """Return all counts as JSON data, including zeros, in the order of the schema."""
-        known = _known(schema(self.luau))
-        counts = {
-            "messages": (known.messages, self.messages),
-            "alternatives": ([*known.alternatives, *known.unsets], self.alternatives),
-            "fields": (known.fields, self.fields),
-            "values": (known.values, self.values),
-        }
+        counts = {}
+        for kind, names in _known(schema(self.luau)).items():
+            counted = self._count(kind)
+            counts[kind] = {name: counted[name] for name in names}
         return {
             "trees": self.trees,
             "nodes": total(self.nodes),
@@ -129,10 +122,7 @@ class CorpusStats:
                 for name, counts in self.distributions()
                 if self.trees
             },
-            **{
-                kind: {name: parts[name] for name in names}
-                for kind, (names, parts) in counts.items()
-            },
+            **counts,
             "never": self.never(),
         }
 
@@ -168,29 +158,18 @@ def percentile(counts: Counter[int], percent: float) -> int:
     raise ValueError("no trees")
 
 
-@attrs.frozen
-class _Known:
-    """The names that `CorpusStats` counts, in the schema's order."""
-
-    messages: list[str]
-    alternatives: list[str]
-    unsets: list[str]
-    fields: list[str]
-    values: list[str]
-
-
 @cache
-def _known(schema: Schema) -> _Known:
+def _known(schema: Schema) -> dict[str, list[str]]:
+    """Return the names that `CorpusStats` counts, in the schema's order."""
     every = [field for fields in schema.fields.values() for field in fields.values()]
-    return _Known(
-        messages=[*schema.messages],
-        alternatives=[f"{f.message}.{f.schema_name}" for f in every if f.oneof],
-        unsets=[f"{name}.{UNSET}" for name, cls in schema.messages.items() if cls.ONEOF],
-        fields=[
-            f"{f.message}.{f.schema_name}" for f in every if not f.oneof and f.rule != "required"
-        ],
-        values=[f"{name}.{value.name}" for name, enum in schema.enums.items() for value in enum],
-    )
+    others = [f for f in every if not f.oneof and f.rule != "required"]
+    unset = [f"{name}.{UNSET}" for name, cls in schema.messages.items() if cls.ONEOF]
+    return {
+        "messages": [*schema.messages],
+        "alternatives": [*(f"{f.message}.{f.schema_name}" for f in every if f.oneof), *unset],
+        "fields": [f"{f.message}.{f.schema_name}" for f in others],
+        "values": [f"{name}.{value.name}" for name, enum in schema.enums.items() for value in enum],
+    }
 
 
 @cache

@@ -27,12 +27,11 @@ class Counts:
     """The result of an import or export.
 
     `new` is the number of trees that were added. `known` is the number of trees that were already
-    there. `failed` is the number of files and trees that could not be read or written.
+    there.
     """
 
     new: int = 0
     known: int = 0
-    failed: int = 0
     skipped: int = 0
     """The number of files that are unchanged since an earlier import, and were not read again."""
     incomplete: int = 0
@@ -58,7 +57,6 @@ def import_trees(
         done = set(journal.lines())
         for item in items:
             if isinstance(item, FileError):
-                counts.failed += 1
                 report(item)
                 continue
             line = _line_of(item, reader)
@@ -68,7 +66,6 @@ def import_trees(
             sound = True
             for tree in reader.read(item):
                 if isinstance(tree, FileError):
-                    counts.failed += 1
                     sound = False
                     report(tree)
                     continue
@@ -114,13 +111,11 @@ def export_trees(
     written_by: dict[Path, Path] = {}
     for item in items:
         if isinstance(item, FileError):
-            counts.failed += 1
             report(item)
             continue
         stem = folder / _stem_of(item.relative)
         other = written_by.setdefault(stem, item.path)
         if other != item.path:
-            counts.failed += 1
             report(FileError(f"{item.path} and {other} would both be written to {stem}{ending}"))
             continue
         if _is_there(stem, ending):
@@ -130,7 +125,6 @@ def export_trees(
         for number, tree in enumerate(reader.read(item)):
             target = stem.with_name(f"{stem.name}-{number}") if streams else stem
             if isinstance(tree, FileError):
-                counts.failed += 1
                 report(tree)
             elif streams and _is_there(target, ending):
                 counts.known += 1
@@ -138,7 +132,6 @@ def export_trees(
                 try:
                     written = _files_of(tree, form, ending, target.name, reader)
                 except (FormatError, ValueError) as error:
-                    counts.failed += 1
                     report(FileError(f"{tree.name}: {error}"))
                     continue
                 with interrupts_later():
@@ -180,7 +173,6 @@ def export_stream(
     with files.errors_of(path), files.replacing(path) as file:
         for tree in reader.read_all(items):
             if isinstance(tree, FileError):
-                counts.failed += 1
                 report(tree)
             else:
                 file.write(files.delimited(tree.data))
