@@ -48,12 +48,7 @@ def _lines_of_shallow_copy(cls: type[Message]) -> list[str]:
 @cache
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
     scope: dict[str, Any] = {}
-    newest = schema(TODAY)
-    functions = compile_each("copy", "old", _lines, scope, newest)
-    for name, cls in newest.messages.items():
-        fields = cls.ALL_FIELDS.values()
-        alternatives = (field for field in fields if field.oneof and field.is_message)
-        scope[f"choices_{name}"] = {field.name: functions[field.type] for field in alternatives}
+    functions = scope["of"] = compile_each("copy", "old", _lines, scope, schema(TODAY))
     return functions
 
 
@@ -65,7 +60,7 @@ def _lines(cls: type[Message]) -> list[str]:
         value = f"old.{slot}"
         if slot == "alternative" and slot in children:
             lines.append("value = old.alternative")
-            value = f"None if value is None else choices_{name}[old.which](value)"
+            value = "None if value is None else of[value.__class__](value)"
         elif slot in children:
             copy = f"copy_{cls.ALL_FIELDS[slot].type.__name__}"
             if children[slot]:

@@ -90,11 +90,9 @@ def config_of(
     options_given = {name: value for name, value in options.items() if value is not None}
     if known is not None:
         options_given["known"] = str(known.absolute())
-    limits: dict[str, Any] = {"variants": variants} if variants else {}
-    limits |= {} if timeout is None else {"seconds": timeout}
-    limits |= {} if memory is None else {"megabytes": memory}
-    limits |= {} if crash is None else {"crash": crash}
-    limits |= {} if error is None else {"error": error}
+    limits: dict[str, Any] = {"variants": variants or None, "seconds": timeout}
+    limits |= {"megabytes": memory, "crash": crash, "error": error}
+    limits = {name: value for name, value in limits.items() if value is not None}
     if config_path is not None:
         extra = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
         if extra:

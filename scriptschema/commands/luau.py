@@ -29,7 +29,6 @@ from scriptschema.commands.console import (
     from_option,
     lost_text,
     luau_option,
-    report,
 )
 
 if TYPE_CHECKING:
@@ -320,12 +319,8 @@ def parse_command(
         import json
 
         data = json.dumps(reader.names.to_dict(), indent=1) + "\n"
-        try:
-            files.require_parent(save_names)
-            files.write(save_names, data.encode())
-        except files.FileError as error:
-            report(error)
-            status = 1
+        files.require_parent(save_names)
+        files.write(save_names, data.encode())
     elif written and reader.names != start:
         click.echo(
             "the trees do not contain the names in the sources: use --save-names to keep them",

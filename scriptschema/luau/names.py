@@ -82,12 +82,6 @@ def look_up(table: Sequence[str], index: int) -> str:
     return _NEWER[newer] if 0 <= newer < len(_NEWER) else table[index % len(table)]
 
 
-def _identifier_problem(text: object, keywords: frozenset[str]) -> str | None:
-    if not isinstance(text, str) or not _IDENTIFIER.fullmatch(text):
-        return "is not an identifier"
-    return "is a reserved word in Luau" if text in keywords else None
-
-
 def _check_table(_: Names, attribute: attrs.Attribute[Any], table: Iterable[str]) -> None:
     if table is not attribute.default:  # the default is known to be valid
         _check(attribute.name, table, attribute.metadata["keywords"])
@@ -96,10 +90,14 @@ def _check_table(_: Names, attribute: attrs.Attribute[Any], table: Iterable[str]
 def _check(where: str, table: Iterable[str], keywords: frozenset[str]) -> None:
     seen = set()
     for text in table:
-        problem = _identifier_problem(text, keywords)
-        if problem is None and text in seen:
+        problem = ""
+        if not isinstance(text, str) or not _IDENTIFIER.fullmatch(text):
+            problem = "is not an identifier"
+        elif text in keywords:
+            problem = "is a reserved word in Luau"
+        elif text in seen:
             problem = "is listed twice"
-        if problem is not None:
+        if problem:
             raise ValueError(f"names.{where}: {text!r} {problem}")
         seen.add(text)
     if not seen:

@@ -15,8 +15,8 @@ from scriptschema import files
 from scriptschema.codec.copying import copy
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.render import RenderOptions, render, render_module_set
-from scriptschema.luau.validation.constants import exported_declarations
-from scriptschema.messages import Local, ModuleSet, StatLocalFunction
+from scriptschema.luau.validation.constants import exported_declarations, variables_of
+from scriptschema.messages import Local, ModuleSet
 
 PROGRAM: Final = "program.luau"
 MODULE: Final = "module0.luau"
@@ -98,8 +98,7 @@ def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
     exports: list[Local] = []
     for declaration, _ in exported_declarations(module):
         declaration.is_exported = None  # a function cannot export values
-        is_function = isinstance(declaration, StatLocalFunction)
-        exports += [declaration.var] if is_function else declaration.vars
+        exports += variables_of(declaration)
     sources = render_module_set(ModuleSet(program=tree.program, module=module), **options)
     names = [options.get("names", DEFAULT).local(variable.name) for variable in exports]
     items = ", ".join(f"{name} = {name}" for name in names)

@@ -15,7 +15,7 @@ from scriptschema.fuzzing.oracles.judging import Judge
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets import outcome
-from scriptschema.fuzzing.targets.base import Sources, Spelling, Target, written
+from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.description import from_table
 from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
@@ -81,11 +81,8 @@ class Runner:
     def __init__(self, config: Config, *, full_limits: bool = False) -> None:
         self.config = config
         self.full_limits = full_limits
-        self._targets: list[Target] = []
-        self._usual: list[float] = []
-        for description in config.targets:
-            self._targets.append(open_target(description))
-            self._usual.append(description.seconds / TIMES)
+        self._targets = [open_target(description) for description in config.targets]
+        self._usual = [description.seconds / TIMES for description in config.targets]
         numbers = [
             number
             for number, description in enumerate(config.targets)

@@ -21,9 +21,7 @@ RULES: Final = {
 
 def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
     """Declare the variables of a StatLocal, after its values have been visited."""
-    if node.is_exported and not v.scope.in_chunk:
-        v.note(path, "export", "only top-level statements can be exported")
-        node.is_exported = None
+    _visit_export(v, node, path)
     last = node.values[-1].which if node.values else None
     if node.is_const and len(node.values) != len(node.vars) and last not in ("call", "varargs"):
         v.note(path, "const", f"{len(node.vars)} names, but {len(node.values)} values")
@@ -35,11 +33,15 @@ def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
 
 def declare_function(v: Traversal, node: m.StatLocalFunction, path: Place) -> None:
     """Declare the variable of a StatLocalFunction."""
+    _visit_export(v, node, path)
+    binding = v.scope.declare_local(v.names.local(node.var.name), node.var.name)
+    binding.constant = node if node.is_const or node.is_exported else None
+
+
+def _visit_export(v: Traversal, node: m.StatLocal | m.StatLocalFunction, path: Place) -> None:
     if node.is_exported and not v.scope.in_chunk:
         v.note(path, "export", "only top-level statements can be exported")
         node.is_exported = None
-    binding = v.scope.declare_local(v.names.local(node.var.name), node.var.name)
-    binding.constant = node if node.is_const or node.is_exported else None
 
 
 def assigned(v: Traversal, binding: Binding, path: Place) -> None:
@@ -55,11 +57,7 @@ def assigned(v: Traversal, binding: Binding, path: Place) -> None:
     if isinstance(declaration, m.StatLocalFunction):
         declaration.is_exported = None
         module = v.tree.module if isinstance(v.tree, m.ModuleSet) else None
-        if (
-            module is not None
-            and not exported_declarations(module)
-            and not ends_with_return(module)
-        ):
+        if module and not (exported_declarations(module) or ends_with_return(module)):
             add_return(module)
 
 
@@ -71,6 +69,11 @@ def ends_with_return(block: m.StatBlock) -> bool:
 def add_return(module: m.StatBlock) -> None:
     """Add a return of an empty table to a module that exports nothing."""
     module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
+
+
+def variables_of(declaration: m.StatLocal | m.StatLocalFunction) -> list[m.Local]:
+    """Return the variables that a statement declares."""
+    return declaration.vars if isinstance(declaration, m.StatLocal) else [declaration.var]
 
 
 def exported_declarations(block: m.StatBlock) -> list[tuple[Any, int]]:
@@ -92,8 +95,7 @@ def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
     kept = False
     for node, index in exporting:
         here = (path, "body", index)
-        variables = [node.var] if isinstance(node, m.StatLocalFunction) else node.vars
-        names = [v.names.local(variable.name) for variable in variables]
+        names = [v.names.local(variable.name) for variable in variables_of(node)]
         is_new = seen.isdisjoint(names) and len({*names}) == len(names)
         if names and is_new and not has_return:
             seen.update(names)

@@ -41,11 +41,10 @@ def visit_function_body(
     shorten(v, node, "types", len(node.args) + has_type, path, "types")
     trim_types(v, node, path)
     join_lists(v, node, "rettypes", "rettail", path, may_be_empty=True)
-    tail = [] if node.rettail is None else pack_of(node.rettail, path, "rettail", depth + 1)
     v.push(
         *types_of(node.types, path, "types", depth + 1, omitted=len(node.args)),
         *types_of(node.rettypes, path, "rettypes", depth + 1),
-        *tail,
+        *pack_of(node.rettail, path, "rettail", depth + 1),
         (v.scope.enter_function, node, method),
         (HANDLERS[StatBlock], node.body, (path, "body", None), depth + 1),
         (v.scope.leave_function,),

@@ -44,9 +44,9 @@ def trim_types(v: Traversal, node: Any, path: Place) -> None:
         node.types = node.types[:-1]
 
 
-def pack_of(pack: m.TypePack, path: Place, name: str, depth: int) -> list[Task]:
-    """Return tasks that visit the pack in the field `name`, which follows a list of types."""
-    return [(_visit_pack, pack, (path, name, None), depth)]
+def pack_of(pack: m.TypePack | None, path: Place, name: str, depth: int) -> list[Task]:
+    """Return tasks that visit the pack in the field `name`, if it is set, after a list of types."""
+    return [] if pack is None else [(_visit_pack, pack, (path, name, None), depth)]
 
 
 def join_lists(
@@ -277,13 +277,13 @@ def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Place, depth:
     generics(v, node, path)
     join_lists(v, node, "args", "argtail", path)
     join_lists(v, node, "rets", "rettail", path)
-    tails = ((node.argtail, "argtail"), (node.rettail, "rettail"))
     if node.argnames:
         shorten(v, node, "argnames", len(node.args), path, "types")
     v.push(
         *types_of(node.args, path, "args", depth + 1),
         *types_of(node.rets, path, "rets", depth + 1),
-        *(task for tail, name in tails if tail for task in pack_of(tail, path, name, depth + 1)),
+        *pack_of(node.argtail, path, "argtail", depth + 1),
+        *pack_of(node.rettail, path, "rettail", depth + 1),
         (v.scope.close,),
     )
 
