@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, message_factory
 
 TABLES = """\
 Expr group expr_oneof ExprGroup 1
@@ -232,9 +232,5 @@ def runtime_classes(package: str = "script") -> dict[str, Any]:
             if not message.oneof_decl:
                 message.oneof_decl.add(name=row.rule)
             field.oneof_index = 0
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}"))
-        for name in MESSAGES
-    }
+    classes = message_factory.GetMessages([file])
+    return {name.removeprefix(f"{package}."): cls for name, cls in classes.items()}

@@ -12,7 +12,6 @@ import pytest
 from components import require
 from google.protobuf import (
     descriptor_pb2,
-    descriptor_pool,
     json_format,
     message_factory,
     text_format,
@@ -27,13 +26,9 @@ from scriptschema import messages as m
 @cache
 def runtime_classes(luau: str = "today") -> dict[str, Any]:
     """Return the classes that protobuf's runtime creates from our descriptors."""
-    pool = descriptor_pool.DescriptorPool()
-    [file] = descriptor_pb2.FileDescriptorSet.FromString(interop.file_descriptor_set(luau)).file
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"script.{name}"))
-        for name in m.schema(luau).messages
-    }
+    files = descriptor_pb2.FileDescriptorSet.FromString(interop.file_descriptor_set(luau)).file
+    classes = message_factory.GetMessages(files)
+    return {name.removeprefix("script."): cls for name, cls in classes.items()}
 
 
 @pytest.mark.parametrize("luau", ["0.677", "0.711", "today"])
