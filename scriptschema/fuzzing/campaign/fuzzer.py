@@ -272,15 +272,14 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        data = encoding.encode(program.tree)
         verdict = self.runner.judge.judge(program.sources, runs, program.plain)
         if verdict is not None and verdict.signature.kind in outcome.LIMITS:
             return  # the rewritten program may need more time or memory
         if verdict is None:
             name, program = rewriting.name, rewriting.original
             verdict, runs = self.runner.judge_rewritten(name, program.tree, rewriting.runs, runs)
-            data = encoding.encode(program.tree)
         if verdict is not None:
+            data = encoding.encode(program.tree)
             self._suspect(program, data, runs, verdict, batch, following)
 
     def _count(

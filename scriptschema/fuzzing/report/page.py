@@ -34,8 +34,8 @@ def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
 
     style, script = (_read(name) for name in ("page.css", "page.js"))
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    style = style.replace("/* light */", text.styles(".code", dark=False))
-    style = style.replace("/* dark */", text.styles(".code", dark=True))
+    style = style.replace("/* light */", text.styles(dark=False))
+    style = style.replace("/* dark */", text.styles(dark=True))
     template = environment.from_string(_read("page.html.j2"))
     values = {
         "shown": shown,

@@ -55,15 +55,15 @@ def highlighted(source: str, limit: int = SOURCE) -> Markup:
     return Markup(html)  # noqa: S704  # the formatter has escaped the source
 
 
-def styles(selector: str, *, dark: bool) -> str:
-    """Return CSS for highlighted sources inside `selector`."""
+def styles(*, dark: bool) -> str:
+    """Return CSS for highlighted sources, which have the class `code`."""
     from pygments.formatters import HtmlFormatter
 
     formatter: Any = HtmlFormatter(style="github-dark" if dark else "xcode")
-    lines = formatter.get_style_defs(selector).splitlines()
+    lines = formatter.get_style_defs(".code").splitlines()
     # Only the colours of tokens: the page styles their surroundings, and a token that was cut off
     # is not an error (`err`).
-    token = re.compile(rf"{re.escape(selector)} \.(?!err)\w+ ")
+    token = re.compile(r"\.code \.(?!err)\w+ ")
     return "\n".join(line for line in lines if token.match(line))
 
 

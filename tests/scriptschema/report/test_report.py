@@ -145,7 +145,7 @@ def test_axe_finds_nothing_that_keeps_people_from_using_the_page(
 @pytest.mark.parametrize(("dark", "background"), [(False, "#f4f5f7"), (True, "#1d2127")])
 def test_each_token_of_a_program_can_be_read(dark: bool, background: str) -> None:
     assert f"--field: {background}" in (Path(content.__file__).parent / "page.css").read_text()
-    rules = text.styles(".code", dark=dark)
+    rules = text.styles(dark=dark)
     colours = re.findall(r"\.code \.(?!w )(\w+) \{ color: (#\w{6})", rules)
     assert len(colours) > 40
     worst = min(colours, key=lambda one: contrast(one[1], background))
