@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from command import run_here
+from command import run, run_here
 
 from scriptschema import wire
 from scriptschema.files import FileError
@@ -233,33 +234,19 @@ def test_a_find_says_how_it_came_about_and_is_reproduced(
     assert find.origin["seed"] == 1
     assert find.versions["python"] == sys.version.split()[0]
     for more in ([], ["--original"]):
-        command = [*finds.command_of(path, find).split()[1:], "--trust", *more]
-        done = subprocess.run(
-            [sys.executable, "-m", "scriptschema", *command], capture_output=True, text=True
-        )
+        done = run(*finds.command_of(path, find).split()[1:], "--trust", *more)
         assert done.returncode == 0, done.stderr
-        assert f"{find.signature}: reproduced" in done.stdout
+        assert f"{find.signature}: reproduced" in done.stdout.decode()
     tree = parse("print(1)").tree
     other = folder.parent / "other"
     find.reduced = None
     finds.add(other, find, tree)
     source = other / "finds" / find.name / "program.luau"
     source.write_text("print(1) --\x1b[31m\n")  # a terminal would obey it
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "scriptschema",
-            "reproduce",
-            "--trust",
-            str(other / "finds" / find.name),
-        ],
-        capture_output=True,
-        text=True,
-    )
+    done = run("reproduce", "--trust", other / "finds" / find.name)
     assert done.returncode == 1
-    assert done.stdout.startswith("print(1) --\\x1b[31m\n")
-    assert "not reproduced" in done.stdout
+    assert done.stdout.startswith(b"print(1) --\\x1b[31m\n")
+    assert b"not reproduced" in done.stdout
 
 
 def test_a_campaign_continues_and_reports_nothing_twice(
@@ -337,17 +324,13 @@ def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> Non
 
 def test_programs_that_wait_for_their_reduction_are_there_after_a_kill(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
-    with Campaign(folder, CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(folder) as it:
         it.suspect("math.floor(1)", HANG)
         other = it.suspect("string.rep('a', 2)", HANG)
-    with Campaign(folder, None) as campaign:  # nothing was closed
-        it = Reported(campaign)
+    with opened(folder, None) as it:  # nothing was closed
         assert it.triage.waiting == 2
-        first, second = it.triage.next(), it.triage.next()
+        first, second = it.next(), it.next()
         assert it.triage.unreduced == 2
-        assert first is not None
-        assert second is not None
         assert second.data == other.data
         it.reduce(second, "string.rep('', 0)")
         assert len(it.finds) == 1  # it may be that of the first
@@ -359,25 +342,21 @@ def test_programs_that_wait_for_their_reduction_are_there_after_a_kill(tmp_path:
 
 
 def test_a_reduction_whose_worker_dies_takes_no_find_along(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         it.suspect("math.floor(1)", HANG)
         it.suspect("string.rep('a', 2)", HANG)
         for _ in range(4):
-            suspect = it.triage.next()
-            assert suspect is not None
-            it.triage.lost(suspect)
+            it.triage.lost(it.next())
         assert it.triage.next() is None
         assert it.triage.unreduced == 2  # which the summary says
         assert [find.name for find in it.finds.new] == [HANG.name]
-        assert len([*(campaign.path / finds.SUSPECTS).iterdir()]) == 1
-    with Campaign(tmp_path / "campaign", None) as campaign:
-        assert Reported(campaign).triage.waiting == 2
+        assert len([*(it.path / finds.SUSPECTS).iterdir()]) == 1
+    with opened(tmp_path / "campaign", None) as it:
+        assert it.triage.waiting == 2
 
 
 def test_a_hang_that_does_not_come_again_makes_room_for_what_waited(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         busy = it.suspect("math.floor(1)", HANG)
         true = it.suspect("string.rep('a', 2)", HANG)
         assert it.triage.next() is busy
@@ -387,19 +366,19 @@ def test_a_hang_that_does_not_come_again_makes_room_for_what_waited(tmp_path: Pa
         it.reduce(true, "string.rep('', 0)")
         [find] = it.finds.new
         assert str(find.signature) == "hang: -O2 (string.rep)"
-        assert [*finds.load_all(campaign.path)] == [(campaign.path / "finds" / find.name, find)]
+        assert [*finds.load_all(it.path)] == [(it.path / "finds" / find.name, find)]
 
 
 def test_a_reduction_that_came_to_no_end_continues_where_it_was(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
-        suspect = it.suspect("math.floor(1) string.rep('a', 2) print(1)", HANG)
-        assert it.triage.next() is suspect
-        it.reduce(suspect, "math.floor(1) string.rep('a', 2)", is_smallest=False)
-    with Campaign(tmp_path / "campaign", None) as campaign:
-        it = Reported(campaign)
-        left = it.triage.next()
-        assert left is not None
+    with opened(tmp_path / "campaign") as it:
+        it.suspect_reduced(
+            "math.floor(1) string.rep('a', 2) print(1)",
+            HANG,
+            "math.floor(1) string.rep('a', 2)",
+            is_smallest=False,
+        )
+    with opened(tmp_path / "campaign", None) as it:
+        left = it.next()
         assert left.data == wire.encode(parse("math.floor(1) string.rep('a', 2)").tree)
         it.reduce(left, "math.floor(1)")
         [find] = it.finds.by_name.values()
@@ -414,6 +393,16 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
     reported: set[str] = set()
     corpus: set[str] = set()
     command = [*new_campaign(folder), "--json"]
+
+    def noted(line: str) -> dict[str, Any]:
+        """Return an event, after recording the find that it reports or retracts."""
+        event: dict[str, Any] = json.loads(line)
+        if event["event"] == "find":
+            reported.add(event["name"])
+        elif event["event"] == "retracted":
+            reported.discard(event["name"])
+        return event
+
     for number in range(100 if long_mode else 6):
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -423,11 +412,7 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
         # have been found: another one is not waited for without an end.
         progress = 0
         for line in process.stdout:
-            event = json.loads(line)
-            if event["event"] == "find":
-                reported.add(event["name"])
-            elif event["event"] == "retracted":
-                reported.discard(event["name"])
+            event = noted(line)
             if event["event"] == "progress" and event["programs"] < 50:
                 continue
             progress += event["event"] == "progress"
@@ -440,11 +425,7 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
         rest, _ = process.communicate()
         for line in rest.splitlines():
             if line.endswith("}"):
-                event = json.loads(line)
-                if event["event"] == "find":
-                    reported.add(event["name"])
-                elif event["event"] == "retracted":
-                    reported.discard(event["name"])
+                noted(line)
         corpus = check_after_kill(folder, reported, corpus)
     assert reported
     assert corpus
@@ -631,10 +612,16 @@ class Reported:
     """A campaign's state, the finds that it reported, and suspects made by hand."""
 
     def __init__(self, campaign: Campaign) -> None:
+        self.path = campaign.path
         self.events: list[dict[str, Any]] = []
         self.state = State(campaign, self.events.append)
         self.triage = self.state.triage
         self.finds = self.state.finds
+
+    def next(self) -> Suspect:
+        suspect = self.triage.next()
+        assert suspect is not None
+        return suspect
 
     def suspect(self, source: str, signature: Signature) -> Suspect:
         tree = parse(source).tree
@@ -653,17 +640,29 @@ class Reported:
         reduced = Reduced(wire.encode(tree), nodes, verdict, runs, *used, 5, is_smallest)
         self.triage.reduced(suspect, reduced)
 
+    def suspect_reduced(
+        self, source: str, signature: Signature, reduced: str | None = None, **options: Any
+    ) -> None:
+        """Add a suspect that is reduced at once, to itself if there is no `reduced`."""
+        suspect = self.suspect(source, signature)
+        assert self.triage.next() is suspect
+        self.reduce(suspect, source if reduced is None else reduced, **options)
+
+
+@contextlib.contextmanager
+def opened(folder: Path, config: Config | None = CONFIG) -> Iterator[Reported]:
+    """Yield the state of a new campaign, or of the one in the folder if there is no `config`."""
+    with Campaign(folder, config) as campaign:
+        yield Reported(campaign)
+
 
 HANG = Signature("hang", "-O2")
 
 
 def test_a_bug_that_needs_nothing_is_a_find_beside_one_with_its_signature(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         for source in ("math.floor(1)", "print(1)"):
-            suspect = it.suspect(source, HANG)
-            assert it.triage.next() is suspect
-            it.reduce(suspect, source)
+            it.suspect_reduced(source, HANG)
         names = [str(find.signature) for find in it.finds.by_name.values()]
         assert names == ["hang: -O2 (math.floor)", "hang: -O2"]
     kept = [(path.name, find.name) for path, find in finds.load_all(tmp_path / "campaign")]
@@ -672,17 +671,14 @@ def test_a_bug_that_needs_nothing_is_a_find_beside_one_with_its_signature(tmp_pa
 
 
 def test_bugs_with_one_signature_are_distinguished_by_what_they_use(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         both = "math.floor(1) string.rep('a', 2)"
         for source, reduced in (
             (both, "math.floor(1)"),
             ("string.rep('a', 2)", "string.rep('', 0)"),
             (both, "pcall(math.floor)"),
         ):
-            suspect = it.suspect(source, HANG)
-            assert it.triage.next() is suspect
-            it.reduce(suspect, reduced)
+            it.suspect_reduced(source, HANG, reduced)
         names = [str(find.signature) for find in it.finds.by_name.values()]
         assert names == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
         floor = next(iter(it.finds.by_name.values()))
@@ -703,12 +699,9 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
         (LESS, "print(math.max(1, 2))"),  # it has something in common with one program only
         (Signature("hang", "-O0"), "while c < 1 do end"),  # another variant
     )
-    with Campaign(folder, CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(folder) as it:
         for signature, source in programs:
-            suspect = it.suspect(source, signature)
-            assert it.triage.next() is suspect
-            it.reduce(suspect, source)
+            it.suspect_reduced(source, signature)
         it.state.write()
     loaded = {str(find.signature): (path, find) for path, find in finds.load_all(folder)}
     path, less = loaded.pop("difference: -O0 / -O2 (ExprBinary.Op.CompareLt)")
@@ -727,32 +720,21 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
         assert place.name == member.name
     page = b"".join(pieces(gather(folder), "1", "now")).decode()
     assert page.count("Another program, probably of the same bug") == 2
-    with Campaign(folder, None) as campaign:  # and it stays so
-        it = Reported(campaign)
-        again = it.suspect("while d > 5 do end", HANG)
-        assert it.triage.next() is again
-        it.reduce(again, "while d > 5 do end")
+    with opened(folder, None) as it:  # and it stays so
+        it.suspect_reduced("while d > 5 do end", HANG)
         assert len(it.finds.by_name) == 3
 
 
 def test_a_bug_is_not_hidden_by_what_a_find_used_before_its_reduction(tmp_path: Path) -> None:
     """A smaller program shows that the bug needs no `%`: the other program has another bug."""
     folder = tmp_path / "campaign"
-    with Campaign(folder, CONFIG) as campaign:
-        it = Reported(campaign)
-        for source, reduced in (
-            ("print(math.floor(b % 2))", "print(math.floor(b % 2))"),
-            ("print(a ^ (a % 3))", "print(a ^ (a % 3))"),
-            ("print(math.floor(c))", "print(math.floor(c))"),
-        ):
-            suspect = it.suspect(source, LESS)
-            assert it.triage.next() is suspect
-            it.reduce(suspect, reduced, nodes=9 - 2 * ("%" not in reduced))
+    with opened(folder) as it:
+        it.suspect_reduced("print(math.floor(b % 2))", LESS)
+        it.suspect_reduced("print(a ^ (a % 3))", LESS)
+        it.suspect_reduced("print(math.floor(c))", LESS, nodes=7)
         [floor] = it.finds.by_name.values()
         assert (str(floor.signature), floor.count) == ("difference: -O0 / -O2 (math.floor)", 2)
-        again = it.triage.next()
-        assert again is not None
-        it.reduce(again, "print(a ^ (a % 3))")
+        it.reduce(it.next(), "print(a ^ (a % 3))")
         it.state.write()
     counts = {str(find.signature): find.count for _, find in finds.load_all(folder)}
     assert counts == {
@@ -766,8 +748,8 @@ def reduce_all(it: Reported, *programs: tuple[Signature, str, int, bool]) -> Non
     """Add suspects that are reduced to themselves: signature, source, nodes and `is_smallest`."""
     for signature, source, nodes, is_smallest in programs:
         suspect = it.suspect(source, signature)
-        while (following := it.triage.next()) is not suspect:
-            assert following is not None
+        while it.next() is not suspect:
+            pass
         it.reduce(suspect, source, is_smallest=is_smallest, nodes=nodes)
 
 
@@ -775,8 +757,7 @@ def test_a_campaign_with_merged_finds_can_be_continued(tmp_path: Path) -> None:
     """The members of a find that is merged into another one become members of the other one."""
     folder = tmp_path / "campaign"
     loop = "while true do break end"
-    with Campaign(folder, CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(folder) as it:
         reduce_all(
             it,
             (LESS, f"{loop} print(math.floor(a))", 20, True),
@@ -793,13 +774,12 @@ def test_a_campaign_with_merged_finds_can_be_continued(tmp_path: Path) -> None:
         for place, member in members.load_all(path):
             assert place.name == member.name
             assert not [*members.load_all(place)]
-    with Campaign(folder, None) as campaign:
-        assert sorted(Reported(campaign).finds.by_name) == sorted(names)
+    with opened(folder, None) as it:
+        assert sorted(it.finds.by_name) == sorted(names)
 
 
 def test_a_find_keeps_a_program_of_its_own_signature(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         reduce_all(
             it,
             (LESS, "print(a < 1)", 20, True),
@@ -813,8 +793,7 @@ def test_a_find_keeps_a_program_of_its_own_signature(tmp_path: Path) -> None:
 
 
 def test_programs_that_a_smaller_find_does_not_explain_are_suspects_again(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         others = ("print(a ^ (a % 3), a // 1)", "print(a ^ (a % 3))")
         reduce_all(
             it,
@@ -831,13 +810,10 @@ def test_programs_that_a_smaller_find_does_not_explain_are_suspects_again(tmp_pa
 
 
 def test_wrong_shifts_are_one_find_and_so_are_wrong_fields_of_bits(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         for name in ("lshift", "rrotate", "arshift", "countlz", "extract", "replace"):
             source = f"print(bit32.{name}(1, 0))"
-            suspect = it.suspect(source, LESS)
-            assert it.triage.next() is suspect
-            it.reduce(suspect, source)
+            it.suspect_reduced(source, LESS)
         counts = {str(find.signature): find.count for find in it.finds.by_name.values()}
     assert counts == {
         "difference: -O0 / -O2 (bit32.lshift)": 3,
@@ -847,11 +823,8 @@ def test_wrong_shifts_are_one_find_and_so_are_wrong_fields_of_bits(tmp_path: Pat
 
 
 def test_what_no_find_explains_is_reduced_first(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
-        it.reduce(it.suspect("math.floor(1)", HANG), "math.floor(1)") if it.triage.next() else None
-        first = it.suspect("math.floor(1)", HANG)
-        it.reduce(first, "math.floor(1)") if it.triage.next() is first else None
+    with opened(tmp_path / "campaign") as it:
+        it.suspect_reduced("math.floor(1)", HANG)
         known = it.suspect("math.floor(2)", HANG)
         new = it.suspect("string.rep('a', 2) string.rep('b', 2)", HANG)
         cheap = it.suspect("local a = 1", Signature("difference", "-O0 / -O2"))
@@ -860,8 +833,7 @@ def test_what_no_find_explains_is_reduced_first(tmp_path: Path) -> None:
 
 
 def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         signature = Signature("assertion", "x < N")
         suspect = it.suspect("print(1) print(2)", signature)
         again = it.suspect("print(3)", signature)
@@ -870,10 +842,8 @@ def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -
         assert it.triage.enough() == {signature: ()}
         it.triage.again(signature, 5)
         it.state.write()
-    with Campaign(tmp_path / "campaign", None) as campaign:
-        it = Reported(campaign)
-        waiting = it.triage.next()
-        assert waiting is not None
+    with opened(tmp_path / "campaign", None) as it:
+        waiting = it.next()
         assert waiting.data == suspect.data != again.data
         it.reduce(waiting, "print(1)")
         assert it.triage.next() is None
@@ -889,15 +859,12 @@ def test_each_of_two_bugs_with_one_signature_counts_the_programs_that_show_it(
     known = tmp_path / "known"
     known.write_text("hang: -O2 (math.floor)\n")
     config = attrs.evolve(CONFIG, known=str(known))
-    with Campaign(tmp_path / "campaign", config) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign", config) as it:
         first = it.suspect("pcall(error) print(1 // 1)", LESS)
         it.triage.again(attrs.evolve(LESS, construct="buffer.len"), 2)  # before its reduction
         assert it.triage.next() is first
         it.reduce(first, "pcall()")
-        second = it.suspect("print(not nil)", LESS)
-        assert it.triage.next() is second
-        it.reduce(second, "print(not nil)")
+        it.suspect_reduced("print(not nil)", LESS)
         it.triage.again(attrs.evolve(LESS, construct="math.floor, pcall"), 5)
         it.triage.again(attrs.evolve(LESS, construct="ExprUnary.Op.Not"), 7)
         it.triage.again(attrs.evolve(LESS, construct="math.floor"), 9)  # a third bug
@@ -929,8 +896,7 @@ for line in sys.stdin:
 
 
 def test_a_crash_that_does_not_come_again_is_reported_all_the_same(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         for source in ("print(1)", "print(2)"):
             crash = it.suspect(source, Signature("crash", "SIGSEGV"))
             hang = it.suspect(source, HANG)  # a machine that was busy hangs, too
@@ -944,8 +910,7 @@ def test_a_crash_that_does_not_come_again_is_reported_all_the_same(tmp_path: Pat
 def test_a_bug_that_comes_now_and_then_is_one_find(tmp_path: Path) -> None:
     signature = Signature("assertion", "x: y < N")
     once = Signature("seen once", str(signature))
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         it.suspect("print(1)", once)
         it.triage.again(once, 5)
         confirmed = it.suspect("print(2)", signature)
@@ -955,7 +920,7 @@ def test_a_bug_that_comes_now_and_then_is_one_find(tmp_path: Path) -> None:
         [find] = it.finds.by_name.values()
         assert (find.signature, find.count) == (signature, 10)
         assert it.triage.next() is confirmed
-        assert [each.name for _, each in finds.load_all(campaign.path)] == [find.name]
+        assert [each.name for _, each in finds.load_all(it.path)] == [find.name]
         # Without a clear signature, it may be another bug.
         crash = Signature("crash", "SIGSEGV")
         it.suspect("print(1)", crash)
@@ -967,48 +932,38 @@ def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
     known = tmp_path / "known"
     known.write_text("assertion: *\nhang: -O2 (math.floor)\n")
     config = Config(targets=(TARGET,), known=str(known))
-    with Campaign(tmp_path / "campaign", config) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign", config) as it:
         it.suspect("print(1)", Signature("assertion", "x"))
         it.triage.again(Signature("assertion", "x"), 2)
         it.suspect("print(2)", Signature("seen once", "assertion: x"))
         it.suspect("math.floor(1)", HANG)
-        suspect = it.triage.next()
-        assert suspect is not None
-        it.reduce(suspect, "math.floor(1)")
+        it.reduce(it.next(), "math.floor(1)")
         assert not it.finds
         it.state.write()
-        total = statistics.total(statistics.read(campaign.path))
+        total = statistics.total(statistics.read(it.path))
         assert total.known == {"assertion: *": 4, "hang: -O2 (math.floor)": 1}
 
 
 def test_what_was_not_reduced_in_time_is_kept_as_it_is(tmp_path: Path) -> None:
-    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign") as it:
         it.suspect("math.floor(1)", HANG)
         it.state.write()
-    with Campaign(tmp_path / "campaign", None) as campaign:
-        it = Reported(campaign)
+    with opened(tmp_path / "campaign", None) as it:
         [find] = it.finds.by_name.values()
         assert find.reduced is None
-        waiting = it.triage.next()
-        assert waiting is not None
-        it.reduce(waiting, "math.floor(1)")
+        it.reduce(it.next(), "math.floor(1)")
         assert find.reduced is not None
 
 
 def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
-    with Campaign(folder, CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(folder) as it:
         it.suspect("math.floor(1) print(2)", HANG)
         it.state.write()
-    with Campaign(folder, None) as campaign:
-        it = Reported(campaign)
-        old = it.triage.next()
+    with opened(folder, None) as it:
+        old = it.next()
         other = it.suspect("string.rep('a', 2)", HANG)  # which the old one does not explain
         same = it.suspect("math.floor(3) print(4)", HANG)
-        assert old is not None
         assert [it.triage.next() for _ in range(3)] == [other, same, None]
         it.reduce(old, "math.floor(1)")
         it.reduce(other, "string.rep('', 0)")
@@ -1016,8 +971,7 @@ def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: 
         it.state.write()
         found = [str(find.signature) for _, find in finds.load_all(folder)]
         assert sorted(found) == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
-    with Campaign(folder, None) as campaign:
-        it = Reported(campaign)
+    with opened(folder, None) as it:
         assert it.triage.next() is None
         it.suspect("string.rep('a', 5)", HANG)
         counts = {find.signature.construct: find.count for find in it.finds.by_name.values()}
@@ -1026,22 +980,18 @@ def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: 
 
 def test_a_find_that_was_found_again_before_it_was_reduced_is_one(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
-    with Campaign(folder, CONFIG) as campaign:
-        it = Reported(campaign)
+    with opened(folder) as it:
         it.suspect("math.floor(1)", HANG)
         it.state.write()
-    with Campaign(folder, None) as campaign:
-        it = Reported(campaign)
+    with opened(folder, None) as it:
         it.suspect("math.floor(2)", HANG)
         it.state.write()  # once more there was no time
         [(_, find)] = finds.load_all(folder)
         assert find.count == 2
-    with Campaign(folder, None) as campaign:
-        it = Reported(campaign)
-        old = it.triage.next()
-        same = it.suspect("math.floor(3)", HANG)
-        assert old is not None
-        it.reduce(same, "math.floor(3)") if it.triage.next() is same else None
+    with opened(folder, None) as it:
+        old = it.next()
+        it.suspect("math.floor(3)", HANG)
+        assert it.next().data == wire.encode(parse("math.floor(2)").tree)
         it.reduce(old, "math.floor(1)")
         it.state.write()
         [(_, find)] = finds.load_all(folder)
