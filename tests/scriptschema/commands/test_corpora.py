@@ -1,11 +1,14 @@
 """`corpus import`, `export`, `distill`, `merge` and `diff`, as a person or a script uses them."""
 
+import functools
 import json
+import operator
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,11 +52,20 @@ def make(folder: Path, seeds: range, size: int = 30) -> Path:
     return folder
 
 
+def write_sources(folder: Path, *programs: str) -> Path:
+    """Create a folder of the files a.luau, b.luau and so on."""
+    for name, source in zip("abcd", programs, strict=False):
+        files.write(folder / f"{name}.luau", source.encode())
+    return folder
+
+
+def features_of(trees: Iterable[bytes]) -> int:
+    masks = (features.features_of(wire.scan(ModuleSet, data)) for data in trees)
+    return functools.reduce(operator.or_, masks, 0)
+
+
 def features_in(folder: Path) -> int:
-    mask = 0
-    for data in trees_in(folder):
-        mask |= features.features_of(wire.scan(ModuleSet, data))
-    return mask
+    return features_of(trees_in(folder))
 
 
 @pytest.fixture
@@ -309,10 +321,7 @@ def test_distill_keeps_all_features_with_few_trees_in_whatever_order(tmp_path: P
     assert kept < trees_in(corpus)
     assert features_in(tmp_path / "a") == features_in(corpus)
     for left_out in kept:
-        mask = 0
-        for data in kept - {left_out}:
-            mask |= features.features_of(wire.scan(ModuleSet, data))
-        assert mask != features_in(corpus)
+        assert features_of(kept - {left_out}) != features_in(corpus)
     shuffled = tmp_path / "shuffled"
     for number, data in enumerate(reversed(content(corpus).values())):
         files.write(shuffled / f"{number:03}.pb", data)
@@ -324,9 +333,8 @@ def test_distill_keeps_all_features_with_few_trees_in_whatever_order(tmp_path: P
 def test_distill_keeps_the_smallest_of_trees_equal_up_to_names_and_constants(
     tmp_path: Path,
 ) -> None:
-    corpus = tmp_path / "corpus"
-    for number, source in enumerate(("return 1000, 'long'", "return 1, ''", "return 7, 'x'")):
-        files.write(corpus / f"{number}.luau", source.encode())
+    sources = ("return 1000, 'long'", "return 1, ''", "return 7, 'x'")
+    corpus = write_sources(tmp_path / "corpus", *sources)
     output = said("distill", corpus, "-o", tmp_path / "out")
     assert output.startswith("3 trees, 1 shape, ")
     assert output.endswith(" -> 1 tree\n")
@@ -378,15 +386,9 @@ def command_that_covers(tmp_path: Path, fault: str = "") -> tuple[str, Path]:
 
 @pytest.mark.parametrize("argument", ["", " {}"])
 def test_distill_keeps_all_that_a_command_reports(argument: str, tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
     both = "while type do end while print do end"
-    for name, source in {
-        "a": "while print do end",
-        "b": "while type do end",
-        "c": "repeat until print",
-        "d": both,
-    }.items():
-        files.write(corpus / f"{name}.luau", source.encode())
+    sources = ("while print do end", "while type do end", "repeat until print", both)
+    corpus = write_sources(tmp_path / "corpus", *sources)
     command, log = command_that_covers(tmp_path)
     out = tmp_path / "out"
     output = said("distill", corpus, "-o", out, "--coverage", command + argument)
@@ -400,13 +402,8 @@ def test_distill_keeps_all_that_a_command_reports(argument: str, tmp_path: Path)
 
 
 def test_what_a_command_has_reported_is_not_asked_again(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    for name, source in {
-        "a": "return type",
-        "b": "return print, nil",
-        "c": "while x do end",
-    }.items():
-        files.write(corpus / f"{name}.luau", source.encode())
+    sources = ("return type", "return print, nil", "while x do end")
+    corpus = write_sources(tmp_path / "corpus", *sources)
     command, log = command_that_covers(tmp_path, fault="while")
     out = tmp_path / "out"
     output = said("distill", corpus, "-o", out, "--coverage", command, status=1)
@@ -446,9 +443,7 @@ def test_a_command_that_takes_too_long_is_reported_and_ended(tmp_path: Path) -> 
 
 
 def test_ctrl_c_ends_the_command_and_keeps_what_it_has_reported(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    files.write(corpus / "a.luau", b"return 1")
-    files.write(corpus / "b.luau", b"while x do end")
+    corpus = write_sources(tmp_path / "corpus", "return 1", "while x do end")
     script, pid = tmp_path / "cover.py", tmp_path / "pid"
     script.write_text(
         "import os, sys, time\n"
@@ -482,14 +477,8 @@ def test_distill_keeps_the_edges_of_afl_showmap(tmp_path: Path) -> None:
         check=True,
         capture_output=True,
     )
-    corpus = tmp_path / "corpus"
-    for name, source in {
-        "a": "while x do end",
-        "b": "repeat until x",
-        "c": "while x do end repeat until x",
-        "d": "return 1",
-    }.items():
-        files.write(corpus / f"{name}.luau", source.encode())
+    loops = ("while x do end", "repeat until x")
+    corpus = write_sources(tmp_path / "corpus", *loops, " ".join(loops), "return 1")
     command = f"afl-showmap -q -e -o /dev/stdout -- {tmp_path / 'target'}"
     said("distill", corpus, "-o", tmp_path / "out", "--coverage", command)
     kept = {render(wire.decode(ModuleSet, data)) for data in trees_in(tmp_path / "out")}
@@ -502,10 +491,8 @@ def test_distill_keeps_the_edges_of_afl_showmap(tmp_path: Path) -> None:
 
 
 def test_diff_shows_what_each_corpus_has_alone(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    files.write(one / "a.luau", b"while math.floor(1) do end")
-    files.write(one / "b.luau", b"while print do end")
-    files.write(two / "a.luau", b"repeat until print")
+    one = write_sources(tmp_path / "one", "while math.floor(1) do end", "while print do end")
+    two = write_sources(tmp_path / "two", "repeat until print")
     found = json.loads(ok_here("corpus", "diff", one, two, "--json"))
     alone = found["one"]["alone"]
     assert alone["StatBlock.body: StatWhile"] == 2
@@ -584,23 +571,13 @@ def test_a_corpus_of_todays_luau_loses_nothing_on_its_way(newer: Path, tmp_path:
     assert "StatClass" in stats["never"]["messages"]
     printed = ok_here("corpus", "stats", tmp_path / "c", "--luau", "today").decode()
     assert "ExprConstantInteger" in printed
-    diff = json.loads(
-        ok_here(
-            "corpus", "diff", newer / "a.luau", newer / "b.textproto", "--luau", "today", "--json"
-        )
-    )
+    both = (newer / "a.luau", newer / "b.textproto")
+    diff = json.loads(ok_here("corpus", "diff", *both, "--luau", "today", "--json"))
     assert "integer.add" in diff["two"]["alone"]
     assert "ExprFunction.attributes" in diff["one"]["alone"]
-    covered = said(
-        "distill",
-        tmp_path / "c",
-        "--luau",
-        "today",
-        "-o",
-        tmp_path / "e",
-        "--coverage",
-        f"{sys.executable} -c 'import sys; print(sys.stdin.read())'",
-    )
+    command = f"{sys.executable} -c 'import sys; print(sys.stdin.read())'"
+    options = ("--luau", "today", "-o", tmp_path / "e", "--coverage", command)
+    covered = said("distill", tmp_path / "c", *options)
     assert "2 trees, 2 shapes" in covered
 
 

@@ -62,7 +62,21 @@ def judged(outcomes: Sequence[Outcome], source: str = "print(1)", **options: str
         return judge.judge(Sources(None, source), runs(*outcomes))
 
 
+def bug(*arguments: Any, **options: str) -> Verdict:
+    """Return what `judged` returns, which must not be None."""
+    verdict = judged(*arguments, **options)
+    assert verdict is not None
+    return verdict
+
+
 # Differences
+
+
+def differing(*arguments: Any, **options: Any) -> Verdict:
+    """Return what `difference` returns, which must not be None."""
+    verdict = difference(*arguments, **options)
+    assert verdict is not None
+    return verdict
 
 
 @pytest.mark.parametrize(
@@ -82,8 +96,7 @@ def test_positions_count_between_variants_and_not_between_targets() -> None:
     two = runs(Outcome("error", "", "a.luau:3: bad"), Outcome("error", "", '[string "x"]:4: bad'))
     assert difference(two, [0, 1], "positions") is None
     assert difference(two, [0, 0], "errors") is None
-    verdict = difference(two, [0, 0], "positions")
-    assert verdict is not None
+    verdict = differing(two, [0, 0], "positions")
     assert verdict.signature == Signature("position")
     assert is_clear(verdict.signature)
 
@@ -99,16 +112,12 @@ def test_positions_count_between_variants_and_not_between_targets() -> None:
 def test_messages_count_where_they_are_requested(left: Outcome, right: Outcome) -> None:
     assert difference(runs(left, right), [0, 0]) is None
     for compare in ("errors", "positions"):
-        verdict = difference(runs(left, right), [0, 0], compare)
-        assert verdict is not None
-        assert verdict.signature == Signature("message")
+        assert differing(runs(left, right), [0, 0], compare).signature == Signature("message")
 
 
 def test_what_is_printed_beside_a_message_counts() -> None:
     two = runs(ok("false\ta.luau:3: bad\t7\n"), ok("false\ta.luau:3: bad\t8\n"))
-    verdict = difference(two, [0, 0])
-    assert verdict is not None
-    assert verdict.signature.kind == "difference"
+    assert differing(two, [0, 0]).signature.kind == "difference"
 
 
 @pytest.mark.parametrize(
@@ -130,8 +139,7 @@ def test_numbers_that_are_near_are_told_by_how_far(
     left: str, right: str, apart: int | None
 ) -> None:
     two = runs(ok(f"{left}\nsame\n"), ok(f"{right}\nsame\n"))
-    verdict = difference(two, [0, 0])
-    assert verdict is not None
+    verdict = differing(two, [0, 0])
     assert verdict.difference is not None
     assert verdict.difference.ulps == apart
     assert ("in the last place" in verdict.message) == (apart is not None)
@@ -165,8 +173,7 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_the_first_line_that_differs_is_reported() -> None:
-    verdict = difference(runs(ok("a\nb\nc"), ok("a\nb\nc"), ok("a\nX\nc")), [0, 0, 0])
-    assert verdict is not None
+    verdict = differing(runs(ok("a\nb\nc"), ok("a\nb\nc"), ok("a\nX\nc")), [0, 0, 0])
     assert verdict.signature == Signature("difference", "-O0, -O1 / -O2")
     found = verdict.difference
     assert found is not None
@@ -175,8 +182,7 @@ def test_the_first_line_that_differs_is_reported() -> None:
 
 
 def test_an_output_that_ends_early_differs() -> None:
-    verdict = difference(runs(ok("a\nb\n"), ok("a\n")), [0, 0])
-    assert verdict is not None
+    verdict = differing(runs(ok("a\nb\n"), ok("a\n")), [0, 0])
     assert verdict.difference is not None
     assert verdict.difference.right is None
 
@@ -184,13 +190,11 @@ def test_an_output_that_ends_early_differs() -> None:
 @pytest.mark.parametrize("ulps", [0, 2])
 def test_an_output_without_its_last_line_feed_differs(ulps: int) -> None:
     for whole, cut in (("a\nb\n", "a\nb"), ("a\r\n", "a")):
-        verdict = difference(runs(ok(whole), ok(cut)), [0, 0], ulps=ulps)
-        assert verdict is not None
+        verdict = differing(runs(ok(whole), ok(cut)), [0, 0], ulps=ulps)
         assert verdict.difference is None
         assert "only one ends its output with a line feed" in verdict.message
     assert difference(runs(ok("a\r\n"), ok("a\n")), [0, 0], ulps=ulps) is None
-    verdict = difference(runs(ok("\n"), ok("")), [0, 0], ulps=ulps)
-    assert verdict is not None
+    verdict = differing(runs(ok("\n"), ok("")), [0, 0], ulps=ulps)
     assert verdict.difference == Difference(1, "luau -O0", "luau -O1", "", None)
 
 
@@ -198,17 +202,14 @@ def test_an_output_without_its_last_line_feed_differs(ulps: int) -> None:
 @pytest.mark.parametrize("ulps", [0, 2])
 def test_characters_that_do_not_end_lines_differ_from_line_feeds(character: str, ulps: int) -> None:
     one = f"a{character}b"
-    verdict = difference(runs(ok(f"{one}\nc\n"), ok("a\nb\nc\n")), [0, 0], ulps=ulps)
-    assert verdict is not None
+    verdict = differing(runs(ok(f"{one}\nc\n"), ok("a\nb\nc\n")), [0, 0], ulps=ulps)
     assert verdict.difference == Difference(1, "luau -O0", "luau -O1", one, "a")
-    verdict = difference(runs(ok(f"{one}\nc\n"), ok(f"{one}\nd\n")), [0, 0], ulps=ulps)
-    assert verdict is not None
+    verdict = differing(runs(ok(f"{one}\nc\n"), ok(f"{one}\nd\n")), [0, 0], ulps=ulps)
     assert verdict.difference == Difference(2, "luau -O0", "luau -O1", "c", "d")
 
 
 def test_how_runs_end_is_compared() -> None:
-    verdict = difference(runs(ok("a"), Outcome("error", "a", "x:1: bad")), [0, 0])
-    assert verdict is not None
+    verdict = differing(runs(ok("a"), Outcome("error", "a", "x:1: bad")), [0, 0])
     assert verdict.difference is None
     assert "one ends with ok, the other with error" in verdict.message
 
@@ -258,11 +259,9 @@ MESSAGES = ("message", "position")
 
 
 def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
-    found = judged([ok(""), Outcome("crash", "", "SIGSEGV", -11, ("f", "g", "h", "i"))])
-    assert found is not None
+    found = bug([ok(""), Outcome("crash", "", "SIGSEGV", -11, ("f", "g", "h", "i"))])
     assert found.signature == Signature("crash", "f < g < h")
-    found = judged([Outcome("assertion", "", "lvm.c:31: index 31 < 'n'")])
-    assert found is not None
+    found = bug([Outcome("assertion", "", "lvm.c:31: index 31 < 'n'")])
     assert found.signature == Signature("assertion", "lvm.c: index N < '…'")
 
 
@@ -291,30 +290,24 @@ def test_an_assertion_of_a_macro_is_one_bug_wherever_the_macro_is_used() -> None
 def test_assertions_are_distinguished_by_their_file_and_by_the_text_beside_a_condition(
     message: str, detail: str
 ) -> None:
-    found = judged([Outcome("assertion", "", message)])
-    assert found is not None
-    assert found.signature == Signature("assertion", detail)
+    assert bug([Outcome("assertion", "", message)]).signature == Signature("assertion", detail)
 
 
 def test_a_program_that_takes_long_where_it_ends_does_not_hang_elsewhere() -> None:
     hang = Outcome("hang", seconds=6)
     assert judged([Outcome("ok", seconds=2), hang]) is None
-    found = judged([Outcome("ok", seconds=0.1), hang])
-    assert found is not None
-    assert found.signature.kind == "hang"
+    assert bug([Outcome("ok", seconds=0.1), hang]).signature.kind == "hang"
 
 
 def test_a_hang_is_found_however_slowly_the_target_starts() -> None:
-    found = judged([Outcome("ok", seconds=2.1, starting=2), Outcome("hang", seconds=6)])
-    assert found is not None
+    found = bug([Outcome("ok", seconds=2.1, starting=2), Outcome("hang", seconds=6)])
     assert found.signature.kind == "hang"
 
 
 def test_a_hang_within_a_short_limit_is_found_on_a_busy_machine() -> None:
     """The start of a process takes longer than the fastest start."""
     hang = Outcome("hang", seconds=1.2)
-    found = judged([Outcome("ok", seconds=0.6, starting=0.2), hang])
-    assert found is not None
+    found = bug([Outcome("ok", seconds=0.6, starting=0.2), hang])
     assert found.signature == Signature("hang", "-O1")
     assert judged([Outcome("ok", seconds=0.9, starting=0.2), hang]) is None
     assert judged([Outcome("ok", seconds=0.6), hang]) is None  # the process had started before
@@ -323,17 +316,11 @@ def test_a_hang_within_a_short_limit_is_found_on_a_busy_machine() -> None:
 def test_a_hang_is_a_bug_unless_every_variant_hangs() -> None:
     hang, memory = Outcome("hang"), Outcome("memory")
     for outcomes in ([ok(""), hang], [hang]):
-        found = judged(outcomes)
-        assert found is not None
-        assert found.signature.kind == "hang"
+        assert bug(outcomes).signature.kind == "hang"
     assert judged([hang, hang]) is None
     assert judged([hang, memory]) is None
-    found = judged([ok(""), memory])
-    assert found is not None
-    assert found.signature == Signature("memory", "-O1")
-    found = judged([ok(""), hang, memory])
-    assert found is not None
-    assert found.signature == Signature("hang", "-O1, -O2")
+    assert bug([ok(""), memory]).signature == Signature("memory", "-O1")
+    assert bug([ok(""), hang, memory]).signature == Signature("hang", "-O1, -O2")
 
 
 def test_only_the_oracles_that_were_asked_for_judge() -> None:
@@ -438,14 +425,12 @@ def test_a_printer_or_checker_that_never_works_is_reported_before_it_is_used() -
 
 def test_a_type_error_of_a_program_that_the_checker_accepts_is_a_bug() -> None:
     failed = [Outcome("error", "", "x:1: attempt to call a nil value")]
-    found = judged(failed, checker="grep -q strict")
-    assert found is not None
+    found = bug(failed, checker="grep -q strict")
     assert found.signature == Signature("types", "attempt to call a nil value")
     assert judged(failed, checker="false") is None
     for error in ("x:1: oh", "x:1: invalid argument #3 to 'find' (index out of range)"):
         assert judged([Outcome("error", "", error)], checker="true {file}") is None
-    crashed = judged(failed, checker="sh -c 'kill -SEGV $$'")
-    assert crashed is not None
+    crashed = bug(failed, checker="sh -c 'kill -SEGV $$'")
     assert crashed.signature.detail.startswith("checker: crash: ")
     with pytest.raises(TargetError):
         judged(failed, checker="no-such-program")
@@ -682,6 +667,17 @@ def test_a_megabyte_of_output_does_not_stop_a_campaign(piece: str) -> None:
     assert outcome_of(1, "", text, 0).kind == "error"
 
 
+DIFFERENCE = Signature(differential.KIND, "-O0 / -O2")
+
+
+def add(causes: Causes, name: str, source: str, signature: Signature = DIFFERENCE) -> None:
+    causes.add(name, signature, operations_of(parse(source).tree))
+
+
+def find_of(causes: Causes, source: str, signature: Signature = DIFFERENCE) -> str | None:
+    return causes.find_of(signature, operations_of(parse(source).tree), is_smallest=True)
+
+
 @pytest.mark.parametrize(
     ("source", "variants", "is_smallest", "same"),
     [
@@ -725,21 +721,18 @@ def test_one_wrong_operation_of_native_code_is_one_find_at_all_levels(
 
 
 def test_a_bug_is_not_hidden_by_another_that_also_needs_a_negative_zero_or_a_constant() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    operations = operations_of(parse("print(vector.dot(-vector.zero, vector.zero))").tree)
-    causes.add("dot", signature, operations)
+    causes = Causes()
+    add(causes, "dot", "print(vector.dot(-vector.zero, vector.zero))")
     for source in ("for i = -0, 0 do print(i) end", "print(-vector.zero // 1)"):
-        operations = operations_of(parse(source).tree)
-        assert causes.find_of(signature, operations, is_smallest=True) is None
+        assert find_of(causes, source) is None
 
 
 def test_a_wrong_function_is_one_find_whatever_its_arguments_are_computed_from() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes = Causes()
     for source in ("local v = 0 / 0 print(math.min(v, 0))", "print(math.max(0 / 0, 0 * -1))"):
-        causes.add("min", signature, operations_of(parse(source).tree))
+        add(causes, "min", source)
     for source, name in (("pcall(math.clamp, -0, 0)", "min"), ("print(1 / 0)", None)):
-        operations = operations_of(parse(source).tree)
-        assert causes.find_of(signature, operations, is_smallest=True) == name
+        assert find_of(causes, source) == name
 
 
 @pytest.mark.parametrize(
@@ -747,55 +740,50 @@ def test_a_wrong_function_is_one_find_whatever_its_arguments_are_computed_from()
     ["print(-({}))", "print(pcall(error, {}))"],
 )
 def test_wrong_folding_of_different_operators_is_not_one_find(source: str) -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    causes.add("modulo", signature, operations_of(parse(source.format("5 % 3")).tree))
-    operations = operations_of(parse(source.format("5 // 3")).tree)
-    assert causes.find_of(signature, operations, is_smallest=True) is None
+    causes = Causes()
+    add(causes, "modulo", source.format("5 % 3"))
+    assert find_of(causes, source.format("5 // 3")) is None
 
 
 def test_crashes_in_one_function_are_one_find_without_stack_frames() -> None:
     causes, signature = Causes(), Signature("crash", "SIGSEGV")
     first = "pcall(function(...) x(table.unpack(..., 5, 5)) end, {0})"
-    causes.add("unpack", signature, operations_of(parse(first).tree))
+    add(causes, "unpack", first, signature)
     for source, same in (
         ("x(unpack({0}, 2 ^ 31, 0 / 0))", True),
         ("x(table.unpack({math.min(1, 2)}, 1))", False),
         ("pcall(utf8.len, 0 / 0)", False),
     ):
-        operations = operations_of(parse(source).tree)
-        name = causes.find_of(signature, operations, is_smallest=True)
-        assert name == ("unpack" if same else None)
+        assert find_of(causes, source, signature) == ("unpack" if same else None)
 
 
 def test_a_wrong_function_does_not_explain_another_one_of_its_library() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes = Causes()
     divided, shifted = (
         operations_of(parse(f"print(integer.{call})", luau=TODAY).tree)
         for call in ("idiv(1i, 2i)", "lshift(1i, 2i)")
     )
-    causes.add("idiv", signature, divided)
-    assert causes.find_of(signature, shifted, is_smallest=True) is None
+    causes.add("idiv", DIFFERENCE, divided)
+    assert causes.find_of(DIFFERENCE, shifted, is_smallest=True) is None
 
 
 @pytest.mark.parametrize("known", ["print((-5) % 3)", "local a = 1 a %= 2 print(a)"])
 def test_a_wrong_operator_is_one_find_with_constants_variables_and_in_assignments(
     known: str,
 ) -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    causes.add("modulo", signature, operations_of(parse(known).tree))
+    causes = Causes()
+    add(causes, "modulo", known)
     for source, name in (("print(a % 2)", "modulo"), ("print(a // 2)", None)):
-        operations = operations_of(parse(source).tree)
-        assert causes.find_of(signature, operations, is_smallest=True) == name
+        assert find_of(causes, source) == name
 
 
 @pytest.mark.parametrize(
     ("first", "second"), [("a < b", "b > a"), ("a <= b", "a >= b"), ("a and b", "a or b")]
 )
 def test_operators_that_are_compiled_alike_are_one_find(first: str, second: str) -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    causes.add("first", signature, operations_of(parse(f"print({first})").tree))
-    operations = operations_of(parse(f"print({second})").tree)
-    assert causes.find_of(signature, operations, is_smallest=True) == "first"
+    causes = Causes()
+    add(causes, "first", f"print({first})")
+    assert find_of(causes, f"print({second})") == "first"
 
 
 def test_an_endless_recursion_is_one_bug_wherever_the_stack_ends() -> None:
@@ -818,9 +806,9 @@ def test_an_endless_recursion_is_one_bug_wherever_the_stack_ends() -> None:
 
 
 def test_finds_of_different_functions_are_not_one_because_of_an_operator() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes = Causes()
     read = "local v = buffer.create(8) for i = 0, 6 do print(buffer.readi16(v, i * 19)) end"
-    causes.add("read", signature, operations_of(parse(read).tree))
+    add(causes, "read", read)
     for source, name in (
         ("print(vector.dot(a * 2, a))", None),
         ("print(buffer.readf32(buffer.create(8), 0))", None),
@@ -828,8 +816,7 @@ def test_finds_of_different_functions_are_not_one_because_of_an_operator() -> No
         ("buffer.writeu16(buffer.create(8), 7, 0)", "read"),
         ("print(a * 2)", "read"),
     ):
-        operations = operations_of(parse(source).tree)
-        assert causes.find_of(signature, operations, is_smallest=True) == name
+        assert find_of(causes, source) == name
 
 
 @pytest.mark.parametrize(
@@ -885,15 +872,15 @@ def test_the_arguments_of_a_function_stay_the_same_without_its_varargs() -> None
 
 
 def test_a_bug_that_needs_no_operation_is_not_the_bug_of_an_operation() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
+    causes = Causes()
     tree = parse("for i = 1, 2 do print(i + 1) end").tree
     operations = needed_operations(tree, lambda _: True)
     assert operations == {"any ExprBinary.Op.Add", "any ExprBinary.Op.Sub"}
-    causes.add("addition", signature, frozenset({"ExprBinary.Op.Add"}))
-    assert causes.find_of(signature, operations, is_smallest=True) is None
-    causes.add("loop", signature, operations)
+    causes.add("addition", DIFFERENCE, frozenset({"ExprBinary.Op.Add"}))
+    assert causes.find_of(DIFFERENCE, operations, is_smallest=True) is None
+    causes.add("loop", DIFFERENCE, operations)
     other = needed_operations(parse("for i = 1, 2 do print(i - 1) end").tree, lambda _: True)
-    assert causes.find_of(signature, other, is_smallest=True) == "loop"
+    assert causes.find_of(DIFFERENCE, other, is_smallest=True) == "loop"
 
 
 def test_a_missing_check_of_buffer_accesses_is_one_find_if_there_are_no_stack_frames() -> None:
@@ -906,13 +893,13 @@ def test_a_missing_check_of_buffer_accesses_is_one_find_if_there_are_no_stack_fr
 
 
 def test_finds_that_need_varargs_are_one_but_not_with_a_find_that_needs_a_function() -> None:
-    causes, signature = Causes(), Signature(differential.KIND, "-O0 / -O2")
-    causes.add("varargs", signature, frozenset({VARARGS, "tonumber"}))
+    causes = Causes()
+    causes.add("varargs", DIFFERENCE, frozenset({VARARGS, "tonumber"}))
     for operations, same in (
         ({VARARGS}, True),
         ({VARARGS, "math.sqrt"}, True),
         ({"math.sqrt"}, False),
         ({"ExprBinary.Op.Add"}, False),
     ):
-        found = causes.find_of(signature, frozenset(operations), is_smallest=True)
+        found = causes.find_of(DIFFERENCE, frozenset(operations), is_smallest=True)
         assert (found == "varargs") is same
