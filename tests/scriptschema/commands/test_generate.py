@@ -19,7 +19,6 @@ from command import run_here as run
 from waiting import wait_until
 
 from scriptschema import files, interop, wire
-from scriptschema.base import walk
 from scriptschema.generation import bulk
 from scriptschema.generation.trees import generate
 from scriptschema.luau.parse import ParseError, parse
@@ -28,10 +27,6 @@ from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat
 
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def nodes(data: bytes) -> int:
-    return sum(1 for _ in walk(wire.decode(ModuleSet, data)))
 
 
 def stream(data: bytes) -> list[bytes]:

@@ -1,11 +1,13 @@
 """Targets: whatever happens to a program and to the process that runs it, there is an outcome."""
 
+import contextlib
 import errno
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 from waiting import is_alive, wait_until
@@ -45,10 +47,11 @@ def test_variants_after_one_that_breaks_the_target_may_be_left_out() -> None:
     shell.close()
 
 
-def test_a_hang_or_memory_exhaustion_leaves_no_variant_out(tmp_path: Path) -> None:
+def test_a_hang_or_memory_exhaustion_leaves_no_variant_out(
+    serving: Callable[..., Target],
+) -> None:
     """The signature names the variants that hang, so a second run must name the same ones."""
-    script = tmp_path / "service.py"
-    script.write_text("""import json, sys, time
+    script = """import json, sys, time
 for line in sys.stdin:
     request = json.loads(line)
     if request["variant"] != "-O0" and request["source"] == "hang":
@@ -56,16 +59,13 @@ for line in sys.stdin:
     if request["variant"] != "-O0" and request["source"] == "exhaust":
         raise MemoryError
     print(json.dumps({"id": request["id"], "kind": "ok"}), flush=True)
-""")
-    variants = ("-O1", "-O2", "-O0")
-    description = Description("persistent", f"{sys.executable} {script}", variants=variants)
-    target = open_target(description)
+"""
+    target = serving(script, ("-O1", "-O2", "-O0"))
     run(target, "print(1)")
     for source, kind in (("hang", "hang"), ("exhaust", "memory")):
         for until_broken in (True, False):
             target.submit(Sources(None, source), 0.1, until_broken=until_broken)
             assert kinds(target.collect()) == [kind, kind, "ok"]
-    target.close()
 
 
 def command(text: str, source: str = "print(1)", **options: object) -> list[Outcome]:
@@ -76,6 +76,25 @@ def command(text: str, source: str = "print(1)", **options: object) -> list[Outc
         return run(target, source, seconds)
     finally:
         target.close()
+
+
+def shell(script: str, source: str = "print(1)", **options: object) -> list[Outcome]:
+    return command(f"sh -c {quote(script)}", source, **options)
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Callable[..., Target]]:
+    """Return a function that opens a service, which is a Python script, until the test ends."""
+    with contextlib.ExitStack() as stack:
+
+        def opened(script: str, variants: tuple[str, ...] = ("",)) -> Target:
+            path = tmp_path / "service.py"
+            path.write_text(script)
+            target = open_target(Description("persistent", f"{sys.executable} {path}", variants))
+            stack.callback(target.close)
+            return target
+
+        yield opened
 
 
 # Commands
@@ -151,15 +170,9 @@ def test_each_variant_is_put_where_it_belongs() -> None:
     ],
 )
 def test_how_a_command_ends_is_distinguished(script: str, kind: str, message: str) -> None:
-    [found] = command(f"sh -c {script!r}" if '"' not in script else f"sh -c {quoted(script)}")
+    [found] = shell(script)
     assert found.kind == kind
     assert message in found.error
-
-
-def quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
@@ -183,11 +196,11 @@ def test_output_without_an_end_is_cut_off() -> None:
 def test_a_crash_is_found_however_much_the_target_wrote_before(output: int) -> None:
     log = "yes trace | head -n 500000"
     says = f"echo 'the first line'; {log}; echo 'the last line'"
-    [found] = command(f"sh -c {quoted(f'({says}) >&2; kill -SEGV $$')}", output=output)
+    [found] = shell(f"({says}) >&2; kill -SEGV $$", output=output)
     assert (found.kind, found.error) == ("crash", "SIGSEGV")
     lines = found.report.splitlines()
     assert (lines[0], lines[-1]) == ("the first line", "the last line")
-    [found] = command(f"sh -c {quoted(f'(echo internal error: x; {log}) >&2')}", output=output)
+    [found] = shell(f"(echo internal error: x; {log}) >&2", output=output)
     assert (found.kind, found.error) == ("internal error", "internal error: x")
 
 
@@ -258,19 +271,18 @@ def test_what_a_program_says_itself_is_no_bug_of_the_target(
 ) -> None:
     message, kind = reported
     says = f"grep -q 'print(1 2' && exit 1; echo 'program.luau:1: {message}' >&2"
-    assert command(f"sh -c {quoted(f'{says}; exit 1')}", source)[0].kind == "error"
-    assert command(f"sh -c {quoted(f'{says}; exit 1')}", "error(x)")[0].kind == kind
-    found = command(f"sh -c {quoted(f'{says}; kill -SEGV $$')}", source)[0]
+    assert shell(f"{says}; exit 1", source)[0].kind == "error"
+    assert shell(f"{says}; exit 1", "error(x)")[0].kind == kind
+    found = shell(f"{says}; kill -SEGV $$", source)[0]
     assert found.kind == ("crash" if kind == "memory" else kind)
 
 
 def test_a_bug_is_not_hidden_by_other_strings_of_its_program() -> None:
     says = "echo 'internal error: no register' >&2; exit 1"
     for source in ("error('an error')", "local internal, error = 1", "-- internal error"):
-        assert command(f"sh -c {quoted(says)}", source)[0].kind == "internal error"
+        assert shell(says, source)[0].kind == "internal error"
     unlike = "grep -q no_register || exit 1; echo 'internal error: no register' >&2; exit 70"
-    source = "no_register('internal error')"
-    assert command(f"sh -c {quoted(unlike)}", source)[0].kind == "internal error"
+    assert shell(unlike, "no_register('internal error')")[0].kind == "internal error"
 
 
 # Reports
@@ -400,9 +412,10 @@ def test_text_of_a_service_that_is_not_unicode_can_be_shown(service: Target) -> 
         assert texts == (r"a\ud800",) * 4
 
 
-def test_what_a_program_says_itself_is_no_bug_of_a_service(tmp_path: Path) -> None:
-    script = tmp_path / "service.py"
-    script.write_text("""import json, sys
+def test_what_a_program_says_itself_is_no_bug_of_a_service(
+    serving: Callable[..., Target],
+) -> None:
+    target = serving("""import json, sys
 for line in sys.stdin:
     request = json.loads(line)
     if "end" in request["source"]:
@@ -410,7 +423,6 @@ for line in sys.stdin:
     answer = {"id": request["id"], "kind": "error", "error": "source:1: not enough memory"}
     print(json.dumps(answer), flush=True)
 """)
-    target = open_target(Description("persistent", f"{sys.executable} {script}"))
     for source, kind in (
         ('error("not enough memory")', "error"),
         ("error(x)", "memory"),
@@ -419,7 +431,6 @@ for line in sys.stdin:
     ):
         assert kinds(run(target, source)) == [kind], source
     assert kinds(run(target, "error(x)", module='error("not enough memory")')) == ["error"]
-    target.close()
 
 
 def test_a_service_that_does_not_answer_is_ended(service: Target) -> None:
@@ -453,39 +464,36 @@ for line in sys.stdin:
 
 
 def test_the_time_that_a_service_needs_for_each_program_is_not_that_of_the_program(
-    tmp_path: Path,
+    serving: Callable[..., Target],
 ) -> None:
     """Otherwise, each program seems slow, and no hang is reported."""
-    script = tmp_path / "starts.py"
-    script.write_text("""import json, sys, time
+    script = """import json, sys, time
 for line in sys.stdin:
     request = json.loads(line)
     time.sleep(0.2 + ("long" in request["source"]))
     answer = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
     print(json.dumps(answer), flush=True)
-""")
-    target = open_target(Description("persistent", f"{sys.executable} {script}", ("-O0", "-O1")))
+"""
+    target = serving(script, ("-O0", "-O1"))
     run(target, "print(1)")
     for pause in (1, 0):  # both answers are there before they are read
         target.submit(Sources(None, "print(1)"), 5)
         time.sleep(pause)
         target.collect()
     [_, second] = run(target, "long()")
-    target.close()
     assert 0.2 <= second.starting < second.seconds  # which is more than 1.2
 
 
-def test_a_hang_that_a_service_notices_early_is_no_quick_run(tmp_path: Path) -> None:
-    script = tmp_path / "counts.py"
-    script.write_text("""import json, sys
+def test_a_hang_that_a_service_notices_early_is_no_quick_run(
+    serving: Callable[..., Target],
+) -> None:
+    script = """import json, sys
 for line in sys.stdin:
     request = json.loads(line)
     kind = "hang" if request["variant"] == "-O1" else "ok"
     print(json.dumps({"id": request["id"], "kind": kind}), flush=True)
-""")
-    target = open_target(Description("persistent", f"{sys.executable} {script}", ("-O0", "-O1")))
-    first, second = run(target, "while x do end")
-    target.close()
+"""
+    first, second = run(serving(script, ("-O0", "-O1")), "while x do end")
     assert (first.kind, second.kind) == ("ok", "hang")
     assert first.seconds < second.seconds == 20
 
@@ -502,11 +510,10 @@ def test_a_service_that_ends_at_once_is_a_crash_and_no_endless_loop() -> None:
 
 
 def test_an_endless_recursion_with_a_long_report_is_one_crash_with_its_stack(
-    tmp_path: Path,
+    serving: Callable[..., Target],
 ) -> None:
     # As AddressSanitizer writes it for Luau 0.735, whose names have 700 characters.
-    script = tmp_path / "service.py"
-    script.write_text(
+    target = serving(
         """import sys
 sys.stdin.readline()
 print("==7==ERROR: AddressSanitizer: stack-overflow on address 0x7ffc (pc 0x5)", file=sys.stderr)
@@ -517,9 +524,7 @@ print("SUMMARY: AddressSanitizer: stack-overflow (/luau+0x9) in getType", file=s
 sys.exit(1)
 """
     )
-    target = open_target(Description("persistent", f"{sys.executable} {script}"))
     [crash] = run(target, "print(1)")
-    target.close()
     assert (crash.kind, crash.error) == ("crash", "stack-overflow")
     assert crash.frames[:2] == ("Luau::getType", "Luau::getType")
     assert "SUMMARY" in crash.report

@@ -44,7 +44,6 @@ from scriptschema.messages import (
     StatBlock,
     StatIf,
     StatReturn,
-    StatWhile,
     TableItem,
 )
 
@@ -558,15 +557,6 @@ def test_no_tree_gets_deeper_than_protobuf_reads() -> None:
 
 def deepest(tree: Message) -> int:
     return 1 + max(len(path) for _, path in walk(tree))
-
-
-def chain(depth: int, end: Stat) -> StatBlock:
-    """Return a tree with this many levels above the statement."""
-    block = StatBlock(body=[end])
-    for _ in range((depth - 2) // 3):
-        cond = Expr(nil=ExprConstantNil())
-        block = StatBlock(body=[Stat(while_=StatWhile(cond=cond, body=block))])
-    return block
 
 
 @pytest.mark.parametrize("room", range(8))
