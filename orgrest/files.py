@@ -414,11 +414,18 @@ def _replace(
         if linked and isinstance(data, bytes):
             # Later saves do not remove a file with this name. If the process is killed now, it
             # contains the only complete copy.
-            temporary_file = temporary_file.rename(
-                temporary_file.with_name(f"{temporary_file.name}.saved")
-            )
-            _write_into(target, data)
-            temporary_file.unlink()
+            copy = temporary_file.rename(temporary_file.with_name(f"{temporary_file.name}.saved"))
+            temporary_file = None
+            try:
+                _write_into(target, data)
+            except KeyboardInterrupt:
+                _write_into(target, data)  # completes the file; another Ctrl-C leaves the copy
+                copy.unlink()
+                raise
+            except OSError:
+                temporary_file = copy
+                raise
+            copy.unlink()
         elif new:
             _move_to_free(temporary_file, target)
         else:

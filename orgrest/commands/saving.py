@@ -171,7 +171,8 @@ def print_differences(name: str, before: str, after: str, encoding: Encoding) ->
 
     # The document's own bytes, in lines that end only in LF: the diff has to contain every CR.
     old, new = (io.BytesIO(encoding.encode(text)).readlines() for text in (before, after))
-    file = os.fsencode(name) + (b"\t" if " " in name else b"")  # which ends the name
+    # `git apply` refuses `./a.org`. A tab ends a name with spaces.
+    file = os.fsencode(name.removeprefix("./")) + (b"\t" if " " in name else b"")
     for line in difflib.diff_bytes(difflib.unified_diff, old, new, file, file):
         end = b"" if line.endswith(b"\n") else b"\n\\ No newline at end of file\n"
         click.echo(line + end, nl=False)

@@ -86,6 +86,15 @@ def test_a_bug_is_found_by_afl_reduced_here_and_reported_once_also_after_a_kill(
     assert running(folder) == []
 
 
+def test_afl_starts_from_the_seeds_of_a_new_campaign(harness: Path, tmp_path: Path) -> None:
+    folder, seeds = tmp_path / "campaign", tmp_path / "seeds"
+    seeds.mkdir()
+    (seeds / "own.luau").write_text("local function own() return 4321 end")
+    arguments = ("--engine", "afl", "-t", harness, "-o", folder, "--seeds", seeds, "--for", "3s")
+    subprocess.run(command(*arguments), check=True, timeout=300, capture_output=True)
+    assert any("4321" in path.read_text() for path in (folder / "afl" / "seeds").iterdir())
+
+
 def test_a_program_that_was_not_built_for_afl_is_reported(build: Any, tmp_path: Path) -> None:
     plain = build("plain", "cc")
     require("afl-fuzz")

@@ -85,7 +85,8 @@ class AflEngine:
     """Runs AFL++ instances for a campaign, and creates the workers of its session.
 
     It is a context manager. `instances` is the number of afl-fuzz processes. The first is AFL++'s
-    main instance. Raises EngineError, FileError and TargetError.
+    main instance. They start with the first worker: then the targets' version is known, and the
+    corpus contains the user's seeds. Raises EngineError, FileError and TargetError.
     """
 
     slice_seconds = 2.0
@@ -96,37 +97,35 @@ class AflEngine:
         self.problem = ""
         """The reason why an instance does not work, or an empty string while all instances work."""
         self._campaign = campaign
-        config = campaign.config
-        options = {
-            STYLE: "random" if config.styles else "plain",
-            VERSION: str(config.version or ""),
-        }
-        self._instances = [
-            _Instance(self.folder, n, self.command, options) for n in range(instances)
-        ]
+        self._count = instances
+        self._instances: list[_Instance] = []
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Self:
         if shutil.which("afl-fuzz") is None:
             raise EngineError("--engine afl requires AFL++ with Python support: apt install afl++")
-        with files.errors_of(self.folder):
-            files.make_folder(self.folder / "seeds", below=self._campaign.path)
-        for name, source in _seeds(self._campaign):
-            if not (self.folder / "seeds" / name).exists():
-                files.write(self.folder / "seeds" / name, source)
-        try:
-            for instance in self._instances:
-                instance.start()
-            self._watcher.start()
-        except BaseException:  # Ctrl-C, for example
-            self._end()
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         with interrupts_later():  # a second Ctrl-C must not leave an instance running
             self._end()
+
+    def _start(self) -> None:
+        config = self._campaign.config
+        options = {
+            STYLE: "random" if config.styles else "plain",
+            VERSION: str(config.version or ""),
+        }
+        with files.errors_of(self.folder):
+            files.make_folder(self.folder / "seeds", below=self._campaign.path)
+        for name, source in _seeds(self._campaign):
+            if not (self.folder / "seeds" / name).exists():
+                files.write(self.folder / "seeds" / name, source)
+        for number in range(self._count):
+            self._instances.append(_Instance(self.folder, number, self.command, options))
+            self._instances[-1].start()
+        self._watcher.start()
 
     def _end(self) -> None:
         self._stopping.set()
@@ -141,6 +140,8 @@ class AflEngine:
 
     def worker(self, campaign: Campaign, seed: int) -> AflWorker:
         """Return a new worker for a session."""
+        if not self._instances:
+            self._start()
         return AflWorker(self, campaign, seed)
 
     def progress(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import runs_nothing
-from scriptschema.luau.repair import repair
+from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
@@ -127,14 +127,18 @@ class Fuzzer:
         """Like `_novelty`, for programs that are only compiled. Their coverage counters are
         recorded in `_novelty`."""
         for data in corpus:
-            self.add(encoding.encode(repair(encoding.decode(ModuleSet, data))))
+            tree = encoding.decode(ModuleSet, data)
+            repair_in_place(tree)
+            self._add(encoding.encode(tree), tree)
 
     def add(self, data: bytes) -> None:
         """Add a tree to the corpus.
 
         From then on, mutants may be derived from it, and its features no longer count as new.
         """
-        tree = encoding.decode(ModuleSet, data)
+        self._add(data, encoding.decode(ModuleSet, data))
+
+    def _add(self, data: bytes, tree: ModuleSet) -> None:
         novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
         novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
         name = name_of(data)

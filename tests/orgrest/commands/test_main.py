@@ -125,6 +125,19 @@ class TestOrgFiles:
         subprocess.run(arguments, input=outputs[0], check=True)
         assert path.read_bytes() == outputs[1] != data
 
+    @pytest.mark.parametrize("name", ["notes.org", "./notes.org"])
+    def test_git_applies_what_diff_prints(
+        self, notes, server, capfdbinary, tmp_path: Path, name: str
+    ) -> None:
+        path = notes(BLOCK)
+        with pytest.raises(SystemExit):
+            main([name, "--diff", "-q"])
+        diff = capfdbinary.readouterr().out
+        # `git apply` would otherwise use a repository above the folder.
+        outside = os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+        subprocess.run(["git", "apply", "-p0", "-"], input=diff, check=True, env=outside)
+        assert RESULT in path.read_text()
+
     def test_a_dry_run_shows_requests_without_sending_or_secrets(
         self, orgrest, notes, server, monkeypatch
     ) -> None:

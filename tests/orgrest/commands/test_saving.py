@@ -345,6 +345,28 @@ class TestSaving:
         assert kept.suffix == ".saved"
         assert kept.read_text() == "new and longer\n"
 
+    @pytest.mark.parametrize("interrupts", [1, 2])
+    def test_a_file_with_several_names_is_never_half_written_after_ctrl_c(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupts: int
+    ) -> None:
+        path = tmp_path / "a.org"
+        path.write_text("old\n")
+        os.link(path, tmp_path / "b.org")
+        real, left = os.pwrite, [interrupts]
+
+        def pwrite(number: int, data: bytes, offset: int) -> int:
+            if offset == 0 and left[0]:  # the end has been written, the beginning has not
+                left[0] -= 1
+                raise KeyboardInterrupt
+            return real(number, data, offset)
+
+        monkeypatch.setattr(os, "pwrite", pwrite)
+        with pytest.raises(KeyboardInterrupt):
+            files.write(path, b"new and longer\n")
+        whole = [path] if interrupts == 1 else list(tmp_path.glob(".a.org.*.saved"))
+        assert [file.read_text() for file in whole] == ["new and longer\n"]
+        assert len([*tmp_path.iterdir()]) == 1 + interrupts
+
     def test_what_a_killed_run_left_is_removed_and_nothing_else(self, tmp_path: Path) -> None:
         path = tmp_path / "a.org"
         path.write_text("one\n")
