@@ -19,7 +19,6 @@ be given instead of `line`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 from lsprotocol import types
@@ -116,20 +115,14 @@ async def _completed(
     from orgrest.editor.server.background_run import BackgroundRun
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
-    run = BackgroundRun(
-        document.text.text,
-        file=document.name,
-        settings=Settings(
-            server.inputs(document),
-            languages=ALL_LANGUAGES,
-            lines=(number,),
-            dry_run=True,
-            complete=True,
-        ),
-        services=server.services(document),
-        plain=document.kind == "http",
-        prompt=partial(server.prompt, document) if server.wants("prompts") else None,
+    settings = Settings(
+        server.inputs(document),
+        languages=ALL_LANGUAGES,
+        lines=(number,),
+        dry_run=True,
+        complete=True,
     )
+    run = BackgroundRun(server, document, settings, server.services(document))
     requests: list[tuple[Request, Task]] = []
     try:
         async for outcome in run.outcomes():
