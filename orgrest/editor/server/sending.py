@@ -13,7 +13,6 @@ from pygls.exceptions import JsonRpcException
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
 from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, in_loop
-from orgrest.editor.server.documents import to_workspace_edit
 from orgrest.editor.server.notifications import MESSAGE, METHOD, responses
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
@@ -210,10 +209,7 @@ class _Sending:
             try:
                 answer = await server.workspace_apply_edit_async(
                     types.ApplyWorkspaceEditParams(
-                        to_workspace_edit(
-                            document.uri, version, text, [edit], versioned=server.versioned_edits
-                        ),
-                        "Result",
+                        server.workspace_edit(document, version, text, [edit]), "Result"
                     )
                 )
             except JsonRpcException as error:

@@ -13,7 +13,7 @@ from lsprotocol import types
 from orgrest.editor.completion import complete
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.completion.signatures import signature
-from orgrest.editor.server.documents import OpenDocument, to_json_range, to_place
+from orgrest.editor.server.documents import OpenDocument, to_json_range, to_offset
 from orgrest.editor.server.fragments import Encoded
 from orgrest.editor.used_files import of_definition, of_lines, of_request
 from orgrest.files import entries
@@ -64,7 +64,7 @@ def answer(server: Server, document: OpenDocument, params: types.CompletionParam
     text = document.text
     candidates = complete(
         text.text,
-        text.offset(to_place(params.position)),
+        to_offset(text, params.position),
         document=document.kind,
         files=functools.partial(entries, server.folder(document)),
         environ=os.environ,
@@ -148,7 +148,7 @@ def signature_help(
 ) -> types.SignatureHelp | None:
     """Return the signature of the function at a position, or None."""
     text = document.text
-    function = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
+    function = signature(text.text, to_offset(text, params.position), document=document.kind)
     if function is None:
         return None
     information = types.SignatureInformation(
