@@ -201,18 +201,13 @@ class _Shell:
 
     def text(self, value: str) -> str:
         """Return a word as request files write it."""
-        pieces: list[str | Variable] = []
-        at = 0
-        for match in re.finditer(rf"{self.mark}(\d+)([ze])", value):
+
+        def variable(match: re.Match[str]) -> Variable:
             name = self.names[int(match[1])]
             self.used.add(name)
-            variable = Variable(name)
-            pieces += (
-                value[at : match.start()],
-                self.variables.encoded(variable) if match[2] == "e" else variable,
-            )
-            at = match.end()
-        return texts.written([*pieces, value[at:]])
+            return self.variables.encoded(Variable(name)) if match[2] == "e" else Variable(name)
+
+        return texts.replaced(re.compile(rf"{self.mark}(\d+)([ze])"), value, variable)
 
 
 def recognizes(source: Source) -> bool:

@@ -93,8 +93,7 @@ def _read(entry: Fields) -> Request:
 def _entry(entry: Fields) -> Request:
     entry.ignore("startedDateTime", "time", "response", "cache", "timings", "serverIPAddress",
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
-                 "connectionId")  # fmt: skip
-    entry.ignore(*(name for name in entry.given if name.startswith("_")))
+                 "connectionId", begins="_")  # fmt: skip
     response = entry.given.get("response")
     redirects = isinstance(response, dict) and str(response.get("status")) in _REDIRECTS
     request = _request(entry.object("request"))
@@ -116,8 +115,7 @@ def _without_jar(request: Request) -> Request:
 
 
 def _request(fields: Fields) -> Request:
-    fields.ignore("httpVersion", "headersSize", "bodySize", "comment")
-    fields.ignore(*(name for name in fields.given if name.startswith("_")))
+    fields.ignore("httpVersion", "headersSize", "bodySize", "comment", begins="_")
     method, url = fields.text("method"), fields.text("url").partition("#")[0]
     notes: list[Note] = []
     pairs = [(header.text("name"), header.text("value")) for header in _pairs(fields, "headers")]
@@ -146,8 +144,8 @@ def _request(fields: Fields) -> Request:
 def _pairs(fields: Fields, name: str) -> list[Fields]:
     objects = fields.objects(name)
     for pair in objects:
-        pair.ignore("comment", "path", "domain", "expires", "httpOnly", "secure", "sameSite")
-        pair.ignore(*(key for key in pair.given if key.startswith("_")))
+        pair.ignore("comment", "path", "domain", "expires", "httpOnly", "secure", "sameSite",
+                    begins="_")  # fmt: skip
     return objects
 
 

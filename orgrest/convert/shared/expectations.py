@@ -214,7 +214,7 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     Each assertion is mapped to its title, or to "" if it has none. A script is left out if nothing
     remains of it. The remaining scripts use Postman's functions (see `as_pm`).
     """
-    every = [translated(script) for script in scripts]
+    every = [translated(script) for script in scripts if script.strip()]
     assertions: dict[str, str] = {}
     for each in every:
         for assertion in each.assertions:

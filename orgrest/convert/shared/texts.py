@@ -71,20 +71,31 @@ def body_of(text: str) -> str | bytes:
         return text.encode("utf-8", "surrogateescape")
 
 
-def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
+def translated(text: str, variable: Callable[[str], Variable]) -> str:
     """Convert another tool's `{{name}}` placeholders in a string to the notation of request files.
 
-    `variable` translates the text between the braces. If it returns None, the placeholder becomes
-    literal text. Raises ConversionError if the result would be parsed differently.
+    `variable` translates the text between the braces. Raises ConversionError if the result would be
+    parsed differently.
     """
-    translated_pieces: list[str | Variable] = []
+    return replaced(_CALL, text, lambda match: variable(match[1]))
+
+
+def replaced(
+    pattern: re.Pattern[str], text: str, variable: Callable[[re.Match[str]], Variable | None]
+) -> str:
+    """Return a string in the notation of request files, with variables in place of the matches.
+
+    If `variable` returns None, a match becomes literal text, like everything between the matches.
+    Raises ConversionError if the result would be parsed differently.
+    """
+    replaced_pieces: list[str | Variable] = []
     at = 0
-    for match in _CALL.finditer(text):
-        value = variable(match[1])
+    for match in pattern.finditer(text):
+        value = variable(match)
         if value is not None:
-            translated_pieces += (text[at : match.start()], value)
+            replaced_pieces += (text[at : match.start()], value)
             at = match.end()
-    return written([*translated_pieces, text[at:]])
+    return written([*replaced_pieces, text[at:]])
 
 
 def name_of(text: str) -> str:
