@@ -63,7 +63,7 @@ def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Spa
     for text, start in texts_of(document, block):
         for assignment in assignments(text):
             if assignment.name == variable:
-                return Span(start + assignment.start, start + assignment.end)
+                return assignment.span(start)
     return None
 
 
@@ -118,9 +118,12 @@ class Assignment:
 
     name: str
     start: int
-    end: int
     value: str
     value_start: int
+
+    def span(self, at: int) -> Span:
+        """Return the span of the name, if the header arguments begin at the offset `at`."""
+        return Span(at + self.start, at + self.start + len(self.name))
 
 
 def assignments(text: str) -> Iterator[Assignment]:
@@ -140,8 +143,7 @@ def assignments(text: str) -> Iterator[Assignment]:
             word_at += len(word) + 1
         for index, (word, word_at) in enumerate(words):
             name, equals, value = word.partition("=")
-            end = word_at + len(name)
-            value_at = end + 1
+            value_at = word_at + len(name) + 1
             following = words[index + 1 : index + 3]
             if not equals and following and following[0][0].startswith("="):
                 (equals_and_value, value_at), *following = following
@@ -149,4 +151,4 @@ def assignments(text: str) -> Iterator[Assignment]:
             if not value and following:
                 value, value_at = following[0]
             if name and equals:
-                yield Assignment(name, word_at, end, value, value_at)
+                yield Assignment(name, word_at, value, value_at)

@@ -142,18 +142,12 @@ class Names:
         if region.block is not None and document is not None:
             for text, start in texts_of(document, region.block):
                 for assignment in assignments(text):
-                    span = Span(start + assignment.start, start + assignment.end)
-                    yield Occurrence(assignment.name, span, "argument", index)
+                    yield Occurrence(assignment.name, assignment.span(start), "argument", index)
 
     @cached_property
     def _set_by_properties(self) -> list[Occurrence]:
         return [
-            Occurrence(
-                assignment.name,
-                Span(start + assignment.start, start + assignment.end),
-                "argument",
-                -1,
-            )
+            Occurrence(assignment.name, assignment.span(start), "argument", -1)
             for text, start, _ in self.analysis.property_texts
             for assignment in assignments(text)
         ]
@@ -208,7 +202,7 @@ class Names:
         # Usually the name is in this part, so the rest of a long document need not be parsed.
         near = self.in_part(part) if part is not None else []
         for occurrence in itertools.chain(near, self._elsewhere()):
-            if occurrence.span.start <= offset <= occurrence.span.end:
+            if occurrence.span.reaches(offset):
                 return occurrence
         return None
 

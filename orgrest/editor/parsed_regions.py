@@ -462,4 +462,4 @@ class ParsedRegion:
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
         """Return the request at an offset in the region's text, or None."""
         request = self.parsed.request_at(offset)
-        return request if request and request.span.start <= offset <= request.span.end else None
+        return request if request and request.span.reaches(offset) else None

@@ -14,7 +14,7 @@ from orgrest.editor import regions
 from orgrest.editor.completion.above import BLANKS, ContextAbove
 from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
 from orgrest.http.parsing.request_file import is_restclient
-from orgrest.model import Span
+from orgrest.model import Span, line_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -93,9 +93,8 @@ class Cursor:
                 at = self.region.from_file(offset)
                 self.indented = self.region.to_file(at) > offset
         self.start = self.code.rfind("\n", 0, at) + 1
-        end = self.code.find("\n", at)
         self.before = self.code[self.start : at]
-        self.after = self.code[at : len(self.code) if end < 0 else end].rstrip(BLANKS)
+        self.after = self.code[at : line_end(self.code, at)].rstrip(BLANKS)
 
     @cached_property
     def is_common(self) -> bool:

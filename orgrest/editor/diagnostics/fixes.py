@@ -65,7 +65,7 @@ Made: TypeAlias = tuple[str, Change] | None
 
 def _bad_header(at: Place) -> Made:
     request = at.part.request_at(at.start)
-    if request is None or any(x.span.start <= at.start <= x.span.end for x in request.headers):
+    if request is None or any(x.span.reaches(at.start) for x in request.headers):
         return None  # a header with an invalid value
     first = _FIRST_WORD.match(at.found)
     if first is not None and registry.header(first[1]) is not None:

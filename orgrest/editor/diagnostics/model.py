@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from orgrest import classes
+from orgrest.model import line_end
 from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def extent(text: str, offset: int) -> tuple[int, int]:
     """Return the span to underline at `offset`: a variable, or the rest of the line."""
     if match := _VARIABLE.match(text, offset):
         return match.span()
-    line_end = text.find("\n", offset)
-    line = text[offset : len(text) if line_end < 0 else line_end]
+    line = text[offset : line_end(text, offset)]
     start = offset + len(line) - len(line.lstrip())
     return start, max(start, offset + len(line.rstrip()))

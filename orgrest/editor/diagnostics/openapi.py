@@ -16,7 +16,7 @@ from orgrest.editor.diagnostics.model import Problem
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import OrgrestError, Request
+from orgrest.model import OrgrestError, Request, line_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +89,7 @@ def of_descriptions(
 
 def _place(text: str, request: syntax.ParsedRequest) -> tuple[int, int]:
     start = request.target.offset(0)
-    end = text.find("\n", start)
-    return start, len(text) if end < 0 else end
+    return start, line_end(text, start)
 
 
 def _wrong(

@@ -7,16 +7,16 @@ parts are unchanged. The checks send nothing. They only test whether files to be
 from __future__ import annotations
 
 import contextlib
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.editor.analysis import NOWEB
 from orgrest.editor.diagnostics import document as document_checks
 from orgrest.editor.diagnostics import fixes, requests
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
 from orgrest.editor.diagnostics.names import of_names
-from orgrest.editor.regions import VersionCache
+from orgrest.editor.regions import VersionCache, unchanged
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.model import Notice, OrgrestError, Span
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.values.environment import Environment
 
-_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
@@ -144,7 +143,7 @@ class Report:
         context = part.context(self._context)
         arguments = part.given.arguments.values
         loose = arguments.get("prologue") or (
-            arguments.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
+            arguments.get("noweb") not in (None, "no", "tangle") and NOWEB.search(text)
         )
         imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
@@ -231,9 +230,7 @@ def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Prob
     """
     old = [part.reading for part in before.analysis.parts]
     new = [part.reading for part in analysis.parts]
-    most = min(len(old), len(new))
-    top = next((at for at in range(most) if old[at] is not new[at]), most)
-    end = next((at for at in range(most - top) if old[-1 - at] is not new[-1 - at]), most - top)
+    top, end = unchanged(old, new)
     was, now = old[top : len(old) - end], new[top : len(new) - end]
     sets = [{setting for each in some for setting in each.sets} for some in (was, now)]
     both = sets[0] & sets[1]
@@ -254,14 +251,14 @@ def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Prob
         }
         names |= waiting
     moved = len(new) - len(old)
-    unchanged: dict[Hashable, tuple[Problem, ...]] = {}
+    still_true: dict[Hashable, tuple[Problem, ...]] = {}
     for at, reading in enumerate(new):
         if top <= at < len(new) - end or any(name in reading.text for name in names):
             continue
         problems = before._known.get((reading, at if at < top else at - moved))
         if problems is not None:
-            unchanged[reading, at] = problems
-    return unchanged
+            still_true[reading, at] = problems
+    return still_true
 
 
 def _of_request(
@@ -301,7 +298,7 @@ def _excusable(problem: Problem, text: str) -> bool:
     if problem.code in ("undefined-variable", "graphql", "bad-length"):
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
-    return _NOWEB.search(line) is not None
+    return NOWEB.search(line) is not None
 
 
 def _as_problems(

@@ -215,7 +215,7 @@ async def _actions(
 
     actions: list[types.CodeAction] = []
     for diagnostic in report.diagnostics:
-        if diagnostic.span.start <= where.end and where.start <= diagnostic.span.end:
+        if diagnostic.span.touches(where):
             actions += (
                 action(
                     fix.title,
