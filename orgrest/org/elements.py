@@ -37,6 +37,15 @@ class Landmarks:
     closings: dict[str, list[int]] = classes.field(factory=dict)
     todo: list[str] = classes.field(factory=list)
 
+    def closing(self, kind: str, line: int, limit: int) -> int | None:
+        """Return the first line that closes an element of this `kind`, or None.
+
+        Only lines after `line` and before `limit` are considered.
+        """
+        lines = self.closings.get(kind, ())
+        at = bisect_right(lines, line)
+        return lines[at] if at < len(lines) and lines[at] < limit else None
+
 
 class Elements:
     """The lines of an Org text, with methods that find where its elements end."""
@@ -74,13 +83,6 @@ class Elements:
     def line_of(self, offset: int) -> int:
         """Return the index of the line at an offset."""
         return bisect_right(self._starts, offset) - 1
-
-    def closing(self, kind: str, line: int, limit: int) -> int | None:
-        """Return the first line that closes an element of this `kind`, or None.
-
-        Only lines after `line` and before `limit` are considered.
-        """
-        return closing(self.landmarks, kind, line, limit)
 
     def section_end(self, line: int) -> int:
         """Return the line of the first heading after `line`.
@@ -125,7 +127,7 @@ class Elements:
         text = lines[at].lstrip(" \t")
         opened = syntax.opening(text)
         if opened is not None:
-            end = self.closing(opened[0], at, limit)
+            end = self.landmarks.closing(opened[0], at, limit)
             if end is not None:
                 return opened[1], end + 1
         elif syntax.FIXED.match(text):
@@ -168,21 +170,9 @@ class Elements:
                 break
             close: int | None = None
             if text[:8].lower() == "#+begin_" and (opened := syntax.opening(text)):
-                close = self.closing(opened[0], here, limit)
+                close = self.landmarks.closing(opened[0], here, limit)
             here = end = (here if close is None else close) + 1
         return end
-
-
-def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | None:
-    """Return the first line that closes an element of this `kind`, or None.
-
-    Only lines after `line` and before `limit` are considered.
-    """
-    lines = landmarks.closings.get(kind)
-    if lines is None:
-        return None
-    at = bisect_right(lines, line)
-    return lines[at] if at < len(lines) and lines[at] < limit else None
 
 
 def landmarks_of(lines: list[str]) -> Landmarks:

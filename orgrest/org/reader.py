@@ -14,7 +14,7 @@ from orgrest import classes
 from orgrest.model import line_starts
 from orgrest.org import inline, syntax
 from orgrest.org.blocks import BabelCall, Block, Enclosure, Heading
-from orgrest.org.elements import closing, landmarks_of
+from orgrest.org.elements import landmarks_of
 from orgrest.org.text import column
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _Reader:
         if opened is None:
             return None
         kind, element = opened
-        end = closing(self._section.landmarks, kind, at, self._limit)
+        end = self._section.landmarks.closing(kind, at, self._limit)
         if end is None:
             if element != "latex":
                 self._section.unclosed.append((kind, at))
