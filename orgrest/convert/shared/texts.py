@@ -103,6 +103,12 @@ def name_of(text: str) -> str:
     return _NOT_IN_NAME.sub("_", text.strip()).strip("_") or "variable"
 
 
+def title(method: str, url: str) -> str:
+    """Return a title for a request without a name: its method, and the path of its URL."""
+    path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", url).partition("?")[0]
+    return f"{method} {path.strip() or '/'}"
+
+
 def _escape(text: str) -> str:
     """Escape everything in a string that would be read as a reference."""
     out: list[str] = []

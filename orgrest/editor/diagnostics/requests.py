@@ -17,7 +17,7 @@ from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import Checked
 from orgrest.http.values.expressions import without_lisp
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import BAD_LENGTH, TransportError
+from orgrest.model import BAD_LENGTH, TransportError, find_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -85,8 +85,7 @@ def _json(subject: Subject) -> Iterator[Problem]:
     body, checked = subject.parsed.body, subject.checked
     if body is None:
         return
-    kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
-    kind = kind.partition(";")[0].strip().lower()
+    kind = next(find_headers(checked.headers, "Content-Type"), "").partition(";")[0].strip().lower()
     text = "".join(piece for piece, _ in checked.body)
     if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
         return
