@@ -42,6 +42,18 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.source import Source
 
 
+NO_RESPONSE = {
+    "status": 0,
+    "statusText": "",
+    "httpVersion": "",
+    "cookies": [],  # also left out of reports, because their values are secrets
+    "headers": [],
+    "content": {"size": 0, "mimeType": "x-unknown"},
+    "redirectURL": "",
+    "headersSize": -1,
+    "bodySize": -1,
+}
+"""What browsers write for a missing response."""
 _REDIRECTS = ("301", "302", "303", "307", "308")
 
 
@@ -204,7 +216,7 @@ def write(export: Export, *, beside: str | None) -> Written:
             "startedDateTime": now,
             "time": 0,
             "request": _written(call, notes),
-            "response": _no_response(),
+            "response": NO_RESPONSE,
             "cache": {},
             "timings": {"send": 0, "wait": 0, "receive": 0},
             "comment": call.name,
@@ -294,18 +306,3 @@ def _plain(call: ExportedRequest, text: str) -> str:
         else piece.value
         for piece in call.text(text)
     )
-
-
-def _no_response() -> dict[str, Any]:
-    """Return what browsers write for a missing response."""
-    return {
-        "status": 0,
-        "statusText": "",
-        "httpVersion": "",
-        "cookies": [],
-        "headers": [],
-        "content": {"size": 0, "mimeType": "x-unknown"},
-        "redirectURL": "",
-        "headersSize": -1,
-        "bodySize": -1,
-    }
