@@ -25,7 +25,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from orgrest import classes
-from orgrest.editor.positions import Place
 from orgrest.editor.server.documents import OpenDocument
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Context
@@ -52,7 +51,7 @@ def _settings(server: Server, document: OpenDocument, **given: Any) -> Settings:
 async def _send(server: Server, document: OpenDocument, line: int, token: Token) -> dict[str, Any]:
     from orgrest.editor.server.sending import send
 
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
+    number = document.text.line_number(line)
     settings = _settings(server, document, languages=ALL_LANGUAGES, lines=(number,))
     outcomes = await send(server, document, settings, token)
     return {
@@ -66,7 +65,7 @@ async def _send_all_above(
 ) -> dict[str, Any]:
     from orgrest.editor.server.sending import send
 
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
+    number = document.text.line_number(line)
     settings = _settings(server, document, until=number)
     outcomes = await send(server, document, settings, token)
     texts = [outcome["text"] for outcome in outcomes if "text" in outcome]
@@ -114,7 +113,7 @@ async def _completed(
     """
     from orgrest.editor.server.background_run import BackgroundRun
 
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
+    number = document.text.line_number(line)
     settings = Settings(
         server.inputs(document),
         languages=ALL_LANGUAGES,
