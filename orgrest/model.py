@@ -73,7 +73,7 @@ class Position:
     column: int
 
 
-def line_end(text: str, offset: int) -> int:
+def end_of_line(text: str, offset: int) -> int:
     """Return the offset at which the line around an offset ends, before its newline."""
     end = text.find("\n", offset)
     return len(text) if end < 0 else end

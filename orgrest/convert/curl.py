@@ -38,7 +38,7 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.texts import Variable
 from orgrest.convert.shared.variables import Names
 from orgrest.http.auth import certificates
-from orgrest.model import line_end
+from orgrest.model import end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -121,7 +121,7 @@ class _Shell:
         now, open_word = self._begun(0), False
         while at < len(text):
             if text[at] == "#" and not open_word:
-                end = line_end(text, at)
+                end = end_of_line(text, at)
                 if not now.words and text[at + 1 : at + 2] != "!":
                     comments += f"{text[at:end].lstrip('#').strip()}\n"
                 at = end

@@ -20,7 +20,7 @@ from orgrest.editor.used_files import RequestFiles
 from orgrest.http import syntax
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.parsing.request_file.grammar import DIRECTIVE
-from orgrest.model import Span, line_end, line_starts
+from orgrest.model import Span, end_of_line, line_starts
 from orgrest.org.text import Edit, apply
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _lines(text: str, span: Span) -> Span:
 
     A line is not included if `span` ends exactly at its start.
     """
-    end = line_end(text, max(span.start, span.end - 1))
+    end = end_of_line(text, max(span.start, span.end - 1))
     return Span(text.rfind("\n", 0, span.start) + 1, end)
 
 

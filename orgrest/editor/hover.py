@@ -14,7 +14,7 @@ from orgrest.editor.arguments import names_in, texts_of
 from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import check, value_of
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import OrgrestError, Span, line_end
+from orgrest.model import OrgrestError, Span, end_of_line
 from orgrest.org.known import KNOWN
 from orgrest.rendering import masking, sanitize
 
@@ -77,7 +77,7 @@ def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
 
 def _status(text: str, offset: int) -> tuple[str, Span] | None:
     start = text.rfind("\n", 0, offset) + 1
-    for match in _STATUS.finditer(text, start, line_end(text, offset)):
+    for match in _STATUS.finditer(text, start, end_of_line(text, offset)):
         if match.start() <= offset <= match.end() and (entry := registry.status(int(match[1]))):
             return f"**{entry.code} {entry.name}**\n\n{_about(entry)}", Span(*match.span())
     return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from orgrest import classes
 from orgrest.http.parsing import dialects
-from orgrest.model import Source, Span, line_end, line_starts
+from orgrest.model import Source, Span, end_of_line, line_starts
 from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block, Heading
 
@@ -245,7 +245,7 @@ def region_at(text: str, offset: int) -> Region | None:
     """
     start = _section_start(text, offset)
     opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text, start, line_end(text, offset)):
+    for fence in _FENCE.finditer(text, start, end_of_line(text, offset)):
         if opened is None and fence[1].lower() == "begin":
             opened = fence
         elif opened is not None and fence[1].lower() == "end" and _same(opened, fence):
@@ -254,7 +254,7 @@ def region_at(text: str, offset: int) -> Region | None:
             opened = None
         elif opened is not None and not _verbatim(opened):
             opened = fence  # blocks of other kinds may hold blocks
-    if opened is None or opened[2].lower() != "src" or offset <= line_end(text, opened.start()):
+    if opened is None or opened[2].lower() != "src" or offset <= end_of_line(text, opened.start()):
         return None
     return _between(text, opened, offset)
 
@@ -269,7 +269,7 @@ def _between(text: str, opened: re.Match[str], offset: int) -> Region | None:
     closed = False
     for fence in _FENCE.finditer(text, opened.end(), section_end):
         if fence[1].lower() == "end" and _same(opened, fence):
-            end, closed = line_end(text, fence.start()), True
+            end, closed = end_of_line(text, fence.start()), True
             if offset >= fence.start():
                 return None
             break
@@ -297,7 +297,7 @@ def _section_start(text: str, offset: int) -> int:
 
     A block around `offset` begins in this section, because blocks cannot contain headings.
     """
-    at = line_end(text, offset)
+    at = end_of_line(text, offset)
     while (start := text.rfind("\n*", 0, at)) >= 0:
         if _HEADING.match(text, start + 1):
             return start + 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from orgrest.http import responses
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.values import dynamic
-from orgrest.model import Span, line_end
+from orgrest.model import Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -90,7 +90,7 @@ def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Spa
     """
     text = part.region.text
     start = text.rfind("\n", 0, offset) + 1
-    end = line_end(text, offset)
+    end = end_of_line(text, offset)
     match = DIRECTIVE.match(text, start, end)
     if match is not None and start <= offset <= match.end():
         rule = rule_of(match[1])

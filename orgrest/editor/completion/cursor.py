@@ -14,7 +14,7 @@ from orgrest.editor import regions
 from orgrest.editor.completion.above import BLANKS, ContextAbove
 from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
 from orgrest.http.parsing.request_file import is_restclient
-from orgrest.model import Span, line_end
+from orgrest.model import Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -94,7 +94,7 @@ class Cursor:
                 self.indented = self.region.to_file(at) > offset
         self.start = self.code.rfind("\n", 0, at) + 1
         self.before = self.code[self.start : at]
-        self.after = self.code[at : line_end(self.code, at)].rstrip(BLANKS)
+        self.after = self.code[at : end_of_line(self.code, at)].rstrip(BLANKS)
 
     @cached_property
     def is_common(self) -> bool:

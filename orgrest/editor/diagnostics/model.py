@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from orgrest import classes
-from orgrest.model import Span, line_end
+from orgrest.model import Span, end_of_line
 from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
@@ -52,6 +52,6 @@ def extent(text: str, offset: int) -> Span:
     """Return the span to underline at `offset`: a variable, or the rest of the line."""
     if match := _VARIABLE.match(text, offset):
         return Span(*match.span())
-    line = text[offset : line_end(text, offset)]
+    line = text[offset : end_of_line(text, offset)]
     start = offset + len(line) - len(line.lstrip())
     return Span(start, max(start, offset + len(line.rstrip())))

@@ -16,7 +16,7 @@ from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import OrgrestError, Request, Span, line_end
+from orgrest.model import OrgrestError, Request, Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def of_descriptions(
 
 def _place(text: str, request: syntax.ParsedRequest) -> Span:
     start = request.target.offset(0)
-    return Span(start, line_end(text, start))
+    return Span(start, end_of_line(text, start))
 
 
 def _wrong(
