@@ -37,8 +37,13 @@ def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[s
         yield match[1].lower(), match[2], document.offset(number) + match.start(2)
 
 
-def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int]]:
-    """Yield (text, offset) for each string of header arguments in or above a block's first line."""
+def texts_of(document: org.OrgDocument | None, block: Block | None) -> Iterator[tuple[str, int]]:
+    """Yield (text, offset) for each string of header arguments in or above a block's first line.
+
+    In a request file, there is neither a `document` nor a `block`, so nothing is yielded.
+    """
+    if document is None or block is None:
+        return
     line = document.lines[block.line]
     start = document.offset(block.line)
     if block.kind == "block":

@@ -48,8 +48,7 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
 
 def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
     """Return (hover text, span) for an offset in a part or in its block's header arguments."""
-    document, block = analysis.document, part.region.block
-    for text, start in texts_of(document, block) if document and block else ():
+    for text, start in texts_of(analysis.document, part.region.block):
         argument = _argument(text, start, offset)
         if argument is not None:
             return argument

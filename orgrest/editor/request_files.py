@@ -101,7 +101,7 @@ def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Spa
     for match in _BRACES.finditer(text, start, end):
         if match.start() <= offset <= match.end():
             return _in_braces(part, match, analysis)
-    if not any(span.reaches(offset) for span in part.reading.scripts):
+    if not any(script.span.reaches(offset) for script in part.reading.scripts):
         return None
     for match in _DOTTED.finditer(text, start, end):
         if match.start() <= offset <= match.end():

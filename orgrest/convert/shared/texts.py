@@ -49,13 +49,14 @@ def written(given: Iterable[str | Variable]) -> str:
 
 def is_literal(text: str) -> bool:
     """Return whether a string in this notation is free of references to variables."""
-    return not any(isinstance(piece, Variable) for piece in pieces(text))
+    return plain(text) is not None
 
 
 def plain(text: str) -> str | None:
     """Return the value of a string in this notation, or None if it refers to variables."""
     read = pieces(text)
-    return "".join(str(piece) for piece in read) if is_literal(text) else None
+    literals = [piece for piece in read if isinstance(piece, str)]
+    return "".join(literals) if len(literals) == len(read) else None
 
 
 def without_comments(json: str) -> str:

@@ -79,9 +79,8 @@ def _arguments(analysis: Analysis, document: org.OrgDocument) -> Iterator[Findin
         kept = part.region.kept
         if kept is None or not any(map(_unknown, (kept.arguments, *kept.headers))):
             continue
-        if part.region.block is not None:
-            for text, start in arguments.texts_of(document, part.region.block):
-                yield from _unknown_arguments(analysis.text, text, start)
+        for text, start in arguments.texts_of(document, part.region.block):
+            yield from _unknown_arguments(analysis.text, text, start)
 
 
 def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
