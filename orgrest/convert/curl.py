@@ -341,12 +341,8 @@ def _read_ansi(text: str) -> str:
         ) from None
 
 
-def write(export: exports.Export, *, beside: str | None) -> Written:
-    """Return an export as a script for a POSIX shell, or as a plain command if it has one request.
-
-    `beside` is not used.
-    """
-    del beside
+def write(export: exports.Export) -> Written:
+    """Return an export as a script for a POSIX shell. A single request becomes a plain command."""
     names = shell_names(export.variables)
     is_shared = sum(call.keeps_cookies for call in export.calls) > 1
     lines = ["cookies=$(mktemp)", "trap 'rm -f \"${cookies}\"' EXIT"] if is_shared else []

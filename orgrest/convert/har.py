@@ -200,12 +200,11 @@ def _field(fields: Fields) -> tuple[str, str, str, str, bool]:
     return name, file if is_file else value, file, fields.text("contentType"), is_file
 
 
-def write(export: Export, *, beside: str | None) -> Written:
+def write(export: Export) -> Written:
     """Return an export as a HAR file.
 
-    Variables are replaced with their values, except for secrets. `beside` is not used.
+    Variables are replaced with their values, except for secrets.
     """
-    del beside
     notes = [call.told(test) for call in export.calls for test in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

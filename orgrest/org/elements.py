@@ -68,11 +68,6 @@ class Elements:
         """The lines at which elements end: the headings and the closing lines."""
         return landmarks_of(self.lines)
 
-    @property
-    def headings(self) -> list[int]:
-        """The indexes of the lines that are headings."""
-        return self.landmarks.headings
-
     def offset(self, line: int) -> int:
         """Return the offset at which a line starts.
 
@@ -89,8 +84,9 @@ class Elements:
 
         Without such a heading, return the number of lines.
         """
-        at = bisect_right(self.headings, line)
-        return self.headings[at] if at < len(self.headings) else len(self.lines)
+        headings = self.landmarks.headings
+        at = bisect_right(headings, line)
+        return headings[at] if at < len(headings) else len(self.lines)
 
     def element_at(self, line: int) -> tuple[str, list[str]]:
         """Return the type and the lines of the element at a line, or ("", []) if the line is blank.

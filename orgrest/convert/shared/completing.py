@@ -114,11 +114,12 @@ class _Document:
             )
 
 
-def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
+def read(text: str, *, file: str, plain: bool, settings: Settings, beside: str | None) -> Export:
     """Return an export of the requests that `settings` selects in a document.
 
-    `file` is the document's name, and `plain` is true for a request file. References to variables
-    are kept where `kept` allows it. Raises OrgrestError if a selected name or line does not exist.
+    `file` is the document's name, and `plain` is true for a request file. For `beside`, see
+    `Export`. References to variables are kept where `kept` allows it. Raises OrgrestError if a
+    selected name or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
@@ -168,7 +169,8 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
         except Exception as error:
             failed.append(f"{item.place}: {explained(error).reason}")
     name = Path(file).stem or "requests"
-    return Export(name, tuple(calls), variables.all(), tuple(failed), secrets, document.suspects())
+    suspects = document.suspects()
+    return Export(name, tuple(calls), variables.all(), tuple(failed), secrets, suspects, beside)
 
 
 def _merged(
