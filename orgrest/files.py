@@ -24,7 +24,7 @@ import re
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest import classes, temporary
 from orgrest.model import OrgrestError
@@ -33,6 +33,7 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+Stamp: TypeAlias = tuple[int, int] | None
 _PATIENCE = 5.0
 """The maximum time to wait for a lock, in seconds. Another program might never release it."""
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
@@ -184,6 +185,15 @@ def line_end(text: str) -> str:
     if feeds and feeds == text.count("\r\n"):
         return "\r\n"
     return "\n"
+
+
+def stamp(path: str | Path) -> Stamp:
+    """Return a file's modification time (ns) and size (bytes), or None if it is not accessible."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def read_bytes(path: Path) -> bytes:

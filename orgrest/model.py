@@ -56,6 +56,14 @@ class Span:
     start: int
     end: int
 
+    def reaches(self, offset: int) -> bool:
+        """Return whether an offset is in the range or directly after it."""
+        return self.start <= offset <= self.end
+
+    def touches(self, other: Span) -> bool:
+        """Return whether two ranges overlap or are adjacent."""
+        return self.start <= other.end and other.start <= self.end
+
 
 @classes.frozen
 class Position:
@@ -63,6 +71,12 @@ class Position:
 
     line: int
     column: int
+
+
+def end_of_line(text: str, offset: int) -> int:
+    """Return the offset at which the line around an offset ends, before its newline."""
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
 
 
 def line_starts(lines: list[str]) -> list[int]:

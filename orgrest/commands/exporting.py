@@ -85,9 +85,9 @@ def export(
         file=str(path),
         plain=is_request_file(path),
         settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
+        beside=None if output is None else f"{output.stem}-bodies",
     )
-    beside = None if output is None else f"{output.stem}-bodies"
-    written = writer(target)(exported, beside=beside)
+    written = writer(target)(exported)
     if exported.calls:
         _save(exported, written, output)
     sys.exit(_report(exported, written, strict=strict))

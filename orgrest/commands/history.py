@@ -64,7 +64,30 @@ def list_(count: int, everywhere: bool, as_json: bool) -> None:
     \b
     orgrest history list -n 5 --all
     """
-    sys.exit(_list(count, _runs(everywhere), as_json=as_json))
+    import json
+    from collections import Counter
+    from itertools import islice
+
+    for number, run in enumerate(islice(_runs(everywhere), count), 1):
+        counts = Counter(record["outcome"] for record in run.records)
+        failed, errors = counts["failed"], counts["error"]
+        if as_json:
+            row = {
+                "run": run.id,
+                "started": run.started,
+                "documents": run.documents,
+                "requests": len(run.records),
+                "failed": failed,
+                "error": errors,
+            }
+            click.echo(json.dumps(row, ensure_ascii=False))
+            continue
+        documents = ", ".join(_shortened(document, run) for document in run.documents)
+        more = " (and more that were not saved)" if run.cut else ""
+        what = f"{len(run.records)} request{'' if len(run.records) == 1 else 's'}{more}"
+        what += f", {failed} failed" if failed else ""
+        what += f", {errors} error{'' if errors == 1 else 's'}" if errors else ""
+        click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {_safe(documents)}  {what}")
 
 
 @history.command()
@@ -82,7 +105,26 @@ def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
     orgrest history show
     orgrest history show 2 --name login
     """
-    sys.exit(_show(run, name, _runs(everywhere), as_json=as_json))
+    import json
+
+    from orgrest.model import OrgrestError
+    from orgrest.run.history import run_called
+
+    kept_run = run_called(run, _runs(everywhere))
+    records = [
+        candidate for candidate in kept_run.records if name is None or _is_called(candidate, name)
+    ]
+    if not records:
+        raise OrgrestError(
+            f"run {kept_run.id} has no request named {name}"
+            if name
+            else f"run {kept_run.id} sent no requests"
+        )
+    for record in records:
+        if as_json:
+            click.echo(json.dumps(record, ensure_ascii=False))
+        else:
+            click.echo(_safe("\n".join(_lines(record, kept_run)), one_line=False))
 
 
 @program.command()
@@ -115,89 +157,15 @@ def diff(
     orgrest diff login
     orgrest diff api.http:12 --with 3
     """
-    if other is not None and stored:
-        raise click.UsageError("--with and --stored cannot be combined")
-    runs = _runs(everywhere)
-    sys.exit(_diff(name, other, volatile, runs, stored=stored, as_json=as_json))
-
-
-def _runs(everywhere: bool) -> Iterator[KeptRun]:
-    from orgrest.run.history import runs
-
-    here = Path.cwd()
-    for run in runs():
-        if everywhere or any(Path(document).is_relative_to(here) for document in run.documents):
-            yield run
-
-
-def _list(count: int, runs: Iterator[KeptRun], *, as_json: bool) -> int:
-    import json
-    from collections import Counter
-    from itertools import islice
-
-    for number, run in enumerate(islice(runs, count), 1):
-        counts = Counter(record["outcome"] for record in run.records)
-        failed, errors = counts["failed"], counts["error"]
-        if as_json:
-            row = {
-                "run": run.id,
-                "started": run.started,
-                "documents": run.documents,
-                "requests": len(run.records),
-                "failed": failed,
-                "error": errors,
-            }
-            click.echo(json.dumps(row, ensure_ascii=False))
-            continue
-        documents = ", ".join(_shortened(document, run) for document in run.documents)
-        more = " (and more that were not saved)" if run.cut else ""
-        what = f"{len(run.records)} request{'' if len(run.records) == 1 else 's'}{more}"
-        what += f", {failed} failed" if failed else ""
-        what += f", {errors} error{'' if errors == 1 else 's'}" if errors else ""
-        click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {_safe(documents)}  {what}")
-    return 0
-
-
-def _show(which: str, name: str | None, runs: Iterator[KeptRun], *, as_json: bool) -> int:
-    import json
-
-    from orgrest.model import OrgrestError
-    from orgrest.run.history import run_called
-
-    run = run_called(which, runs)
-    records = [
-        candidate for candidate in run.records if name is None or _is_called(candidate, name)
-    ]
-    if not records:
-        raise OrgrestError(
-            f"run {run.id} has no request named {name}"
-            if name
-            else f"run {run.id} sent no requests"
-        )
-    for record in records:
-        if as_json:
-            click.echo(json.dumps(record, ensure_ascii=False))
-        else:
-            click.echo(_safe("\n".join(_lines(record, run)), one_line=False))
-    return 0
-
-
-def _diff(
-    name: str,
-    other: str | None,
-    volatile: tuple[str, ...],
-    runs: Iterator[KeptRun],
-    *,
-    stored: bool,
-    as_json: bool,
-) -> int:
     import json
 
     from orgrest.model import OrgrestError
     from orgrest.run.comparison import compare, compare_shown
     from orgrest.run.history import run_called
 
-    all_runs = list(runs)
+    if other is not None and stored:
+        raise click.UsageError("--with and --stored cannot be combined")
+    all_runs = list(_runs(everywhere))
     matches = _matches(name, all_runs)
     run, new = next(matches, (None, None))
     if run is None or new is None:
@@ -244,7 +212,16 @@ def _diff(
         click.echo(f"orgrest: {_safe(what)} -> {run.id}", err=True)
         for difference in differences:
             click.echo(_safe(str(difference), one_line=False))
-    return 1 if differences else 0
+    sys.exit(1 if differences else 0)
+
+
+def _runs(everywhere: bool) -> Iterator[KeptRun]:
+    from orgrest.run.history import runs
+
+    here = Path.cwd()
+    for run in runs():
+        if everywhere or any(Path(document).is_relative_to(here) for document in run.documents):
+            yield run
 
 
 def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:

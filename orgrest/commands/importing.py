@@ -82,8 +82,7 @@ def _combined(collections: dict[str, Collection], *, apart: bool) -> Collection:
     environment: environments can override its values, but not those in a document.
     """
     from orgrest import classes
-    from orgrest.convert.environments import shared
-    from orgrest.convert.shared.model import Collection, Folder, Note
+    from orgrest.convert.shared.model import Collection, Environment, Folder, Note
     from orgrest.http.values.environments import SHARED
 
     environments = [each for collection in collections.values() for each in collection.environments]
@@ -108,7 +107,8 @@ def _combined(collections: dict[str, Collection], *, apart: bool) -> Collection:
             folders.append(classes.evolve(folder, name=title, variables=left, notes=notes))
     folder = folders[0] if len(folders) == 1 else Folder("", tuple(folders))
     # Last, because a collection's values override global ones.
-    return Collection(folder, (*environments, *([shared(common)] if common else [])))
+    shared = [Environment(SHARED, tuple(common.items()))] if common else []
+    return Collection(folder, (*environments, *shared))
 
 
 def _write(whole: Collection, output: Path | None) -> Written:

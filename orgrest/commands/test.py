@@ -97,7 +97,7 @@ def _test(options: SimpleNamespace) -> int:
 
     plan = _plan(options)
     history = History(complain, fail=True)
-    settings = _settings(options)
+    settings = settings_of(TEST, options.given, inputs_of(TEST, options.given, Path()))
     services = _services(options, settings.inputs, history)
 
     client, budget = client_of(TEST, options.given)
@@ -150,10 +150,6 @@ def _plan(options: SimpleNamespace) -> list[Unit]:
     require_environments(options.environments, (Path(file).resolve().parent for file in files))
     named = frozenset(options.files)
     return [Unit(number, *run, found=run[0] not in named) for number, run in enumerate(runs)]
-
-
-def _settings(options: SimpleNamespace) -> Settings:
-    return settings_of(TEST, options.given, inputs_of(TEST, options.given, Path()))
 
 
 def _services(options: SimpleNamespace, inputs: Inputs, history: History) -> Services:

@@ -233,11 +233,7 @@ class _Reader(Reader):
     def _environment(self, path: Path) -> tuple[Environment, tuple[Note, ...]]:
         fields = self._blocks(path)
         fields.ignore("color")
-        values = tuple(
-            (self.names.name(pair.key), self._text(pair.value))
-            for pair in fields.any("vars") or ()
-            if pair.enabled
-        )
+        values = self._variables(fields, "vars")
         for name in fields.any("vars:secret") or ():
             fields.note(f"the collection does not contain the value of the secret {name}")
         return Environment(path.stem, values), fields.unread()
@@ -270,17 +266,14 @@ class _Reader(Reader):
     _order = 0.0
 
     def _meta(self, fields: Fields) -> tuple[str, float]:
-        meta = {pair.key: pair.value for pair in fields.any("meta") or ()}
+        meta = _values(fields, "meta")
         order = meta.get("seq", "")
         return meta.get("name", ""), float(order) if re.fullmatch(r"\d{1,9}", order) else 0.0
 
-    def _inherited(
-        self, fields: Fields, around: Inherited
-    ) -> tuple[tuple[tuple[str, str], ...], Inherited]:
+    def _inherited(self, fields: Fields, around: Inherited) -> tuple[Pairs, Inherited]:
         """Return a folder's variables, and the settings that its requests inherit."""
-        values = self._pairs_named(fields)
-        modes = {pair.key: pair.value for pair in fields.any("auth") or ()}
-        mode = modes.get("mode", "inherit")
+        values = self._variables(fields, "vars:pre-request")
+        mode = _values(fields, "auth").get("mode", "inherit")
         own, variables = self._authorization(fields, mode, inherited=True)
         headers = self._headers(fields.any("headers") or ())
         return (*values, *variables), around.with_own(own, headers, self._scripts(fields))
@@ -315,7 +308,7 @@ class _Reader(Reader):
         verb = next((method for method in _METHODS if method in fields.given), None)
         if verb is None:
             raise ConversionError("not an HTTP request")
-        head = {pair.key: pair.value for pair in fields.any(verb)}
+        head = _values(fields, verb)
         url = head.get("url", "").strip()
         if not url:
             raise ConversionError("the request has no URL")
@@ -332,20 +325,20 @@ class _Reader(Reader):
         return Draft(
             (head.get("method", "GET") if verb == "http" else verb).upper(),
             self._text(url), self._headers(headers), body, kind, own,
-            (*self._pairs_named(fields), *variables), scripts=scripts, assertions=assertions,
-            directives=list(self._directives(fields)), described=[fields.any("docs") or ""],
-            disabled=map(str, disabled),
+            (*self._variables(fields, "vars:pre-request"), *variables), scripts=scripts,
+            assertions=assertions, directives=list(self._directives(fields)),
+            described=[fields.any("docs") or ""], disabled=map(str, disabled),
         )  # fmt: skip
 
-    def _pairs_named(self, fields: Fields) -> Pairs:
+    def _variables(self, fields: Fields, block: str) -> Pairs:
         return tuple(
             (self.names.name(pair.key), self._text(pair.value))
-            for pair in fields.any("vars:pre-request") or ()
+            for pair in fields.any(block) or ()
             if pair.enabled
         )
 
     def _directives(self, fields: Fields) -> Iterator[str]:
-        settings = {pair.key: pair.value for pair in fields.any("settings") or ()}
+        settings = _values(fields, "settings")
         if settings.get("followRedirects") == "false":
             yield "no-redirect"
         if re.fullmatch(r"[1-9]\d{0,8}", settings.get("timeout", "")):
@@ -358,7 +351,7 @@ class _Reader(Reader):
         block = f"body:{_BLOCKS.get(mode, mode)}"
         content = given.any(block)
         # Bruno stores the bodies for other modes, but does not send them.
-        given.ignore(*(key for key in given.given if key.startswith("body:") or key == "body"))
+        given.ignore("body", begins="body:")
         if mode == "json" and content is None:
             content = given.given.get("body")
         if mode in ("none", "") or not content:
@@ -399,7 +392,7 @@ class _Reader(Reader):
         self, fields: Fields, mode: str, *, inherited: bool
     ) -> tuple[Authorization | None, Pairs]:
         pairs = fields.any(f"auth:{mode}") or ()
-        fields.ignore(*(key for key in fields.given if key.startswith("auth:")))
+        fields.ignore(begins="auth:")
         if mode in ("none", "inherit", ""):
             return (None if mode == "inherit" else Authorization()), ()
         named = _AUTHENTICATION.get(mode, {})
@@ -409,10 +402,8 @@ class _Reader(Reader):
         return self.credentials(fields, mode, parameters, inherited=inherited)
 
     def _scripts(self, fields: Fields) -> tuple[list[str], list[str]]:
-        before = fields.any("script:pre-request") or ""
-        before = expectations.as_pm(before)
         after = [fields.any("script:post-response") or "", fields.any("tests") or ""]
-        return [before] if before.strip() else [], [script for script in after if script.strip()]
+        return [fields.any("script:pre-request") or ""], after
 
     def _after(self, fields: Fields, scripts: list[str]) -> list[str]:
         """Return the assertions, and add code for captures to `scripts`."""
@@ -432,6 +423,10 @@ class _Reader(Reader):
                 name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
+
+
+def _values(fields: Fields, block: str) -> dict[str, str]:
+    return {pair.key: pair.value for pair in fields.any(block) or ()}
 
 
 def _in_order(folders: Iterable[tuple[float, str, Folder]]) -> Iterator[Folder]:

@@ -38,6 +38,7 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.texts import Variable
 from orgrest.convert.shared.variables import Names
 from orgrest.http.auth import certificates
+from orgrest.model import end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -120,8 +121,7 @@ class _Shell:
         now, open_word = self._begun(0), False
         while at < len(text):
             if text[at] == "#" and not open_word:
-                end = text.find("\n", at)
-                end = len(text) if end < 0 else end
+                end = end_of_line(text, at)
                 if not now.words and text[at + 1 : at + 2] != "!":
                     comments += f"{text[at:end].lstrip('#').strip()}\n"
                 at = end
@@ -201,18 +201,13 @@ class _Shell:
 
     def text(self, value: str) -> str:
         """Return a word as request files write it."""
-        pieces: list[str | Variable] = []
-        at = 0
-        for match in re.finditer(rf"{self.mark}(\d+)([ze])", value):
+
+        def variable(match: re.Match[str]) -> Variable:
             name = self.names[int(match[1])]
             self.used.add(name)
-            variable = Variable(name)
-            pieces += (
-                value[at : match.start()],
-                self.variables.encoded(variable) if match[2] == "e" else variable,
-            )
-            at = match.end()
-        return texts.written([*pieces, value[at:]])
+            return self.variables.encoded(Variable(name)) if match[2] == "e" else Variable(name)
+
+        return texts.replaced(re.compile(rf"{self.mark}(\d+)([ze])"), value, variable)
 
 
 def recognizes(source: Source) -> bool:
@@ -346,12 +341,8 @@ def _read_ansi(text: str) -> str:
         ) from None
 
 
-def write(export: exports.Export, *, beside: str | None) -> Written:
-    """Return an export as a script for a POSIX shell, or as a plain command if it has one request.
-
-    `beside` is not used.
-    """
-    del beside
+def write(export: exports.Export) -> Written:
+    """Return an export as a script for a POSIX shell. A single request becomes a plain command."""
     names = shell_names(export.variables)
     is_shared = sum(call.keeps_cookies for call in export.calls) > 1
     lines = ["cookies=$(mktemp)", "trap 'rm -f \"${cookies}\"' EXIT"] if is_shared else []

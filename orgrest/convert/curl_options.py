@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from urllib.parse import quote
 
 from orgrest import classes
@@ -229,7 +229,7 @@ def read_words(words: list[str], mark: str, values: Mapping[str, str]) -> Comman
                 )
             command.url = word
         elif word in _FLAGS:
-            _FLAGS[word](command)
+            _FLAGS[word](command, word, "")
         elif not rest:
             raise ConversionError(f"{word} requires a value")
         elif word in _VALUES:
@@ -289,19 +289,22 @@ def _split_short(words: list[str]) -> list[str]:
     return options
 
 
-def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
+def _ignore(_command: Command, _word: str, _value: str) -> None:
     """Ignore an option that does not change the request."""
 
 
-def _left_out(
-    instead: str, command: Command, option: str = "", value: str = "", *, word: str = ""
-) -> None:
-    shown = _one_line(f"{word or option} {value}".rstrip(), "an option")
+def _left_out(instead: str, command: Command, word: str, value: str) -> None:
+    shown = _one_line(f"{word} {value}".rstrip(), "an option")
     command.left_out.append(f"{shown} was left out: {instead}")
 
 
-def _assign(field: str, value: object, command: Command) -> None:
-    setattr(command, field, value)
+def _insecure(command: Command, _word: str, _value: str) -> None:
+    instead = "to turn off certificate verification, use orgrest --insecure"
+    _left_out(instead, command, "--insecure", "")
+
+
+def _assign(field: str, fixed: object, command: Command, _word: str, _value: str) -> None:
+    setattr(command, field, fixed)
 
 
 def _given(field: str, command: Command, _: str, value: str) -> None:
@@ -497,7 +500,7 @@ def _urlencoded(command: Command, word: str, value: str) -> str:
     return f"{name}={encoded}" if name and equals else encoded
 
 
-_Effect = TypeVar("_Effect")
+_Effect: TypeAlias = "Callable[[Command, str, str], None]"
 
 
 def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
@@ -505,7 +508,7 @@ def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
     return {word: effect for words, effect in table.items() for word in words.split()}
 
 
-_FLAGS: dict[str, Callable[[Command], None]] = _each({
+_FLAGS: dict[str, _Effect] = _each({
     "-G --get": partial(_assign, "query", True),
     "-L --location": partial(_assign, "follows", True),
     "-I --head": partial(_assign, "method", "HEAD"),
@@ -517,15 +520,11 @@ _FLAGS: dict[str, Callable[[Command], None]] = _each({
     "--no-progress-meter": _ignore,
     "--path-as-is": partial(_assign, "dots", True),
     "-g --globoff": partial(_assign, "globs", False),
-    "-k --insecure": partial(
-        _left_out, "to turn off certificate verification, use orgrest --insecure", word="--insecure"
-    ),
-    **{
-        word: partial(_left_out, "requests are sent as HTTP/1.1", word=word)
-        for word in ("--http2", "--http2-prior-knowledge", "--http3")
-    },
+    "-k --insecure": _insecure,
+    "--http2 --http2-prior-knowledge --http3":
+        partial(_left_out, "requests are sent as HTTP/1.1"),
 })  # fmt: skip
-_VALUES: dict[str, Callable[[Command, str, str], None]] = _each({
+_VALUES: dict[str, _Effect] = _each({
     "-X --request": _method,
     "--url": partial(_given, "url"),
     "-u --user": partial(_given, "user"),

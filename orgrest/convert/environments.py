@@ -40,11 +40,6 @@ def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]
     return texts_by_path
 
 
-def shared(variables: Mapping[str, str]) -> Environment:
-    """Return an environment with variables that apply in all other environments."""
-    return Environment(SHARED, tuple(variables.items()))
-
-
 def _known(path: Path) -> dict[str, dict[str, object]]:
     if not path.exists():
         return {}

@@ -19,23 +19,13 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.source import Source
 
 
-class Write(Protocol):
-    """The type of functions that write an export.
-
-    `beside` names the folder for bodies that are not text, or is None if no files can be written.
-    """
-
-    def __call__(self, export: Export, *, beside: str | None) -> Written:
-        """Return the export as text, with its files and notes."""
-
-
 class _Importer(Protocol):
     recognizes: Callable[[Source], bool]
     read: Callable[[Source], Collection]
 
 
 class _Exporter(Protocol):
-    write: Write
+    write: Callable[[Export], Written]
 
 
 @classes.frozen
@@ -82,7 +72,7 @@ def read(source: Source) -> Collection:
     raise ConversionError(reason, file=source.name)
 
 
-def writer(name: str) -> Write:
+def writer(name: str) -> Callable[[Export], Written]:
     """Return the function that writes an export in the format called `name`."""
     exporter: _Exporter = import_module(f"orgrest.convert.{EXPORTERS[name]}")
     return exporter.write

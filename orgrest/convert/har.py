@@ -42,6 +42,18 @@ if TYPE_CHECKING:
     from orgrest.convert.shared.source import Source
 
 
+NO_RESPONSE = {
+    "status": 0,
+    "statusText": "",
+    "httpVersion": "",
+    "cookies": [],  # also left out of reports, because their values are secrets
+    "headers": [],
+    "content": {"size": 0, "mimeType": "x-unknown"},
+    "redirectURL": "",
+    "headersSize": -1,
+    "bodySize": -1,
+}
+"""What browsers write for a missing response."""
 _REDIRECTS = ("301", "302", "303", "307", "308")
 
 
@@ -93,8 +105,7 @@ def _read(entry: Fields) -> Request:
 def _entry(entry: Fields) -> Request:
     entry.ignore("startedDateTime", "time", "response", "cache", "timings", "serverIPAddress",
                  "connection", "comment", "pageref", "priority", "resourceType", "fromCache",
-                 "connectionId")  # fmt: skip
-    entry.ignore(*(name for name in entry.given if name.startswith("_")))
+                 "connectionId", begins="_")  # fmt: skip
     response = entry.given.get("response")
     redirects = isinstance(response, dict) and str(response.get("status")) in _REDIRECTS
     request = _request(entry.object("request"))
@@ -116,8 +127,7 @@ def _without_jar(request: Request) -> Request:
 
 
 def _request(fields: Fields) -> Request:
-    fields.ignore("httpVersion", "headersSize", "bodySize", "comment")
-    fields.ignore(*(name for name in fields.given if name.startswith("_")))
+    fields.ignore("httpVersion", "headersSize", "bodySize", "comment", begins="_")
     method, url = fields.text("method"), fields.text("url").partition("#")[0]
     notes: list[Note] = []
     pairs = [(header.text("name"), header.text("value")) for header in _pairs(fields, "headers")]
@@ -146,8 +156,8 @@ def _request(fields: Fields) -> Request:
 def _pairs(fields: Fields, name: str) -> list[Fields]:
     objects = fields.objects(name)
     for pair in objects:
-        pair.ignore("comment", "path", "domain", "expires", "httpOnly", "secure", "sameSite")
-        pair.ignore(*(key for key in pair.given if key.startswith("_")))
+        pair.ignore("comment", "path", "domain", "expires", "httpOnly", "secure", "sameSite",
+                    begins="_")  # fmt: skip
     return objects
 
 
@@ -190,12 +200,11 @@ def _field(fields: Fields) -> tuple[str, str, str, str, bool]:
     return name, file if is_file else value, file, fields.text("contentType"), is_file
 
 
-def write(export: Export, *, beside: str | None) -> Written:
+def write(export: Export) -> Written:
     """Return an export as a HAR file.
 
-    Variables are replaced with their values, except for secrets. `beside` is not used.
+    Variables are replaced with their values, except for secrets.
     """
-    del beside
     notes = [call.told(test) for call in export.calls for test in call.tests]
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -206,7 +215,7 @@ def write(export: Export, *, beside: str | None) -> Written:
             "startedDateTime": now,
             "time": 0,
             "request": _written(call, notes),
-            "response": _no_response(),
+            "response": NO_RESPONSE,
             "cache": {},
             "timings": {"send": 0, "wait": 0, "receive": 0},
             "comment": call.name,
@@ -296,18 +305,3 @@ def _plain(call: ExportedRequest, text: str) -> str:
         else piece.value
         for piece in call.text(text)
     )
-
-
-def _no_response() -> dict[str, Any]:
-    """Return what browsers write for a missing response."""
-    return {
-        "status": 0,
-        "statusText": "",
-        "httpVersion": "",
-        "cookies": [],
-        "headers": [],
-        "content": {"size": 0, "mimeType": "x-unknown"},
-        "redirectURL": "",
-        "headersSize": -1,
-        "bodySize": -1,
-    }

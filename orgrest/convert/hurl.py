@@ -315,11 +315,10 @@ class _Reader(Reader):
             parameters = {"username": user, "password": password}
             authorization, _ = self.credentials(entry.fields, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
-        captures = ["\n".join(entry.captures)] if entry.captures else []
         checks_status = any(assertion.startswith("status ") for assertion in entry.assertions)
         return Draft(
             entry.method, url, headers, body, kind, authorization, tuple(entry.definitions),
-            scripts=([], captures), described=entry.comments,
+            scripts=([], ["\n".join(entry.captures)]), described=entry.comments,
             assertions=[*([] if checks_status else [_ANY_STATUS]), *entry.assertions],
             directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
         )  # fmt: skip

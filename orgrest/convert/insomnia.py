@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from orgrest import classes
-from orgrest.convert.shared import expectations, texts
+from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
@@ -95,16 +95,13 @@ class _Reader(Reader):
 
     def _text(self, text: str) -> str:
         """Translate a template to the notation of request files. Unknown tags stay in the text."""
-        pieces: list[str | Variable] = []
-        at = 0
-        for match in _TEMPLATE.finditer(text):
-            variable = self._variable(match)
-            if variable is None:
-                self.names.unknown[match[0]] = None
-                continue
-            pieces += (text[at : match.start()], variable)
-            at = match.end()
-        return texts.written([*pieces, text[at:]])
+        return texts.replaced(_TEMPLATE, text, self._known)
+
+    def _known(self, match: re.Match[str]) -> Variable | None:
+        variable = self._variable(match)
+        if variable is None:
+            self.names.unknown[match[0]] = None
+        return variable
 
     def _variable(self, match: re.Match[str]) -> Variable | None:
         if match["tag"] is not None:
@@ -243,8 +240,7 @@ class _Reader(Reader):
         )
         before = scripts.text("preRequest") or fields.text("preRequestScript")
         after = scripts.text("afterResponse") or fields.text("afterResponseScript")
-        before = expectations.as_pm(before)
-        return [before] if before.strip() else [], [after] if after.strip() else []
+        return [before], [after]
 
     def _directives(self, fields: Fields) -> Iterator[str]:
         settings = fields.object("settings")

@@ -71,8 +71,7 @@ class _Reader:
     def collection(self) -> Collection:
         whole = self._whole
         whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self",
-                     *swagger.KEPT)  # fmt: skip
-        whole.ignore(*(key for key in whole.given if str(key).startswith("x-")))
+                     *swagger.KEPT, begins="x-")  # fmt: skip
         info = whole.object("info")
         info.ignore(*info.given)
         title = str(info.given.get("title") or "")
@@ -141,8 +140,7 @@ class _Reader:
         servers = given.objects("servers")
         url = ""
         for index, server in enumerate(servers):
-            server.ignore("description", "name")
-            server.ignore(*(key for key in server.given if str(key).startswith("x-")))
+            server.ignore("description", "name", begins="x-")
             own = dict(server.object("variables").items())
             for variable in own.values():
                 variable.ignore("enum", "description")
@@ -167,19 +165,15 @@ class _Reader:
 
     def _template(self, text: str) -> str:
         """Replace each `{name}` with a reference to a variable."""
-        pieces: list[str | texts.Variable] = []
-        at = 0
-        for match in _BRACES.finditer(text):
-            pieces += (text[at : match.start()], texts.Variable(self._names.name(match[1])))
-            at = match.end()
-        return texts.written([*pieces, text[at:]])
+        return texts.replaced(
+            _BRACES, text, lambda match: texts.Variable(self._names.name(match[1]))
+        )
 
     def _path(
         self, path: str, item: Fields, inherited: Authorization
     ) -> Iterator[tuple[str, Request]]:
         """Yield (first tag, request) for each operation of a path."""
-        item.ignore("summary", "description")
-        item.ignore(*(key for key in item.given if str(key).startswith("x-")))
+        item.ignore("summary", "description", begins="x-")
         shared = [self._object(parameter) for parameter in item.objects("parameters")]
         for method in METHODS:
             if not isinstance(item.given.get(method), Mapping):
@@ -208,8 +202,7 @@ class _Reader:
         inherited: Authorization,
     ) -> Request:
         self._names.aliases.clear()
-        given.ignore("operationId", "responses", "externalDocs")
-        given.ignore(*(key for key in given.given if str(key).startswith("x-")))
+        given.ignore("operationId", "responses", "externalDocs", begins="x-")
         name = given.text("summary") or str(given.given.get("operationId") or f"{method} {path}")
         described = [given.text("description")]
         if given.flag("deprecated"):
@@ -275,8 +268,7 @@ class _Reader:
     def _parameter(self, given: Fields, name: str) -> list[tuple[str, str]]:
         """Return the (name, value) pairs that represent a parameter."""
         given.ignore("description", "deprecated", "allowEmptyValue", "allowReserved", "schema",
-                     "example", "examples", "content", "x-example")  # fmt: skip
-        given.ignore(*(key for key in given.given if str(key).startswith("x-")))
+                     "example", "examples", "content", begins="x-")  # fmt: skip
         style, where = given.text("style"), given.given.get("in")
         explode = given.flag("explode", where in ("query", "cookie") and style in ("", "form"))
         return _styled(name, self._example(given.given), style, explode=explode)
@@ -301,8 +293,7 @@ class _Reader:
         if "requestBody" not in given:
             return None, ""
         body = self._object(given.object("requestBody"))
-        body.ignore("description", "required", "content")
-        body.ignore(*(key for key in body.given if str(key).startswith("x-")))
+        body.ignore("description", "required", "content", begins="x-")
         content = body.given.get("content")
         if not isinstance(content, Mapping) or not content:
             return None, ""

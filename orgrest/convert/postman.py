@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from orgrest import classes
-from orgrest.convert.shared import expectations, texts
+from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
 from orgrest.convert.shared.forms import (
@@ -361,7 +361,7 @@ class _Reader(Reader):
             if listen not in ("prerequest", "test"):
                 event.note(f"a script for the event {listen} was left out")
             (after if listen == "test" else before).append(text)
-        return [expectations.as_pm(statement) for statement in before], after
+        return before, after
 
 
 def _reserved(characters: str, text: str) -> str:

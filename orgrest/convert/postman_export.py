@@ -33,12 +33,9 @@ _PM: Final = re.compile(r"\bpm\.|\btests\[|\bpostman\.")
 _OTHERS: Final = re.compile(r"\bclient\.|\bexports\b|(?<!pm\.)\b(?:request|response)\.")
 
 
-def write(export: Export, *, beside: str | None) -> Written:
-    """Return an export as a collection.
-
-    Bodies that are not text are written to files in the folder `beside`.
-    """
-    writer = _Writer(beside)
+def write(export: Export) -> Written:
+    """Return an export as a collection."""
+    writer = _Writer(export.beside)
     items = list(each(export.calls, writer.item, writer.notes))
     whole: dict[str, Any] = {"info": {"name": export.title, "schema": _SCHEMA}, "item": items}
     # A variable of the collection would hide the global variable that a script sets.

@@ -59,9 +59,8 @@ and a description."""
 _WIDTH: Final = 60  # the maximum length of a literal on one line, in bytes or characters
 
 
-def write(export: Export, *, beside: str | None) -> Written:
-    """Return an export as a script. `beside` is not used."""
-    del beside
+def write(export: Export) -> Written:
+    """Return an export as a script."""
     notes = [call.told(test) for call in export.calls for test in call.tests]
     names = identifiers(export.variables, str, _TAKEN)
     environ = shell_names(export.variables)

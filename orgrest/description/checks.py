@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -65,6 +66,16 @@ class Findings:
             self.problems.append(f"{what} cannot be checked: {node.why}")
         return node.value is not None
 
+    @contextmanager
+    def reading(self, what: str) -> Iterator[None]:
+        """Return a context manager that adds the errors raised while reading a value."""
+        try:
+            yield
+        except WrongError as error:
+            self.problems.append(f"{what} {error}")
+        except UnreadError as error:
+            self.unchecked.append(f"{what} is not checked: {error}")
+
 
 def of_exchange(
     operation: Operation, path: Mapping[str, str], request: Request, response: Response
@@ -118,7 +129,7 @@ def _parameters(
         what = f"the request's {parameter.where} parameter {parameter.name}"
         findings.found(parameter.schema, what)
         known.update({parameter.name} if parameter.where == "query" else ())
-        try:
+        with findings.reading(what):
             if parameter.where == "query":
                 value, used = _of_query(parameter, query_pairs, names - {parameter.name})
                 known |= used
@@ -127,11 +138,6 @@ def _parameters(
                 known.update(name for name, _ in query_pairs)
             else:
                 value = _of_place(parameter, path, request)
-        except WrongError as error:
-            findings.problems.append(f"{what} {error}")
-        except UnreadError as error:
-            findings.unchecked.append(f"{what} is not checked: {error}")
-        else:
             _judge(parameter, what, value, findings)
     for name in dict.fromkeys(name for name, _ in query_pairs):
         if not free and name not in known and not _is_within(name, known):
@@ -229,13 +235,9 @@ def _response(operation: Operation, method: str, response: Response, findings: F
             continue
         header = Parameter.of(described_header, name, "header")
         if findings.found(header.schema, what) and header.schema.object:
-            try:
+            with findings.reading(what):
                 value = of_text(header, ",".join(values))
                 findings.parts.append(Part(what, header.schema, value, "response"))
-            except WrongError as error:
-                findings.problems.append(f"{what} {error}")
-            except UnreadError as error:
-                findings.unchecked.append(f"{what} is not checked: {error}")
     if method == "HEAD" or response.status in (204, 304):
         return
     if response.truncated:
@@ -281,13 +283,9 @@ def _body(
         findings.unchecked.append(f"{what} is not checked: sequences of {kind} are not supported")
     if body is None or not findings.found(schema, what) or _accepts_anything(schema):
         return
-    try:
+    with findings.reading(what):
         value = _content(body, content_type, kind, media, schema)
         findings.parts.append(Part(what, schema, value, direction))
-    except WrongError as error:
-        findings.problems.append(f"{what} {error}")
-    except UnreadError as error:
-        findings.unchecked.append(f"{what} is not checked: {error}")
 
 
 def _ranges(kind: str) -> Iterator[str]:

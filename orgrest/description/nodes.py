@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from orgrest import classes, structured
+from orgrest.files import Stamp, stamp
 from orgrest.model import OrgrestError
 from orgrest.structured import LARGEST
 
@@ -29,16 +30,6 @@ Read: TypeAlias = Callable[[str, Path], tuple[Path, bytes]]
 
 It raises OrgrestError if the file cannot or must not be read.
 """
-Stamp: TypeAlias = tuple[int, int] | None
-
-
-def stamp(path: str | Path) -> Stamp:
-    """Return a file's modification time (ns) and size (bytes), or None if it is not accessible."""
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size
 
 
 class Documents:

@@ -46,7 +46,8 @@ class Schemas:
     """
 
     def __init__(self, description: Description) -> None:
-        self._old = description.version == "3.0"
+        self.is_old = description.version == "3.0"
+        """Whether these are OpenAPI 3.0 schemas."""
         self._lock = threading.Lock()
         self._names: dict[tuple[Any, ...], str] = {}
         self._waiting: dict[str, tuple[Node, Direction]] = {}
@@ -117,11 +118,6 @@ class Schemas:
         name = f"m{len(self._missing)}"
         self._missing[name] = target.why or f"{reference} does not exist"
         return name
-
-    @property
-    def is_old(self) -> bool:
-        """Whether these are OpenAPI 3.0 schemas."""
-        return self._old
 
 
 class _Translation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
@@ -229,10 +229,5 @@ def _object(
     pairs_of_object: Iterable[tuple[str, str]], schema: Node, decoded: Any
 ) -> dict[str, Any]:
     known = properties(schema)
-
-    def each() -> Iterator[tuple[str, Any]]:
-        for name, value in pairs_of_object:
-            key, text = decoded(name), decoded(value)
-            yield key, typed(text, known[key]) if key in known else text
-
-    return dict(each())
+    texts = {decoded(name): decoded(value) for name, value in pairs_of_object}
+    return {key: typed(text, known[key]) if key in known else text for key, text in texts.items()}

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
     from orgrest.run.documents.imports import File
 
-_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
+NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
+"""Matches a reference to a block, ``<<name>>``, which Org replaces with the block's text."""
 
 
 class _Named(values.RequestNames):
@@ -348,7 +349,7 @@ class Analysis:
             match[1].lower()
             for block in (document.blocks if document else ())
             if block.kind == "block" and document
-            for match in _NOWEB.finditer(
+            for match in NOWEB.finditer(
                 document.text, document.offset(block.first), document.offset(block.last)
             )
         )

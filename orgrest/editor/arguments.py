@@ -37,8 +37,13 @@ def _keywords_above(document: org.OrgDocument, block: Block) -> Iterator[tuple[s
         yield match[1].lower(), match[2], document.offset(number) + match.start(2)
 
 
-def texts_of(document: org.OrgDocument, block: Block) -> Iterator[tuple[str, int]]:
-    """Yield (text, offset) for each string of header arguments in or above a block's first line."""
+def texts_of(document: org.OrgDocument | None, block: Block | None) -> Iterator[tuple[str, int]]:
+    """Yield (text, offset) for each string of header arguments in or above a block's first line.
+
+    In a request file, there is neither a `document` nor a `block`, so nothing is yielded.
+    """
+    if document is None or block is None:
+        return
     line = document.lines[block.line]
     start = document.offset(block.line)
     if block.kind == "block":
@@ -63,7 +68,7 @@ def variable_span(document: org.OrgDocument, block: Block, variable: str) -> Spa
     for text, start in texts_of(document, block):
         for assignment in assignments(text):
             if assignment.name == variable:
-                return Span(start + assignment.start, start + assignment.end)
+                return assignment.span(start)
     return None
 
 
@@ -118,9 +123,12 @@ class Assignment:
 
     name: str
     start: int
-    end: int
     value: str
     value_start: int
+
+    def span(self, at: int) -> Span:
+        """Return the span of the name, if the header arguments begin at the offset `at`."""
+        return Span(at + self.start, at + self.start + len(self.name))
 
 
 def assignments(text: str) -> Iterator[Assignment]:
@@ -140,8 +148,7 @@ def assignments(text: str) -> Iterator[Assignment]:
             word_at += len(word) + 1
         for index, (word, word_at) in enumerate(words):
             name, equals, value = word.partition("=")
-            end = word_at + len(name)
-            value_at = end + 1
+            value_at = word_at + len(name) + 1
             following = words[index + 1 : index + 3]
             if not equals and following and following[0][0].startswith("="):
                 (equals_and_value, value_at), *following = following
@@ -149,4 +156,4 @@ def assignments(text: str) -> Iterator[Assignment]:
             if not value and following:
                 value, value_at = following[0]
             if name and equals:
-                yield Assignment(name, word_at, end, value, value_at)
+                yield Assignment(name, word_at, value, value_at)

@@ -44,7 +44,7 @@ def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
     """Return the description of the assertion at an offset and the assertion's span, or None."""
     for request in part.parsed.requests:
         for assertion in request.assertions:
-            if not assertion.span.start <= inside <= assertion.span.end:
+            if not assertion.span.reaches(inside):
                 continue
             subject = SUBJECTS[assertion.subject]
             operator = OPERATORS[assertion.operator.removeprefix("not ")]

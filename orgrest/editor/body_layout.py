@@ -40,7 +40,7 @@ Kind: TypeAlias = Literal["json", "xml", "graphql"]
 def find(analysis: Analysis, offset: int) -> Edit | None:
     """Return the edit that formats the body of the request at an offset, or None."""
     part = analysis.part_at(offset)
-    if part is None or not part.region.span.start <= offset <= part.region.span.end:
+    if part is None or not part.region.span.reaches(offset):
         return None
     request = part.request_at(part.region.from_file(offset))
     if request is None or request.problems or request.body is None or request.above is not None:

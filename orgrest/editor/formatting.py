@@ -20,7 +20,7 @@ from orgrest.editor.used_files import RequestFiles
 from orgrest.http import syntax
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.parsing.request_file.grammar import DIRECTIVE
-from orgrest.model import Span, line_starts
+from orgrest.model import Span, end_of_line, line_starts
 from orgrest.org.text import Edit, apply
 
 if TYPE_CHECKING:
@@ -60,14 +60,12 @@ def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
         within = _lines(analysis.text, within)
     edits_of_parts: list[list[Edit]] = []
     for part in analysis.parts:
-        edits_of_part: Iterable[Edit] = ()
+        found: Iterable[Edit] = ()
         if _may_be_formatted(analysis, part):
-            edits_of_part = _in_file(
-                part, _Region(part, in_org=analysis.document is not None).edits()
-            )
-        edits_of_parts.append(
-            [edit for edit in edits_of_part if within is None or _touches(edit, within)]
-        )
+            found = _in_file(part, _Region(part, in_org=analysis.document is not None).edits())
+        if within is not None:
+            found = (edit for edit in found if within.touches(Span(edit.start, edit.end)))
+        edits_of_parts.append(list(found))
     expected = [_meaning(part) for part in analysis.parts]
     while any(edits_of_parts):
         all_edits = [edit for of_part in edits_of_parts for edit in of_part]
@@ -89,13 +87,8 @@ def _lines(text: str, span: Span) -> Span:
 
     A line is not included if `span` ends exactly at its start.
     """
-    end = max(span.start, span.end - 1)
-    newline = text.find("\n", end)
-    return Span(text.rfind("\n", 0, span.start) + 1, len(text) if newline < 0 else newline)
-
-
-def _touches(edit: Edit, within: Span) -> bool:
-    return edit.start <= within.end and within.start <= edit.end
+    end = end_of_line(text, max(span.start, span.end - 1))
+    return Span(text.rfind("\n", 0, span.start) + 1, end)
 
 
 def _may_be_formatted(analysis: Analysis, part: ParsedRegion) -> bool:

@@ -14,7 +14,7 @@ from orgrest.editor.arguments import names_in, texts_of
 from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import check, value_of
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import OrgrestError, Span
+from orgrest.model import OrgrestError, Span, end_of_line
 from orgrest.org.known import KNOWN
 from orgrest.rendering import masking, sanitize
 
@@ -48,12 +48,11 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
 
 def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
     """Return (hover text, span) for an offset in a part or in its block's header arguments."""
-    document, block = analysis.document, part.region.block
-    for text, start in texts_of(document, block) if document and block else ():
+    for text, start in texts_of(analysis.document, part.region.block):
         argument = _argument(text, start, offset)
         if argument is not None:
             return argument
-    if not part.region.span.start <= offset <= part.region.span.end:
+    if not part.region.span.reaches(offset):
         return None
     about = _in_part(analysis, part, offset)
     return (about[0], part.region.to_file_span(about[1])) if about is not None else None
@@ -67,7 +66,7 @@ def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
     for name, at in names_in(text):
         span = Span(start + at, start + at + len(name))
         known = KNOWN.get(name[1:])
-        if known is not None and span.start <= offset <= span.end:
+        if known is not None and span.reaches(offset):
             values = "\n".join(
                 f"- `{value}`: {description}" for value, description in known.values.items()
             )
@@ -77,8 +76,7 @@ def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
 
 def _status(text: str, offset: int) -> tuple[str, Span] | None:
     start = text.rfind("\n", 0, offset) + 1
-    end = text.find("\n", offset)
-    for match in _STATUS.finditer(text, start, len(text) if end < 0 else end):
+    for match in _STATUS.finditer(text, start, end_of_line(text, offset)):
         if match.start() <= offset <= match.end() and (entry := registry.status(int(match[1]))):
             return f"**{entry.code} {entry.name}**\n\n{_about(entry)}", Span(*match.span())
     return None
@@ -176,7 +174,7 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
     if request is None:
         return None
     span = request.method_span
-    if span.start <= inside <= span.end:
+    if span.reaches(inside):
         method = registry.method(request.method)
         return (f"**{method.name}**\n\n{_about(method)}", span) if method else None
     target = request.target
@@ -187,7 +185,7 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
         url = masking.mask(check(checked, context).url, context.secrets.texts)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
     for item in request.headers:
-        if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:
+        if isinstance(item, syntax.HeaderLine) and item.span.reaches(inside):
             return _header(item, inside)
     return None
 

@@ -138,22 +138,14 @@ class Names:
         for name, start, role in _of_requests(part):
             at = region.to_file(start)
             yield Occurrence(name, Span(at, at + len(name)), role, index, request=True)
-        document = self.analysis.document
-        if region.block is not None and document is not None:
-            for text, start in texts_of(document, region.block):
-                for assignment in assignments(text):
-                    span = Span(start + assignment.start, start + assignment.end)
-                    yield Occurrence(assignment.name, span, "argument", index)
+        for text, start in texts_of(self.analysis.document, region.block):
+            for assignment in assignments(text):
+                yield Occurrence(assignment.name, assignment.span(start), "argument", index)
 
     @cached_property
     def _set_by_properties(self) -> list[Occurrence]:
         return [
-            Occurrence(
-                assignment.name,
-                Span(start + assignment.start, start + assignment.end),
-                "argument",
-                -1,
-            )
+            Occurrence(assignment.name, assignment.span(start), "argument", -1)
             for text, start, _ in self.analysis.property_texts
             for assignment in assignments(text)
         ]
@@ -208,7 +200,7 @@ class Names:
         # Usually the name is in this part, so the rest of a long document need not be parsed.
         near = self.in_part(part) if part is not None else []
         for occurrence in itertools.chain(near, self._elsewhere()):
-            if occurrence.span.start <= offset <= occurrence.span.end:
+            if occurrence.span.reaches(offset):
                 return occurrence
         return None
 
@@ -278,10 +270,7 @@ class Names:
             return True
         if not _is_in_arguments(part, name):
             return False
-        document, block = self.analysis.document, part.region.block
-        if document is None or block is None:
-            return False
-        texts = texts_of(document, block)
+        texts = texts_of(self.analysis.document, part.region.block)
         return any(assignment.name == name for text, _ in texts for assignment in assignments(text))
 
     def part(self, name: Occurrence) -> ParsedRegion | None:
@@ -601,8 +590,7 @@ def _files_of(part: ParsedRegion) -> Iterator[tuple[syntax.Template, bool]]:
         for file in request.body.files if request.body is not None else ():
             if is_filled or file.encoding is not None:
                 yield file.path, False
-    scripts = (script for request in part.parsed.requests for script in request.scripts)
-    for script in (*part.parsed.scripts, *scripts):
+    for script in part.reading.scripts:
         if script.file is not None:
             yield script.file, True
 

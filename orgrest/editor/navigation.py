@@ -84,7 +84,7 @@ def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
     if (name := names.at(offset)) is not None:
         ranges.add(name.span)
     part = analysis.part_at(offset)
-    if part is not None and part.region.span.start <= offset <= part.region.span.end:
+    if part is not None and part.region.span.reaches(offset):
         if part.region.block is not None:
             ranges |= {Span(part.region.block.start, part.region.block.end), part.region.span}
         inside = part.region.from_file(offset)
@@ -94,14 +94,14 @@ def around(analysis: Analysis, names: Names, offset: int) -> list[Span]:
         around_last = not spans or (
             file_span.start <= spans[-1].start and spans[-1].end <= file_span.end
         )
-        if file_span.start <= offset <= file_span.end and around_last:
+        if file_span.reaches(offset) and around_last:
             spans.append(file_span)
     return spans
 
 
 def _inside(part: ParsedRegion, inside: int) -> Iterator[Span]:
     for item in part.parsed.items:
-        if not item.span.start <= inside <= item.span.end:
+        if not item.span.reaches(inside):
             continue
         yield item.span
         if isinstance(item, syntax.ParsedRequest):
@@ -126,15 +126,14 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
     known_values: list[Hint] = []
     text = analysis.text
     for part in analysis.parts:
-        span = part.region.span
-        if span.end < within.start or within.end < span.start:
+        if not part.region.span.touches(within):
             continue
         contexts: dict[int, values.Context] = {}
         for occurrence in names.in_part(part):
             if (
                 occurrence.role != "use"
                 or occurrence.request
-                or not _touches(occurrence.span, within)
+                or not occurrence.span.touches(within)
             ):
                 continue
             request = analysis.checked.request_at(
@@ -159,7 +158,3 @@ def hints(analysis: Analysis, names: Names, within: Span) -> list[Hint]:
             closing = 2 if text.startswith("}}", occurrence.span.end) else 0
             known_values.append(Hint(occurrence.span.end + closing, shown))
     return known_values
-
-
-def _touches(span: Span, within: Span) -> bool:
-    return span.start <= within.end and within.start <= span.end

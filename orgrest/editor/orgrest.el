@@ -425,17 +425,9 @@ If it has, send the new text to the server, which then tries again."
 (defvar org-babel-default-header-args:rest '((:results . "raw"))
   "Default header arguments of rest blocks.")
 
-(defun org-babel-execute:restclient (body params)
-  "Send the request in BODY with orgrest; PARAMS are the header arguments."
-  (orgrest--babel body params))
-
-(defun org-babel-execute:http (body params)
-  "Send the request in BODY with orgrest; PARAMS are the header arguments."
-  (orgrest--babel body params))
-
-(defun org-babel-execute:rest (body params)
-  "Send the request in BODY with orgrest; PARAMS are the header arguments."
-  (orgrest--babel body params))
+(defalias 'org-babel-execute:restclient #'orgrest--babel)
+(defalias 'org-babel-execute:http #'orgrest--babel)
+(defalias 'org-babel-execute:rest #'orgrest--babel)
 
 (defun org-babel-variable-assignments:restclient (params)
   "Return lines that define the variables in PARAMS, for above a request."

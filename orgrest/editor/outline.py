@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from orgrest import classes
 from orgrest.editor.request_files import DIRECTIVE
@@ -28,16 +28,7 @@ if TYPE_CHECKING:
 TokenType: TypeAlias = Literal[
     "method", "string", "property", "variable", "comment", "function", "keyword", "operator"
 ]
-TOKEN_TYPES: tuple[TokenType, ...] = (
-    "method",
-    "string",
-    "property",
-    "variable",
-    "comment",
-    "function",
-    "keyword",
-    "operator",
-)
+TOKEN_TYPES: tuple[TokenType, ...] = get_args(TokenType)
 """The types of semantic tokens, named as in the Language Server Protocol.
 
 A URL or the value of a header is a string, the name of a header is a property, and `->` and `<<`
@@ -171,8 +162,7 @@ def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
     """Return the semantic tokens of all regions, or of those that touch `within`, in order."""
     tokens: list[Token] = []
     for part in analysis.parts:
-        span = part.region.span
-        if within is not None and (span.end < within.start or within.end < span.start):
+        if within is not None and not part.region.span.touches(within):
             continue
         tokens += (
             token

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from orgrest.editor import regions
     from orgrest.editor.regions import VersionCache
-    from orgrest.model import Span
     from orgrest.org import document as org
 
     Parsed: TypeAlias = VersionCache[
@@ -198,10 +197,9 @@ class RegionContent:
         """Whether the text is in restclient's language, not in the language of request files."""
         if self._restclients is not None:
             return self._restclients
-        items = self.parsed.items
-        marks = {item.mark for item in items if isinstance(item, syntax.Definition)}
-        requests = self.parsed.requests
-        return requests[0].restclient if requests else "@" not in marks
+        if requests := self.parsed.requests:
+            return requests[0].restclient
+        return all(definition.mark != "@" for definition in self._definitions)
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -216,7 +214,8 @@ class RegionContent:
 
         For an assertion, the offset is its start, which is on the same line as the code.
         """
-        scripts = ((self.text[span.start : span.end], span.start) for span in self.scripts)
+        spans = (script.span for script in self.scripts)
+        scripts = ((self.text[span.start : span.end], span.start) for span in spans)
         asserted = (
             (assertion.path, assertion.span.start)
             for request in self.parsed.requests
@@ -226,11 +225,10 @@ class RegionContent:
         return (*scripts, *asserted)
 
     @cached_property
-    def scripts(self) -> tuple[Span, ...]:
-        """The spans of the scripts in the text."""
-        requests = self.parsed.requests
-        of_requests = (script.span for request in requests for script in request.scripts)
-        return (*(script.span for script in self.parsed.scripts), *of_requests)
+    def scripts(self) -> tuple[syntax.Script, ...]:
+        """The scripts of the text and of its requests."""
+        of_requests = (script for request in self.parsed.requests for script in request.scripts)
+        return (*self.parsed.scripts, *of_requests)
 
     @cached_property
     def reads_files(self) -> bool:
@@ -292,26 +290,22 @@ class RegionContent:
     @cached_property
     def set_by_scripts(self) -> frozenset[str]:
         """The names of the variables that scripts set."""
-        requests = self.parsed.requests
-        scripts = (
-            *self.parsed.scripts,
-            *(script for request in requests for script in request.scripts),
-        )
-        return frozenset().union(*(set_by(script.text.text) for script in scripts if script.text))
+        texts = (script.text.text for script in self.scripts if script.text)
+        return frozenset().union(*map(set_by, texts))
+
+    @cached_property
+    def _definitions(self) -> list[syntax.Definition]:
+        return [item for item in self.parsed.items if isinstance(item, syntax.Definition)]
 
     @cached_property
     def definitions(self) -> frozenset[str]:
         """The names of the variables that the text defines."""
-        items = self.parsed.items
-        return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
+        return frozenset(definition.name for definition in self._definitions)
 
     @cached_property
     def colons(self) -> frozenset[str]:
         """The names of the variables that the text defines as `:name = value`."""
-        items = self.parsed.items
-        return frozenset(
-            item.name for item in items if isinstance(item, syntax.Definition) and item.mark == ":"
-        )
+        return frozenset(each.name for each in self._definitions if each.mark == ":")
 
     @cached_property
     def set(self) -> frozenset[str]:
@@ -462,4 +456,4 @@ class ParsedRegion:
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
         """Return the request at an offset in the region's text, or None."""
         request = self.parsed.request_at(offset)
-        return request if request and request.span.start <= offset <= request.span.end else None
+        return request if request and request.span.reaches(offset) else None

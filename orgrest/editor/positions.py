@@ -184,9 +184,9 @@ class Text:
             within = min(within, len(self.lines[line].rstrip("\r\n")))
         return self._starts[line] + within
 
-    def line_number(self, offset: int) -> int:
-        """Return the number of the line at an offset, counted from 1. Only LF ends a line."""
-        return self.text.count("\n", 0, offset) + 1
+    def line_number(self, line: int) -> int:
+        """Return the number in `text`, from 1, of a line that the protocol counts from 0."""
+        return self.text.count("\n", 0, self.offset(Place(line, 0))) + 1
 
     # ------------------------------------------------------------------------------ changes
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from orgrest import classes
 from orgrest.http.parsing import dialects
-from orgrest.model import Source, Span, line_starts
+from orgrest.model import Source, Span, end_of_line, line_starts
 from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block, Heading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from orgrest.http import syntax
     from orgrest.org.reader import Section
@@ -55,6 +55,17 @@ class VersionCache(Generic[K, V]):
                 value = make()
             self._now[key] = value
         return value
+
+
+def unchanged(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
+    """Return the lengths of the common prefix and suffix of two versions, which do not overlap."""
+    most = min(len(old), len(new))
+    top = next(
+        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most
+    )
+    both = zip(reversed(old), reversed(new), strict=False)
+    end = next((at for at, pair in enumerate(both) if pair[0] != pair[1]), most)
+    return top, min(end, most - top)
 
 
 @classes.frozen(eq=False)
@@ -234,7 +245,7 @@ def region_at(text: str, offset: int) -> Region | None:
     """
     start = _section_start(text, offset)
     opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text, start, _line_end(text, offset)):
+    for fence in _FENCE.finditer(text, start, end_of_line(text, offset)):
         if opened is None and fence[1].lower() == "begin":
             opened = fence
         elif opened is not None and fence[1].lower() == "end" and _same(opened, fence):
@@ -243,7 +254,7 @@ def region_at(text: str, offset: int) -> Region | None:
             opened = None
         elif opened is not None and not _verbatim(opened):
             opened = fence  # blocks of other kinds may hold blocks
-    if opened is None or opened[2].lower() != "src" or offset <= _line_end(text, opened.start()):
+    if opened is None or opened[2].lower() != "src" or offset <= end_of_line(text, opened.start()):
         return None
     return _between(text, opened, offset)
 
@@ -258,7 +269,7 @@ def _between(text: str, opened: re.Match[str], offset: int) -> Region | None:
     closed = False
     for fence in _FENCE.finditer(text, opened.end(), section_end):
         if fence[1].lower() == "end" and _same(opened, fence):
-            end, closed = _line_end(text, fence.start()), True
+            end, closed = end_of_line(text, fence.start()), True
             if offset >= fence.start():
                 return None
             break
@@ -286,7 +297,7 @@ def _section_start(text: str, offset: int) -> int:
 
     A block around `offset` begins in this section, because blocks cannot contain headings.
     """
-    at = _line_end(text, offset)
+    at = end_of_line(text, offset)
     while (start := text.rfind("\n*", 0, at)) >= 0:
         if _HEADING.match(text, start + 1):
             return start + 1
@@ -297,11 +308,6 @@ def _section_start(text: str, offset: int) -> int:
 def _section_end(text: str, offset: int) -> int:
     heading = _HEADING.search(text, offset)
     return heading.start() if heading else len(text)
-
-
-def _line_end(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end
 
 
 def _whole(text: str) -> Region:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from orgrest.http import responses
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.values import dynamic
-from orgrest.model import Span
+from orgrest.model import Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -90,8 +90,7 @@ def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Spa
     """
     text = part.region.text
     start = text.rfind("\n", 0, offset) + 1
-    end = text.find("\n", offset)
-    end = len(text) if end < 0 else end
+    end = end_of_line(text, offset)
     match = DIRECTIVE.match(text, start, end)
     if match is not None and start <= offset <= match.end():
         rule = rule_of(match[1])
@@ -102,7 +101,7 @@ def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Spa
     for match in _BRACES.finditer(text, start, end):
         if match.start() <= offset <= match.end():
             return _in_braces(part, match, analysis)
-    if not any(span.start <= offset <= span.end for span in part.reading.scripts):
+    if not any(script.span.reaches(offset) for script in part.reading.scripts):
         return None
     for match in _DOTTED.finditer(text, start, end):
         if match.start() <= offset <= match.end():

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.files import stamp
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Comment, Definition
 from orgrest.model import OrgrestError, Source, Span
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.description.model import Description
-    from orgrest.description.nodes import Stamp
+    from orgrest.files import Stamp
     from orgrest.http.syntax import Document, ParsedRequest
     from orgrest.http.values import Context
     from orgrest.run.documents.imports import File
@@ -70,25 +71,19 @@ class RequestFiles:
 
         Raises OrgrestError if the file cannot be read.
         """
-        stamp = self.stamp(path)
+        now = self.stamp(path)
         known = self._known.get((path, name))
-        if known is not None and known[0] == stamp:
+        if known is not None and known[0] == now:
             return known[1]
         text = self._opened(path)
         document = read_file(path, name) if text is None else read(Source(text, file=name))
-        self._known[path, name] = stamp, document
+        self._known[path, name] = now, document
         return document
 
     def stamp(self, path: Path) -> Hashable:
         """Return a value that changes when the file at `path` changes."""
         text = self._opened(path)
-        if text is not None:
-            return text
-        try:
-            status = path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
+        return stamp(path) if text is None else text
 
 
 def of_lines(text: str, name: str, context: Context, files: RequestFiles) -> Imports | None:
@@ -140,8 +135,6 @@ class Described:
 
         A file larger than `largest` bytes is not read.
         """
-        from orgrest.description.nodes import stamp
-
         largest = LARGEST if largest is None else largest
         try:
             path = context.locate(name)
@@ -173,8 +166,6 @@ class Described:
 
 
 def _is_current(loaded: Description | OrgrestError) -> bool:
-    from orgrest.description.nodes import stamp
-
     if isinstance(loaded, OrgrestError):
         return True
     return all(stamp(path) == known for path, known in loaded.documents.stamps.items())

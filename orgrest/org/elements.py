@@ -37,6 +37,15 @@ class Landmarks:
     closings: dict[str, list[int]] = classes.field(factory=dict)
     todo: list[str] = classes.field(factory=list)
 
+    def closing(self, kind: str, line: int, limit: int) -> int | None:
+        """Return the first line that closes an element of this `kind`, or None.
+
+        Only lines after `line` and before `limit` are considered.
+        """
+        lines = self.closings.get(kind, ())
+        at = bisect_right(lines, line)
+        return lines[at] if at < len(lines) and lines[at] < limit else None
+
 
 class Elements:
     """The lines of an Org text, with methods that find where its elements end."""
@@ -59,11 +68,6 @@ class Elements:
         """The lines at which elements end: the headings and the closing lines."""
         return landmarks_of(self.lines)
 
-    @property
-    def headings(self) -> list[int]:
-        """The indexes of the lines that are headings."""
-        return self.landmarks.headings
-
     def offset(self, line: int) -> int:
         """Return the offset at which a line starts.
 
@@ -75,20 +79,14 @@ class Elements:
         """Return the index of the line at an offset."""
         return bisect_right(self._starts, offset) - 1
 
-    def closing(self, kind: str, line: int, limit: int) -> int | None:
-        """Return the first line that closes an element of this `kind`, or None.
-
-        Only lines after `line` and before `limit` are considered.
-        """
-        return closing(self.landmarks, kind, line, limit)
-
     def section_end(self, line: int) -> int:
         """Return the line of the first heading after `line`.
 
         Without such a heading, return the number of lines.
         """
-        at = bisect_right(self.headings, line)
-        return self.headings[at] if at < len(self.headings) else len(self.lines)
+        headings = self.landmarks.headings
+        at = bisect_right(headings, line)
+        return headings[at] if at < len(headings) else len(self.lines)
 
     def element_at(self, line: int) -> tuple[str, list[str]]:
         """Return the type and the lines of the element at a line, or ("", []) if the line is blank.
@@ -125,7 +123,7 @@ class Elements:
         text = lines[at].lstrip(" \t")
         opened = syntax.opening(text)
         if opened is not None:
-            end = self.closing(opened[0], at, limit)
+            end = self.landmarks.closing(opened[0], at, limit)
             if end is not None:
                 return opened[1], end + 1
         elif syntax.FIXED.match(text):
@@ -168,21 +166,9 @@ class Elements:
                 break
             close: int | None = None
             if text[:8].lower() == "#+begin_" and (opened := syntax.opening(text)):
-                close = self.closing(opened[0], here, limit)
+                close = self.landmarks.closing(opened[0], here, limit)
             here = end = (here if close is None else close) + 1
         return end
-
-
-def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | None:
-    """Return the first line that closes an element of this `kind`, or None.
-
-    Only lines after `line` and before `limit` are considered.
-    """
-    lines = landmarks.closings.get(kind)
-    if lines is None:
-        return None
-    at = bisect_right(lines, line)
-    return lines[at] if at < len(lines) and lines[at] < limit else None
 
 
 def landmarks_of(lines: list[str]) -> Landmarks:

@@ -292,8 +292,9 @@ def closes(document: OrgDocument, edit: Edit, block: Block) -> int | None:
     if not document.unclosed:
         return None
     line = document.line_of(edit.start)
-    section = bisect_right(document.headings, line - 1)
-    start = document.headings[section - 1] if section else 0
+    headings = document.landmarks.headings
+    section = bisect_right(headings, line - 1)
+    start = headings[section - 1] if section else 0
     for kind in kinds:
         opened = document.unclosed.get(kind, [])
         at = bisect_left(opened, start)

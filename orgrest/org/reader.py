@@ -8,13 +8,13 @@ no other text. Therefore a `Section` can be reused as long as its text is unchan
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.model import line_starts
 from orgrest.org import inline, syntax
 from orgrest.org.blocks import BabelCall, Block, Enclosure, Heading
-from orgrest.org.elements import closing, landmarks_of
+from orgrest.org.elements import landmarks_of
 from orgrest.org.text import column
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _Reader:
         if opened is None:
             return None
         kind, element = opened
-        end = closing(self._section.landmarks, kind, at, self._limit)
+        end = self._section.landmarks.closing(kind, at, self._limit)
         if end is None:
             if element != "latex":
                 self._section.unclosed.append((kind, at))
@@ -215,24 +215,20 @@ class _Reader:
     def _source(self, at: int, end: int, text: str) -> None:
         language, switches, arguments = (syntax.SRC.findall(text) or [("", "", "")])[0]
         name, headers, result = _keywords(self._lines, self._above)
-        self._section.blocks.append(
-            Block(
-                kind="block",
-                start=self._offset(at),
-                end=self._offset(end) + len(self._lines[end]),
-                line=at,
-                heading=_NOWHERE,
-                region=self._region(),
-                language=language,
-                switches=switches.strip(" \t"),
-                arguments=arguments.strip(),
-                headers=headers,
-                name=name,
-                indent=column(self._lines[end]),
-                first=at + 1,
-                last=end,
-                result=result,
-            )
+        self._add(
+            "block",
+            self._offset(at),
+            self._offset(end) + len(self._lines[end]),
+            at,
+            language=language,
+            switches=switches.strip(" \t"),
+            arguments=arguments.strip(),
+            headers=headers,
+            name=name,
+            indent=column(self._lines[end]),
+            first=at + 1,
+            last=end,
+            result=result,
         )
 
     def _call(self, at: int) -> None:
@@ -245,47 +241,39 @@ class _Reader:
             return
         name, headers, _ = _keywords(self._lines, self._above)
         start = self._offset(at)
-        self._section.blocks.append(
-            Block(
-                kind="call",
-                start=start,
-                end=start + len(line),
-                line=at,
-                heading=_NOWHERE,
-                region=self._region(),
-                headers=headers,
-                name=name,
-                indent=column(line),
-                call=BabelCall(
-                    match[1].strip(" \t"),
-                    (match[2] or "")[1:-1],
-                    line[match.end() + 1 : close - 1],
-                    line[close:].strip(" \t"),
-                ),
-            )
+        call = BabelCall(
+            match[1].strip(" \t"),
+            (match[2] or "")[1:-1],
+            line[match.end() + 1 : close - 1],
+            line[close:].strip(" \t"),
+        )
+        self._add(
+            "call",
+            start,
+            start + len(line),
+            at,
+            headers=headers,
+            name=name,
+            indent=column(line),
+            call=call,
         )
 
     def _inlines(self, at: int) -> None:
         start = self._offset(at)
-        region = self._region()
         for span in inline.find(self._lines[at]):
-            is_call = not span.language
-            self._section.blocks.append(
-                Block(
-                    kind="inline call" if is_call else "inline",
-                    start=start + span.start,
-                    end=start + span.end,
-                    line=at,
-                    heading=_NOWHERE,
-                    region=region,
-                    language=span.language,
-                    arguments="" if is_call else span.inside,
-                    inline="" if is_call else span.body,
-                    call=BabelCall(span.name, span.inside, span.body, span.final)
-                    if is_call
-                    else None,
-                )
-            )
+            parts: dict[str, Any] = {
+                "language": span.language,
+                "arguments": span.inside,
+                "inline": span.body,
+            }
+            if not span.language:
+                parts = {"call": BabelCall(span.name, span.inside, span.body, span.final)}
+            kind = "inline" if span.language else "inline call"
+            self._add(kind, start + span.start, start + span.end, at, **parts)
+
+    def _add(self, kind: str, start: int, end: int, line: int, **more: Any) -> None:
+        block = Block(kind, start, end, line, _NOWHERE, self._region(), **more)
+        self._section.blocks.append(block)
 
 
 def _keywords(

@@ -87,7 +87,7 @@ def _first(elements: Elements, at: int, limit: int) -> int | None:
         text = elements.lines[at].lstrip(" \t")
         opened = syntax.opening(text)
         if opened is not None and opened[1] == "drawer":
-            at = elements.closing(opened[0], at, limit) or at
+            at = elements.landmarks.closing(opened[0], at, limit) or at
         elif opened is not None or _ends_request(text):
             return None
         elif text.strip() and text[0] not in "#:" and not syntax.PLANNING.match(text):

@@ -46,68 +46,16 @@ _EXTENSIONS = {
     "image/webp": ".webp",
 }
 
-PLAIN_ENDINGS = frozenset(
-    [
-        ".csv",
-        ".tsv",
-        ".pdf",
-        ".ics",
-        ".vcf",
-        ".xlsx",
-        ".docx",
-        ".pptx",
-        ".odt",
-        ".ods",
-        ".parquet",
-        ".avro",
-        ".cbor",
-        ".pb",
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".gif",
-        ".webp",
-        ".bmp",
-        ".ico",
-        ".tif",
-        ".tiff",
-        ".avif",
-        ".mp3",
-        ".mp4",
-        ".wav",
-        ".ogg",
-        ".webm",
-        ".flac",
-        ".bin",
-        ".dat",
-    ]
-)
+PLAIN_ENDINGS = frozenset({
+    ".csv", ".tsv", ".pdf", ".ics", ".vcf", ".xlsx", ".docx", ".pptx", ".odt", ".ods", ".parquet",
+    ".avro", ".cbor", ".pb", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tif",
+    ".tiff", ".avif", ".mp3", ".mp4", ".wav", ".ogg", ".webm", ".flac", ".bin", ".dat",
+})  # fmt: skip
 """The suffixes of files that every tool treats as plain data, regardless of the base name."""
-DATA_ENDINGS = PLAIN_ENDINGS | frozenset(
-    [
-        ".json",
-        ".jsonl",
-        ".ndjson",
-        ".geojson",
-        ".har",
-        ".xml",
-        ".rss",
-        ".atom",
-        ".html",
-        ".htm",
-        ".txt",
-        ".text",
-        ".log",
-        ".svg",
-        ".zip",
-        ".gz",
-        ".tar",
-        ".bz2",
-        ".xz",
-        ".zst",
-        ".7z",
-    ]
-)
+DATA_ENDINGS = PLAIN_ENDINGS | {
+    ".json", ".jsonl", ".ndjson", ".geojson", ".har", ".xml", ".rss", ".atom", ".html", ".htm",
+    ".txt", ".text", ".log", ".svg", ".zip", ".gz", ".tar", ".bz2", ".xz", ".zst", ".7z",
+}  # fmt: skip
 """The suffixes of data files, including formats that tools use for configuration or packages."""
 
 

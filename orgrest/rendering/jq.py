@@ -50,24 +50,11 @@ It is added to `TIMEOUT`, but only on systems that can limit CPU time.
 MAX_OUTPUT = 16 * 2**20
 
 _PLAIN = {
-    "-r": "r",
-    "--raw-output": "r",
-    "-c": "c",
-    "--compact-output": "c",
-    "-j": "j",
-    "--join-output": "j",
-    "-s": "s",
-    "--slurp": "s",
-    "-S": "S",
-    "--sort-keys": "S",
-    "-a": "a",
-    "--ascii-output": "a",
-    "-n": "n",
-    "--null-input": "n",
-    "-e": "e",
-    "--exit-status": "e",
+    "-r": "r", "--raw-output": "r", "-c": "c", "--compact-output": "c", "-j": "j",
+    "--join-output": "j", "-s": "s", "--slurp": "s", "-S": "S", "--sort-keys": "S", "-a": "a",
+    "--ascii-output": "a", "-n": "n", "--null-input": "n", "-e": "e", "--exit-status": "e",
     "--tab": "t",
-}
+}  # fmt: skip
 _WITH_VALUES = {"--indent": 1, "--arg": 2, "--argjson": 2}
 _BY_PACKAGE = frozenset("rcjs")
 
@@ -218,26 +205,22 @@ def run(program: str, text: str, args: str = "") -> str:
     options = _options(args)
     program = _checked(program)
     if options.letters <= _BY_PACKAGE and find_spec("jq") is not None:
-        return _by_package(program, text, options)
-    executable = shutil.which("jq")
-    if executable is None:
+        words = ["package", json.dumps([program, options.values, sorted(options.letters)])]
+    elif executable := shutil.which("jq"):
+        # The space keeps a program like -.a from being read as an option; jq 1.6 has no `--`.
+        words = [executable, *options.words, f" {program}"]
+    else:
         command = install_command("jq")
         raise CaptureError(f"jq is not installed: {command}, or install the program jq")
-    # The space keeps a program like -.a from being read as an option; jq 1.6 has no `--`.
-    return _start([executable, *options.words, f" {program}"], text, site=False).removesuffix("\n")
+    return _start(words, text).removesuffix("\n")
 
 
-def _by_package(program: str, text: str, options: _Options) -> str:
-    request = json.dumps([program, options.values, sorted(options.letters)])
-    return _start(["package", request], text, site=True).removesuffix("\n")
-
-
-def _start(words: list[str], text: str, *, site: bool) -> str:
+def _start(words: list[str], text: str) -> str:
     """Run the child process and return its output.
 
     `words` starts with the executable's path, or with `package` for the Python package.
     """
-    python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
+    python = [sys.executable, "-I", *([] if words[0] == "package" else ["-S"]), "-c", _CHILD]
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     try:
         child = Child(

@@ -121,18 +121,11 @@ def show(
     if "code" in words:
         return RenderedResult(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
     if "raw" in words:
-        prose = bare and not _shaped(arguments)
-        return (
-            RenderedResult(_example(text), prose, (IN_EXAMPLE,))
-            if loose
-            else RenderedResult(text, prose)
-        )
+        return _unwrapped(text, loose, prose=bare and not _shaped(arguments))
     if "drawer" in words or "wrap" in words:
         return _drawer(text, loose)
     if "table" in words or "vector" in words:
-        return (
-            RenderedResult(_example(text), notes=(IN_EXAMPLE,)) if loose else RenderedResult(text)
-        )
+        return _unwrapped(text, loose, prose=False)
     return RenderedResult(_fixed(text))
 
 
@@ -260,6 +253,12 @@ def _delimited(arguments: Arguments) -> bool:
 
 def _example(text: str) -> str:
     return f"#+begin_example\n{escape(text)}#+end_example\n"
+
+
+def _unwrapped(text: str, loose: bool, *, prose: bool) -> RenderedResult:
+    if loose:
+        return RenderedResult(_example(text), prose, (IN_EXAMPLE,))
+    return RenderedResult(text, prose)
 
 
 def _drawer(text: str, loose: bool) -> RenderedResult:

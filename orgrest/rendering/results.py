@@ -282,9 +282,11 @@ def _read(
 ) -> _Text:
     """Return the pretty-printed body, or the output of jq, and the beginning to show."""
     if jq is not None:
+        from orgrest.rendering.jq import run
+
         response.whole_body()
         text, notes = decode(response)
-        text, lang, cut = _jq(jq, text, jq_args), "js", False
+        text, lang, cut = run(jq, text, jq_args), "js", False
     else:
         size = limit + _SLACK
         text, notes = decode(response, size)
@@ -323,12 +325,6 @@ def _head(
     lines += [unread] if unread else []
     lines.append(f"Request duration: {response.duration:.6f}s")
     return tuple(visible(line, one_line=True) for line in lines)
-
-
-def _jq(program: str, text: str, args: str) -> str:
-    from orgrest.rendering.jq import run
-
-    return run(program, text, args)
 
 
 def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:

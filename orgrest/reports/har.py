@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from orgrest.convert.har import NO_RESPONSE
 from orgrest.run.record import CUT, encoded
 
 if TYPE_CHECKING:
@@ -121,31 +122,18 @@ def _content(body: Record) -> Record:
 
 
 def _response(response: Record | None, why: str | None) -> Record:
-    if response is None:  # in the form that browsers write
-        nothing = {"size": 0, "mimeType": "x-unknown"}
-        return _answer(0, why or "", "", [], nothing, "")
+    if response is None:
+        return {**NO_RESPONSE, "statusText": why or ""}
     body = response["body"]
     mime_type = body["type"] or "x-unknown"
-    content: Record = {"size": body["size"], "mimeType": mime_type, **_content(body)}
-    location = next((v for n, v in response["headers"] if n.lower() == "location"), "")
-    version = f"HTTP/{response['version']}"
-    headers = response["headers"]
-    return _answer(response["status"], response["reason"], version, headers, content, location)
-
-
-def _answer(
-    status: int, text: str, version: str, headers: list[list[str]], content: Record, location: str
-) -> Record:
     return {
-        "status": status,
-        "statusText": text,
-        "httpVersion": version,
-        "cookies": [],  # as above
-        "headers": _headers(headers),
-        "content": content,
-        "redirectURL": location,
-        "headersSize": -1,
-        "bodySize": -1,
+        **NO_RESPONSE,
+        "status": response["status"],
+        "statusText": response["reason"],
+        "httpVersion": f"HTTP/{response['version']}",
+        "headers": _headers(response["headers"]),
+        "content": {"size": body["size"], "mimeType": mime_type, **_content(body)},
+        "redirectURL": next((v for n, v in response["headers"] if n.lower() == "location"), ""),
     }
 
 

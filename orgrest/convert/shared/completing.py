@@ -11,6 +11,7 @@ from orgrest import classes
 from orgrest.convert.shared import kept
 from orgrest.convert.shared.exports import Export, ExportedRequest
 from orgrest.convert.shared.model import Note
+from orgrest.convert.shared.texts import title
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.syntax import HeaderLine, ParsedRequest
 from orgrest.http.values import Context, Origin
@@ -103,7 +104,7 @@ class _Document:
             reason = "a script skipped it" if outcome.reason is None else str(outcome.reason)
             yield _Item(
                 f"{task.file or self.file}:{at.line}",
-                parsed.name or task.name or _title(parsed),
+                parsed.name or task.name or title(parsed.method, parsed.target.text)[:80],
                 parsed,
                 None if exchange is None else exchange.request,
                 tuple(_known(parsed, task.context)) if exchange is None else exchange.variables,
@@ -113,11 +114,12 @@ class _Document:
             )
 
 
-def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
+def read(text: str, *, file: str, plain: bool, settings: Settings, beside: str | None) -> Export:
     """Return an export of the requests that `settings` selects in a document.
 
-    `file` is the document's name, and `plain` is true for a request file. References to variables
-    are kept where `kept` allows it. Raises OrgrestError if a selected name or line does not exist.
+    `file` is the document's name, and `plain` is true for a request file. For `beside`, see
+    `Export`. References to variables are kept where `kept` allows it. Raises OrgrestError if a
+    selected name or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
@@ -166,8 +168,9 @@ def read(text: str, *, file: str, plain: bool, settings: Settings) -> Export:
             )
         except Exception as error:
             failed.append(f"{item.place}: {explained(error).reason}")
-    title = Path(file).stem or "requests"
-    return Export(title, tuple(calls), variables.all(), tuple(failed), secrets, document.suspects())
+    name = Path(file).stem or "requests"
+    suspects = document.suspects()
+    return Export(name, tuple(calls), variables.all(), tuple(failed), secrets, suspects, beside)
 
 
 def _merged(
@@ -274,11 +277,6 @@ def _begins(items: Iterable[_Item]) -> set[str]:
         if target.startswith("{{"):
             names.add(target[2:].partition("}}")[0].strip())
     return names
-
-
-def _title(parsed: ParsedRequest) -> str:
-    path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", parsed.target.text).partition("?")[0]
-    return f"{parsed.method} {path.strip() or '/'}"[:80]
 
 
 def _needed(late: Iterable[Origin]) -> Iterator[str]:

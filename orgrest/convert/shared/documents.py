@@ -305,8 +305,7 @@ def _title(request: Request) -> str:
     """Return a name for a request that has none."""
     if not request.method:
         return "not translated"
-    path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", request.url).partition("?")[0]
-    return _line(re.sub(r"\{\{|\}\}", "", f"{request.method} {path or '/'}"), 80)
+    return _line(re.sub(r"\{\{|\}\}", "", texts.title(request.method, request.url)), 80)
 
 
 def _quoted(value: str) -> str:

@@ -214,7 +214,7 @@ def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     Each assertion is mapped to its title, or to "" if it has none. A script is left out if nothing
     remains of it. The remaining scripts use Postman's functions (see `as_pm`).
     """
-    every = [translated(script) for script in scripts]
+    every = [translated(script) for script in scripts if script.strip()]
     assertions: dict[str, str] = {}
     for each in every:
         for assertion in each.assertions:
@@ -424,7 +424,7 @@ def equality(subject: str, literal: str) -> list[str] | None:
     if literal[0] in "\"'" or (literal == "null" and not _is_text(subject)):
         return [f"{subject} == {_shown(literal)}"]
     kind = "isBoolean" if literal in ("true", "false") else "isNumber"
-    return _of_type(subject, f"== {literal}", kind)
+    return comparison(subject, f"== {literal}", kind)
 
 
 def _loose_equality(subject: str, literal: str) -> list[str] | None:
@@ -442,12 +442,8 @@ def inequality(subject: str, literal: str) -> list[str] | None:
     return [f"{subject} != {_shown(literal)}"]
 
 
-def comparison(subject: str, condition: str) -> list[str] | None:
-    """Return assertions that a subject is a number that meets a condition such as `> 5`."""
-    return _of_type(subject, condition, "isNumber")
-
-
-def _of_type(subject: str, condition: str, kind: str) -> list[str] | None:
+def comparison(subject: str, condition: str, kind: str = "isNumber") -> list[str] | None:
+    """Return assertions that a subject is of this kind and meets a condition such as `> 5`."""
     if _is_text(subject):
         return None
     of_type = [f"{subject} {kind}"] if subject.startswith("body $") else []

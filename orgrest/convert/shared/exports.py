@@ -144,7 +144,8 @@ class Export:
 
     `title` is the document's name. `failed` says why other requests cannot be exported. `secrets`
     contains strings that must not be shown. `suspects` contains messages about text that looks like
-    a block or a header argument but is neither.
+    a block or a header argument but is neither. `beside` names the folder for bodies that are not
+    text, or is None if no files can be written.
     """
 
     title: str
@@ -153,6 +154,7 @@ class Export:
     failed: tuple[str, ...] = ()
     secrets: frozenset[str] = classes.field(default=frozenset(), repr=False)
     suspects: tuple[str, ...] = ()
+    beside: str | None = None
 
 
 def each(

@@ -28,9 +28,14 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return self.given.get(name) is not None
 
-    def ignore(self, *names: str) -> None:
-        """Mark these fields as read, since they do not affect what is sent."""
+    def ignore(self, *names: str, begins: str | None = None) -> None:
+        """Mark these fields as read, since they do not affect what is sent.
+
+        Fields whose names begin with `begins` are also marked.
+        """
         self._read.update(names)
+        if begins is not None:
+            self._read.update(name for name in self.given if str(name).startswith(begins))
 
     def any(self, name: str) -> Any:
         """Return the value of a field unchanged, and mark everything in the value as read."""

@@ -64,6 +64,10 @@ class Merged:
     request: Request
     notes: list[str] = classes.field(factory=list)
 
+    def change(self, **changes: Any) -> None:
+        """Change fields of the request."""
+        self.request = classes.evolve(self.request, **changes)
+
     def fix(self, part: str) -> None:
         """Add a note that a part of the request contains values instead of references."""
         self.notes.append(f"the variables in {part}: they were replaced with their values, which "
@@ -116,7 +120,7 @@ def merged(
         url = raw
     is_kept = same(url, resolved.url)
     if is_kept and url != resolved.url:
-        merged_request.request = classes.evolve(merged_request.request, url=url)
+        merged_request.change(url=url)
     if raw != marked.url or not is_kept:
         merged_request.fix("the URL")
     _merge_headers(merged_request, resolved, marked, same)
@@ -124,9 +128,7 @@ def merged(
     if marked.credentials is not None and resolved.credentials != marked.credentials:
         texts = [_texts(request.credentials) for request in (marked, resolved)]
         if len(texts[0]) == len(texts[1]) and all(map(same, *texts)):
-            merged_request.request = classes.evolve(
-                merged_request.request, credentials=marked.credentials
-            )
+            merged_request.change(credentials=marked.credentials)
         else:
             merged_request.fix("Authorization")
     if any(
@@ -153,16 +155,14 @@ def _merge_headers(
         if name.lower() == "authorization" and is_only:
             pair, given = _pair(text), _pair(value)
             if pair and given and all(map(same, pair, given)):
-                merged_request.request = classes.evolve(
-                    merged_request.request, credentials=Basic(*pair)
-                )
+                merged_request.change(credentials=Basic(*pair))
                 continue
         if name == other and same(text, value):
             headers.append(shown if text == value else (name, text))
             continue
         headers.append(shown)
         merged_request.fix(name)
-    merged_request.request = classes.evolve(merged_request.request, headers=tuple(headers))
+    merged_request.change(headers=tuple(headers))
 
 
 def _merge_body(
@@ -175,7 +175,7 @@ def _merge_body(
     except UnicodeDecodeError:
         texts = []
     if texts and "\0" not in texts[0] and same(*texts):  # with NUL, it is not text: see `exports`
-        merged_request.request = classes.evolve(merged_request.request, body=marked.body)
+        merged_request.change(body=marked.body)
     else:
         merged_request.fix("the body")
 

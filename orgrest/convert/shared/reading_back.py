@@ -7,7 +7,6 @@ request, and no part of a request is lost.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from orgrest.http.parsing import request_file
 from orgrest.http.syntax import HeaderLine
 from orgrest.http.values import Context, Inputs, expand, shorthand
 from orgrest.http.values.expansion import with_one_cookie
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, find_headers
 
 if TYPE_CHECKING:
     from orgrest.convert.shared.model import Request
@@ -78,7 +77,7 @@ def _has_other_body(parsed: ParsedRequest, request: Request) -> bool:
 
 def _transformed(text: str, request: Request) -> bool:
     """Return whether orgrest would change the body because of its media type."""
-    kind = next((v for k, v in request.headers if k.lower() == "content-type"), "").lower()
+    kind = next(find_headers(request.headers, "Content-Type"), "").lower()
     if kind.startswith("application/x-www-form-urlencoded"):
         plain = "".join(piece if isinstance(piece, str) else "x" for piece in texts.pieces(text))
         return shorthand.form(plain) != plain
@@ -108,9 +107,8 @@ def _sent_otherwise(parsed: ParsedRequest, request: Request) -> tuple[str, str]:
     if not request.shorthand and sent.headers != with_one_cookie(plain):
         return "headers", "orgrest would read the headers as shorthand, and send different ones"
     text = texts.plain("\n".join(str(part) for part in body)) or ""
-    if any(
-        re.match("(?i)multipart/", v) for k, v in request.headers if k.lower() == "content-type"
-    ):
+    kinds = find_headers(request.headers, "Content-Type")
+    if any(kind.lower().startswith("multipart/") for kind in kinds):
         text = text.replace("\n", "\r\n")
     if request.body is not None and (sent.body or b"").decode("utf-8", "replace") != text:
         return "body", "the body would be sent differently if it were in the request file"

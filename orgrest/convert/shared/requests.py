@@ -125,7 +125,8 @@ class Reader:
         if authorization is not None:
             url, headers = authorization.applied(url, headers, self.names)
         assertions, after = expectations.all_translated((*around.after, *own.scripts[1]))
-        before = (*around.before, *own.scripts[0])
+        scripts = (*around.before, *own.scripts[0])
+        before = tuple(expectations.as_pm(script) for script in scripts if script.strip())
         notes = [*own.notes, *expectations.notes_on(before, after, fields.place)]
         if own.authorization is None and authorization is not None and authorization.problem:
             reason = f"inherited auth: {authorization.problem}"

@@ -49,13 +49,14 @@ def written(given: Iterable[str | Variable]) -> str:
 
 def is_literal(text: str) -> bool:
     """Return whether a string in this notation is free of references to variables."""
-    return not any(isinstance(piece, Variable) for piece in pieces(text))
+    return plain(text) is not None
 
 
 def plain(text: str) -> str | None:
     """Return the value of a string in this notation, or None if it refers to variables."""
     read = pieces(text)
-    return "".join(str(piece) for piece in read) if is_literal(text) else None
+    literals = [piece for piece in read if isinstance(piece, str)]
+    return "".join(literals) if len(literals) == len(read) else None
 
 
 def without_comments(json: str) -> str:
@@ -71,25 +72,42 @@ def body_of(text: str) -> str | bytes:
         return text.encode("utf-8", "surrogateescape")
 
 
-def translated(text: str, variable: Callable[[str], Variable | str | None]) -> str:
+def translated(text: str, variable: Callable[[str], Variable]) -> str:
     """Convert another tool's `{{name}}` placeholders in a string to the notation of request files.
 
-    `variable` translates the text between the braces. If it returns None, the placeholder becomes
-    literal text. Raises ConversionError if the result would be parsed differently.
+    `variable` translates the text between the braces. Raises ConversionError if the result would be
+    parsed differently.
     """
-    translated_pieces: list[str | Variable] = []
+    return replaced(_CALL, text, lambda match: variable(match[1]))
+
+
+def replaced(
+    pattern: re.Pattern[str], text: str, variable: Callable[[re.Match[str]], Variable | None]
+) -> str:
+    """Return a string in the notation of request files, with variables in place of the matches.
+
+    If `variable` returns None, a match becomes literal text, like everything between the matches.
+    Raises ConversionError if the result would be parsed differently.
+    """
+    replaced_pieces: list[str | Variable] = []
     at = 0
-    for match in _CALL.finditer(text):
-        value = variable(match[1])
+    for match in pattern.finditer(text):
+        value = variable(match)
         if value is not None:
-            translated_pieces += (text[at : match.start()], value)
+            replaced_pieces += (text[at : match.start()], value)
             at = match.end()
-    return written([*translated_pieces, text[at:]])
+    return written([*replaced_pieces, text[at:]])
 
 
 def name_of(text: str) -> str:
     """Return the name of a variable, altered if necessary to be valid in request files."""
     return _NOT_IN_NAME.sub("_", text.strip()).strip("_") or "variable"
+
+
+def title(method: str, url: str) -> str:
+    """Return a title for a request without a name: its method, and the path of its URL."""
+    path = re.sub(r"^[a-z]+://[^/?#]*|^\{\{[^{}]*\}\}", "", url).partition("?")[0]
+    return f"{method} {path.strip() or '/'}"
 
 
 def _escape(text: str) -> str:

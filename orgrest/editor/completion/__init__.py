@@ -13,54 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest.editor.completion.contexts import contexts
-from orgrest.editor.completion.cursor import Cursor
-from orgrest.editor.completion.model import Candidate, Imported, fits
+from orgrest.editor.completion.model import fits
 from orgrest.editor.completion.offers import OFFERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from orgrest.description.model import Description
-    from orgrest.editor import regions
-
-__all__ = ["Candidate", "complete"]
+    from orgrest.editor.completion.cursor import Cursor
+    from orgrest.editor.completion.model import Candidate
 
 
-def complete(
-    text: str,
-    offset: int,
-    *,
-    document: regions.Kind = "org",
-    files: Callable[[str], Iterable[str]] | None = None,
-    environ: Iterable[str] = (),
-    settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
-    imported: Callable[[], Imported] = Imported,
-    described: Callable[[str], Description | None] = lambda _: None,
-    beside: Callable[[], Iterable[Description]] = tuple,
-) -> list[Candidate]:
-    """Return the candidates for completion at `offset` in `text`, most likely first.
-
-    - `files` returns the names in a folder, given the folder's path in the document. Names of
-      subfolders end in a slash.
-    - `environ` contains the names of environment variables.
-    - `settings` returns the variables of the chosen environments, each with its value and source.
-    - `imported` returns the names that other files define.
-    - `described` returns the OpenAPI description in a file that the document names.
-    - `beside` returns the OpenAPI descriptions near the document.
-
-    Raises ValueError if the offset is outside the text.
-    """
-    cursor = Cursor(
-        text,
-        offset,
-        document,
-        files or (lambda _: ()),
-        environ,
-        settings,
-        imported,
-        described,
-        beside,
-    )
+def complete(cursor: Cursor) -> list[Candidate]:
+    """Return the candidates for completion at a cursor, most likely first."""
     candidates: list[Candidate] = []
     for here in contexts(cursor):
         if (

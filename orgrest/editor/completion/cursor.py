@@ -14,7 +14,7 @@ from orgrest.editor import regions
 from orgrest.editor.completion.above import BLANKS, ContextAbove
 from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
 from orgrest.http.parsing.request_file import is_restclient
-from orgrest.model import Span
+from orgrest.model import Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,18 +33,19 @@ _ENDS = [
 
 
 class Cursor:
-    """An offset in a text, and its surroundings.
+    """An offset in a text, its surroundings, and what the text can refer to.
 
-    The parameters are those of `complete`. `code`, with LF line endings, is the text of the region
-    around the offset, or the whole text if there is no region. `before` is the line up to the
-    offset, and `after` is the rest of the line without trailing whitespace.
+    `code`, with LF line endings, is the text of the region around the offset, or the whole text if
+    there is no region. `before` is the line up to the offset, and `after` is the rest of the line
+    without trailing whitespace.
     """
 
     def __init__(
         self,
         text: str,
         offset: int,
-        document: regions.Kind,
+        document: regions.Kind = "org",
+        *,
         files: Callable[[str], Iterable[str]] = lambda _: (),
         environ: Iterable[str] = (),
         settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
@@ -52,6 +53,19 @@ class Cursor:
         described: Callable[[str], Description | None] = lambda _: None,
         beside: Callable[[], Iterable[Description]] = tuple,
     ) -> None:
+        """Find the surroundings of `offset` in `text`, the text of a `document` of this kind.
+
+        - `files` returns the names in a folder, given the folder's path in the document. Names of
+          subfolders end in a slash.
+        - `environ` contains the names of environment variables.
+        - `settings` returns the variables of the chosen environments, each with its value and
+          source.
+        - `imported` returns the names that other files define.
+        - `described` returns the OpenAPI description in a file that the document names.
+        - `beside` returns the OpenAPI descriptions near the document.
+
+        Raises ValueError if the offset is outside the text.
+        """
         if not 0 <= offset <= len(text):
             raise ValueError(
                 f"offset {offset} is out of range: the text has {len(text)} characters"
@@ -79,9 +93,8 @@ class Cursor:
                 at = self.region.from_file(offset)
                 self.indented = self.region.to_file(at) > offset
         self.start = self.code.rfind("\n", 0, at) + 1
-        end = self.code.find("\n", at)
         self.before = self.code[self.start : at]
-        self.after = self.code[at : len(self.code) if end < 0 else end].rstrip(BLANKS)
+        self.after = self.code[at : end_of_line(self.code, at)].rstrip(BLANKS)
 
     @cached_property
     def is_common(self) -> bool:

@@ -27,7 +27,7 @@ _IMPORT = re.compile(
 )
 _OPENED = re.compile(r"^[ \t]*[<>][ \t]*\{%", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.$])[A-Za-z][\w.]*$")
-_MAX_SHOWN = 60
+_MAX_SHOWN = 60  # characters of a value
 _PARTS = {
     "response.body": "the response's body; `.$.field` or `.//tag` selects a part",
     "response.headers": "a header of the response: `.headers.NAME`",
@@ -101,18 +101,18 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     matches = {match["name"]: match for match in _DEFINITIONS.finditer(cursor.code)}
     lines = cursor.lines(match.start("name") for match in matches.values())
     for (name, match), line in zip(matches.items(), lines, strict=True):
-        yield _variable(name, match["value"].strip(), f"line {line}")
+        yield variable(name, match["value"].strip(), f"line {line}")
     seen.update(matches)
     for script in _SCRIPTS.finditer(cursor.code):
         for name in sorted(set_by(script["code"]) - seen):
             seen.add(name)
-            yield _variable(name, "set when requests are sent", "set by a script")
+            yield variable(name, "set when requests are sent", "set by a script")
     imported = cursor.imported()
     for variables in (imported.variables, cursor.settings()):
         for name, (value, where) in variables.items():
             if name not in seen:
                 seen.add(name)
-                yield _variable(name, value, where)
+                yield variable(name, value, where)
     requests = {name: f"in {where}" for name, where in imported.requests.items()}
     requests.update((name, f"on line {line}") for name, line in _named(cursor).items())
     for name, where in requests.items():
@@ -126,9 +126,10 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
         yield Offer(entry.name, f"{entry.usage}\n\n{entry.description}", insert, rank=3)
 
 
-def _variable(name: str, value: str, where: str) -> Offer:
+def variable(name: str, value: str, where: str, *, is_braced: bool = True) -> Offer:
+    """Return the offer for a variable. `is_braced` is whether braces, which are closed, precede."""
     shown = value if len(value) <= _MAX_SHOWN else value[: _MAX_SHOWN - 3] + "..."
-    return Offer(name, f"{shown}\n\n{where}", f"{name}}}}}")
+    return Offer(name, f"{shown}\n\n{where}", f"{name}}}}}" if is_braced else name)
 
 
 def _named(cursor: Cursor) -> dict[str, int]:

@@ -7,12 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.editor.completion.cursor import Cursor
 from orgrest.http.parsing import grammar
 from orgrest.http.values.expressions import FUNCTIONS
 
 if TYPE_CHECKING:
-    from orgrest.editor import regions
+    from orgrest.editor.completion.cursor import Cursor
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P<mark>[(),])')
 
@@ -30,13 +29,9 @@ class Signature:
     active: int
 
 
-def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Signature | None:
-    """Return the function being called at `offset` in a variable's value, or None.
-
-    Raises ValueError if the offset is outside of `text`.
-    """
-    cursor = Cursor(text, offset, document)
-    if cursor.region is None and document == "org":
+def signature(cursor: Cursor) -> Signature | None:
+    """Return the function being called at a cursor in a variable's value, or None."""
+    if cursor.region is None and cursor.document == "org":
         return None
     line = grammar.DEFINITION.fullmatch(cursor.before.lstrip(" \t\r"))
     if line is None or line["operator"] != ":=" or cursor.above.state.part != "start":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.editor.completion import request_files
 from orgrest.editor.completion.above import Definition, picked
-from orgrest.editor.completion.model import Context, Offer, fits
+from orgrest.editor.completion.model import fits
 from orgrest.http.parsing import grammar
 from orgrest.http.values.expressions import FUNCTIONS
 from orgrest.http.values.references import REFERENCE
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor import regions
     from orgrest.editor.completion.cursor import Cursor
+    from orgrest.editor.completion.model import Context, Offer
 
 MASK = "***"
 """The text shown instead of a secret."""
@@ -42,7 +43,6 @@ _SECRET = re.compile(
     rf"\b(?:{'|'.join(name for name, function in FUNCTIONS.items() if function.secret)}|getenv)\b"
 )
 _NAME = re.compile(r"[^\s:={}]+")
-_MAX_SHOWN = 60
 
 
 def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
@@ -52,19 +52,16 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
         known = {variable.name: variable for variable in _from_outside(cursor, cursor.region)}
     for definition in cursor.above.definitions:
         known[definition.name] = definition
-    secrets = _secrets(known)
+    secrets, is_braced = _secrets(known), here.subject == "{{"
     fitting = [variable for variable in known.values() if fits(variable.name, here.prefix)]
     fitting.sort(key=lambda variable: variable.offset)
     inside = [variable for variable in fitting if not variable.where]
     lines = dict(zip(inside, cursor.lines(variable.offset for variable in inside), strict=True))
     for definition in fitting:
         value = MASK if definition.name in secrets else definition.value or definition.note
-        if len(value) > _MAX_SHOWN:
-            value = value[: _MAX_SHOWN - 3] + "..."
         where = definition.where or f"line {lines[definition]}"
-        insert = f"{definition.name}}}}}" if here.subject == "{{" else definition.name
-        yield Offer(definition.name, f"{value}\n\n{where}", insert)
-    if cursor.is_common and here.subject == "{{":
+        yield request_files.variable(definition.name, value, where, is_braced=is_braced)
+    if cursor.is_common and is_braced:
         yield from request_files.in_braces(cursor, frozenset(known))
 
 

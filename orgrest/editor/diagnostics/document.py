@@ -10,7 +10,7 @@ import itertools
 import re
 from difflib import get_close_matches
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from orgrest.editor import arguments
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Fix
@@ -38,16 +38,12 @@ _ALIKE_ARGUMENT = 0.8
 def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield findings about header arguments that are malformed or refer to a missing element."""
     for part in analysis.judged:
-        block = part.region.block if part.given.faults else None
-        for fault in part.given.faults if block is not None else ():
-            span = None
-            if fault.variable is not None and block is not None:
-                span = arguments.variable_span(document, block, fault.variable)
-            if span is None and block is not None:
-                span = arguments.line_span(document, block.line)
-            if span is not None:
-                severity: Severity = "error" if fault.code == "bad-argument" else "warning"
-                yield Finding(Diagnostic(span, severity, fault.code, fault.message))
+        for fault in part.given.faults:
+            block = cast("Block", part.region.block)  # which has the header arguments
+            span = fault.variable and arguments.variable_span(document, block, fault.variable)
+            span = span or arguments.line_span(document, block.line)
+            severity: Severity = "error" if fault.code == "bad-argument" else "warning"
+            yield Finding(Diagnostic(span, severity, fault.code, fault.message))
 
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
@@ -83,9 +79,8 @@ def _arguments(analysis: Analysis, document: org.OrgDocument) -> Iterator[Findin
         kept = part.region.kept
         if kept is None or not any(map(_unknown, (kept.arguments, *kept.headers))):
             continue
-        if part.region.block is not None:
-            for text, start in arguments.texts_of(document, part.region.block):
-                yield from _unknown_arguments(analysis.text, text, start)
+        for text, start in arguments.texts_of(document, part.region.block):
+            yield from _unknown_arguments(analysis.text, text, start)
 
 
 def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
@@ -99,8 +94,7 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
     lines += ((line - 1, why) for line, why in unclosed)
     for line, why in lines:
         span = arguments.line_span(document, line)
-        if span is not None:
-            yield Finding(Diagnostic(span, "warning", "misspelt", why))
+        yield Finding(Diagnostic(span, "warning", "misspelt", why))
 
 
 def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from orgrest.editor import regions
-    from orgrest.editor.diagnostics.model import Problem
+    from orgrest.editor.diagnostics.model import Diagnostic
     from orgrest.editor.parsed_regions import ParsedRegion
 
 _FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
@@ -65,7 +65,7 @@ Made: TypeAlias = tuple[str, Change] | None
 
 def _bad_header(at: Place) -> Made:
     request = at.part.request_at(at.start)
-    if request is None or any(x.span.start <= at.start <= x.span.end for x in request.headers):
+    if request is None or any(x.span.reaches(at.start) for x in request.headers):
         return None  # a header with an invalid value
     first = _FIRST_WORD.match(at.found)
     if first is not None and registry.header(first[1]) is not None:
@@ -137,14 +137,14 @@ GUESSES = frozenset({"undefined-variable"})
 """The codes of problems for which the fix is only a guess at what the user intended."""
 
 
-def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
+def fixes(part: ParsedRegion, problem: Diagnostic, file: str) -> tuple[Fix, ...]:
     """Return a tuple with the fix for a problem in `part`, or an empty tuple.
 
     The fix contains an edit to `file`, the text of the whole file.
     """
     make = FIXES.get(problem.code)
     text = part.region.text
-    fix = make(Place(part, text, problem.start, problem.end)) if make else None
+    fix = make(Place(part, text, problem.span.start, problem.span.end)) if make else None
     if fix is None:
         return ()
     title, change = fix

@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from orgrest import classes
+from orgrest.model import Span, end_of_line
 from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from orgrest.model import Span
 
 Severity: TypeAlias = Literal["error", "warning", "hint"]
 
@@ -29,12 +28,16 @@ class Fix:
 
 @classes.frozen
 class Diagnostic:
-    """A problem in a document: its span, severity, code and message."""
+    """A problem in a document or in one of its regions: its span, severity, code and message."""
 
     span: Span
     severity: Severity
     code: str
     message: str
+
+    def moved(self, by: int) -> Diagnostic:
+        """Return the problem with its offsets increased by `by`, which may be negative."""
+        return classes.evolve(self, span=Span(self.span.start + by, self.span.end + by))
 
 
 @classes.frozen
@@ -45,26 +48,10 @@ class Finding:
     fixes: Callable[[], tuple[Fix, ...]] = tuple
 
 
-@classes.frozen
-class Problem:
-    """A problem whose offsets are relative to the text of its region."""
-
-    start: int
-    end: int
-    severity: Severity
-    code: str
-    message: str
-
-    def moved(self, by: int) -> Problem:
-        """Return the problem with its offsets increased by `by`, which may be negative."""
-        return classes.evolve(self, start=self.start + by, end=self.end + by)
-
-
-def extent(text: str, offset: int) -> tuple[int, int]:
+def extent(text: str, offset: int) -> Span:
     """Return the span to underline at `offset`: a variable, or the rest of the line."""
     if match := _VARIABLE.match(text, offset):
-        return match.span()
-    line_end = text.find("\n", offset)
-    line = text[offset : len(text) if line_end < 0 else line_end]
+        return Span(*match.span())
+    line = text[offset : end_of_line(text, offset)]
     start = offset + len(line) - len(line.lstrip())
-    return start, max(start, offset + len(line.rstrip()))
+    return Span(start, max(start, offset + len(line.rstrip())))

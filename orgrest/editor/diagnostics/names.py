@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.editor.diagnostics.model import Problem, extent
+from orgrest.editor.diagnostics.model import Diagnostic, extent
 from orgrest.editor.request_files import referred
 from orgrest.http import syntax
 from orgrest.http.values.references import references
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orgrest.run.documents.imports import Imports
 
 
-def of_names(analysis: Analysis) -> Iterator[Problem]:
+def of_names(analysis: Analysis) -> Iterator[Diagnostic]:
     """Yield problems with imports and with names of requests. Offsets refer to the whole file."""
     imports, text = analysis.imports, analysis.text
     if analysis.kind != "http":
@@ -35,11 +35,11 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
             if broken_import.item is broken_import.own
             else str(broken_import.error)
         )
-        yield Problem(*extent(text, at), "error", broken_import.error.code, message)
+        yield Diagnostic(extent(text, at), "error", broken_import.error.code, message)
     for item, chain in imports.circles if imports else ():
         at = item.path.offset(0) if item.path else item.span.start
         message = f"these files import each other; each is read once: {chain}"
-        yield Problem(*extent(text, at), "warning", "circle", message)
+        yield Diagnostic(extent(text, at), "warning", "circle", message)
     if imports is not None and imports.broken:
         return
     if _may_be_wrong(analysis):
@@ -51,7 +51,7 @@ def of_names(analysis: Analysis) -> Iterator[Problem]:
                 known = ", ".join(sorted(named)) or "none"
                 message = f"no request named {name.text.strip()}; available: {known}"
                 at = part.region.to_file(name.offset(0))
-                yield Problem(*extent(text, at), "error", "unknown-name", message)
+                yield Diagnostic(extent(text, at), "error", "unknown-name", message)
 
 
 def _may_be_wrong(analysis: Analysis) -> bool:
@@ -75,12 +75,12 @@ def _may_be_wrong(analysis: Analysis) -> bool:
     return False
 
 
-def _of_names(imports: Imports, text: str) -> Iterator[Problem]:
+def _of_names(imports: Imports, text: str) -> Iterator[Diagnostic]:
     document = imports.main.document
     for again, first in namesakes(document):
         naming = again.directive("name")
         at = again.method_span.start if naming is None else naming.span.start
-        yield Problem(*extent(text, at), "warning", "same-name", same_name(again, first))
+        yield Diagnostic(extent(text, at), "warning", "same-name", same_name(again, first))
     if imports.named(document.source):
         yield from _circles(imports, text)
 
@@ -98,7 +98,7 @@ class _Visit:
     at: int = 0
 
 
-def _circles(imports: Imports, text: str) -> Iterator[Problem]:
+def _circles(imports: Imports, text: str) -> Iterator[Diagnostic]:
     """Yield a problem for each cycle of requests that depend on their own responses.
 
     The problem is at the last reference on the path that is in the document itself.
@@ -132,7 +132,7 @@ def _circles(imports: Imports, text: str) -> Iterator[Problem]:
                 at = next(
                     visit.at for visit in reversed(path) if visit.request.source is own.source
                 )
-                yield Problem(*extent(text, at), "error", "self-reference", message)
+                yield Diagnostic(extent(text, at), "error", "self-reference", message)
             else:
                 waiting.append(other)
 

@@ -12,11 +12,11 @@ from orgrest import classes
 from orgrest.description.beside import AUTO, NONE
 from orgrest.description.checks import of_request
 from orgrest.description.model import Description, named_above
-from orgrest.editor.diagnostics.model import Problem
+from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import OrgrestError, Request
+from orgrest.model import OrgrestError, Request, Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ class About:
 
     descriptions: tuple[Description, ...] = ()
     is_named: bool = True
-    broken: Problem | None = None
+    broken: Diagnostic | None = None
 
 
 def chosen(
@@ -66,14 +66,14 @@ def chosen(
         return About(tuple(described.beside(context)), is_named=False)
     description = described.read(name, context)
     if isinstance(description, OrgrestError):
-        at = above[1] if above else _place(text, request)
-        return About(broken=Problem(*at, "warning", CODE, str(description)))
+        at = Span(*above[1]) if above else _place(text, request)
+        return About(broken=Diagnostic(at, "warning", CODE, str(description)))
     return About((description,))
 
 
 def of_descriptions(
     text: str, request: syntax.ParsedRequest, context: values.Context, about: About
-) -> Iterator[Problem]:
+) -> Iterator[Diagnostic]:
     """Check a request against the descriptions in `about`, and yield a problem per violation.
 
     The check stops after the first description that the request violates.
@@ -82,15 +82,14 @@ def of_descriptions(
         reasons = list(_wrong(description, request, context, is_named=about.is_named))
         behind = "" if about.is_named else f" ({description.name})"
         for why in reasons:
-            yield Problem(*_place(text, request), "warning", CODE, why + behind)
+            yield Diagnostic(_place(text, request), "warning", CODE, why + behind)
         if reasons:
             return
 
 
-def _place(text: str, request: syntax.ParsedRequest) -> tuple[int, int]:
+def _place(text: str, request: syntax.ParsedRequest) -> Span:
     start = request.target.offset(0)
-    end = text.find("\n", start)
-    return start, len(text) if end < 0 else end
+    return Span(start, end_of_line(text, start))
 
 
 def _wrong(

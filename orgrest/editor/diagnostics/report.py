@@ -7,16 +7,16 @@ parts are unchanged. The checks send nothing. They only test whether files to be
 from __future__ import annotations
 
 import contextlib
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.editor.analysis import NOWEB
 from orgrest.editor.diagnostics import document as document_checks
 from orgrest.editor.diagnostics import fixes, requests
-from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
+from orgrest.editor.diagnostics.model import Diagnostic, Finding, extent
 from orgrest.editor.diagnostics.names import of_names
-from orgrest.editor.regions import VersionCache
+from orgrest.editor.regions import VersionCache, unchanged
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.model import Notice, OrgrestError, Span
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.values.environment import Environment
 
-_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
@@ -50,7 +49,7 @@ class Report:
         """Find the problems, reusing those in `before`, the report on an earlier version."""
         self.analysis = analysis
         self._is_described = "openapi" in analysis.text or _may_find_description(analysis)
-        self._of_descriptions: VersionCache[Hashable, tuple[Problem, ...]] = VersionCache(
+        self._of_descriptions: VersionCache[Hashable, tuple[Diagnostic, ...]] = VersionCache(
             before._of_descriptions if before else None
         )
         self._context = analysis.new_context()
@@ -62,7 +61,7 @@ class Report:
         """
         if self._is_described and analysis.document is None:
             self._sets = tuple([part.reading.sets for part in analysis.parts])
-        self._known: dict[Hashable, tuple[Problem, ...]] = {}
+        self._known: dict[Hashable, tuple[Diagnostic, ...]] = {}
         """The reusable problems of parts, by cache key."""
         self._before = before._known if before and before._around == self._around else {}
         if before and self._before and analysis.document is None:
@@ -105,7 +104,7 @@ class Report:
             for check in document_checks.CHECKS:
                 yield from check(analysis, analysis.document)
         for problem in of_names(analysis):
-            part = analysis.part_at(problem.start) or analysis.parts[-1]
+            part = analysis.part_at(problem.span.start) or analysis.parts[-1]
             yield self._placed(part, problem.moved(-part.region.span.start))
         for part in analysis.judged:
             key: Hashable = (part.reading, part.index)
@@ -126,25 +125,22 @@ class Report:
             for problem in self._described(part) if self._is_described else ():
                 yield self._placed(part, problem)
 
-    def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
-        start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
-        span = Span(start, max(start, end))
+    def _placed(self, part: ParsedRegion, problem: Diagnostic) -> Finding:
+        span = part.region.to_file_span(problem.span)
+        span = Span(span.start, max(span.start, span.end))
         text = self.analysis.text
-        return Finding(
-            Diagnostic(span, problem.severity, problem.code, problem.message),
-            lambda: fixes.fixes(part, problem, text),
-        )
+        return Finding(classes.evolve(problem, span=span), lambda: fixes.fixes(part, problem, text))
 
     # ------------------------------------------------------------------------- in one region
 
-    def _problems(self, part: ParsedRegion) -> Iterator[Problem]:
+    def _problems(self, part: ParsedRegion) -> Iterator[Diagnostic]:
         """Yield a part's problems, with offsets in the part's text."""
         analysis, document = self.analysis, self.analysis.checked.document(part)
         base, text = analysis.checked.text(part)
         context = part.context(self._context)
         arguments = part.given.arguments.values
         loose = arguments.get("prologue") or (
-            arguments.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
+            arguments.get("noweb") not in (None, "no", "tangle") and NOWEB.search(text)
         )
         imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
@@ -170,10 +166,12 @@ class Report:
             checked = check(below, context, definitions)
             end = definitions[-1].span.end
             for problem in _as_problems(text, checked.problems, checked.notices, start):
-                if problem.start <= end and not (unknown and problem.code == "undefined-variable"):
+                if problem.span.start <= end and not (
+                    unknown and problem.code == "undefined-variable"
+                ):
                     yield _masked(problem, context).moved(-base)
 
-    def _described(self, part: ParsedRegion) -> Iterator[Problem]:
+    def _described(self, part: ParsedRegion) -> Iterator[Diagnostic]:
         """Yield a part's violations of OpenAPI descriptions, with offsets in the part's text."""
         from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
 
@@ -210,20 +208,22 @@ class Report:
         return False
 
 
-def _moved(make: Callable[[], Iterator[Problem]], by: int) -> tuple[Problem, ...]:
+def _moved(make: Callable[[], Iterator[Diagnostic]], by: int) -> tuple[Diagnostic, ...]:
     return tuple(diagnostic.moved(by) for diagnostic in make())
 
 
-def _is_reusable(part: ParsedRegion, problems: tuple[Problem, ...]) -> bool:
+def _is_reusable(part: ParsedRegion, problems: tuple[Diagnostic, ...]) -> bool:
     """Return whether a part's problems depend only on the part's cache key."""
     reading = part.reading
     if reading.reads_files or (part.region.kept is None and reading.defines_below):
         return False
     size = len(part.region.text)
-    return all(0 <= problem.start <= size and problem.code != "no-request" for problem in problems)
+    return all(
+        0 <= problem.span.start <= size and problem.code != "no-request" for problem in problems
+    )
 
 
-def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Problem, ...]]:
+def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Diagnostic, ...]]:
     """Return, by cache key, the problems that the latest change to a request file cannot affect.
 
     A change affects the parts that changed, and the parts that mention a changed name directly or
@@ -231,9 +231,7 @@ def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Prob
     """
     old = [part.reading for part in before.analysis.parts]
     new = [part.reading for part in analysis.parts]
-    most = min(len(old), len(new))
-    top = next((at for at in range(most) if old[at] is not new[at]), most)
-    end = next((at for at in range(most - top) if old[-1 - at] is not new[-1 - at]), most - top)
+    top, end = unchanged(old, new)
     was, now = old[top : len(old) - end], new[top : len(new) - end]
     sets = [{setting for each in some for setting in each.sets} for some in (was, now)]
     both = sets[0] & sets[1]
@@ -254,14 +252,14 @@ def _still_true(before: Report, analysis: Analysis) -> dict[Hashable, tuple[Prob
         }
         names |= waiting
     moved = len(new) - len(old)
-    unchanged: dict[Hashable, tuple[Problem, ...]] = {}
+    still_true: dict[Hashable, tuple[Diagnostic, ...]] = {}
     for at, reading in enumerate(new):
         if top <= at < len(new) - end or any(name in reading.text for name in names):
             continue
         problems = before._known.get((reading, at if at < top else at - moved))
         if problems is not None:
-            unchanged[reading, at] = problems
-    return unchanged
+            still_true[reading, at] = problems
+    return still_true
 
 
 def _of_request(
@@ -270,7 +268,7 @@ def _of_request(
     context: values.Context,
     start: int,
     definitions: Sequence[syntax.Definition],
-) -> list[Problem]:
+) -> list[Diagnostic]:
     """Return the problems in a request and in the definitions above it.
 
     Errors and notices of the expansion are omitted if they are before `start` or have no offset.
@@ -282,7 +280,7 @@ def _of_request(
     return list(dict.fromkeys(_masked(problem, context) for problem in problems))
 
 
-def _masked(problem: Problem, context: values.Context) -> Problem:
+def _masked(problem: Diagnostic, context: values.Context) -> Diagnostic:
     message = masking.mask_message(problem.message, context.secrets.texts)
     return classes.evolve(problem, message=message)
 
@@ -296,17 +294,17 @@ def _may_find_description(analysis: Analysis) -> bool:
     return next(beside(analysis.new_context().directory), None) is not None
 
 
-def _excusable(problem: Problem, text: str) -> bool:
+def _excusable(problem: Diagnostic, text: str) -> bool:
     """Return whether inserting text from other blocks might resolve a problem."""
     if problem.code in ("undefined-variable", "graphql", "bad-length"):
         return True
-    line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
-    return _NOWEB.search(line) is not None
+    line = text[text.rfind("\n", 0, problem.span.start) + 1 : problem.span.end]
+    return NOWEB.search(line) is not None
 
 
 def _as_problems(
     text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
-) -> Iterator[Problem]:
+) -> Iterator[Diagnostic]:
     """Yield errors and notices as problems, unless they have no offset or are before `start`."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
     for problem in both:
@@ -315,4 +313,4 @@ def _as_problems(
         severity: Severity = "warning"
         if isinstance(problem, OrgrestError) and problem.code not in _WARNINGS:
             severity = "error"
-        yield Problem(*extent(text, problem.offset), severity, problem.code, problem.reason)
+        yield Diagnostic(extent(text, problem.offset), severity, problem.code, problem.reason)

@@ -12,12 +12,12 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest import classes
-from orgrest.editor.diagnostics.model import Problem, extent
+from orgrest.editor.diagnostics.model import Diagnostic, extent
 from orgrest.http import registry, syntax
 from orgrest.http.values.expansion import Checked
 from orgrest.http.values.expressions import without_lisp
 from orgrest.http.values.references import UNKNOWN
-from orgrest.model import BAD_LENGTH, TransportError
+from orgrest.model import BAD_LENGTH, Span, TransportError, find_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,26 +38,26 @@ class Subject:
     definitions: Sequence[syntax.Definition]
 
 
-def _method(subject: Subject) -> Iterator[Problem]:
+def _method(subject: Subject) -> Iterator[Diagnostic]:
     method, span = subject.parsed.method, subject.parsed.method_span
     upper = method.upper()
     if method == upper or registry.method(method) or not registry.method(upper):
         return
     message = f"methods are case-sensitive: {method} is different from {upper}"
-    yield Problem(span.start, span.end, "warning", "unknown-method", message)
+    yield Diagnostic(span, "warning", "unknown-method", message)
 
 
-def _unexpected_body(subject: Subject) -> Iterator[Problem]:
+def _unexpected_body(subject: Subject) -> Iterator[Diagnostic]:
     method, body = subject.parsed.method, subject.parsed.body
     upper = method.upper()
     known = method == upper or registry.method(method) is not None
     if known and upper in ("GET", "HEAD") and body is not None:
         message = f"{upper} requests should not have a body: many servers ignore or reject it"
-        at, end = extent(subject.text, body.span.start)
-        yield Problem(at, end, "warning", "unexpected-body", message)
+        span = extent(subject.text, body.span.start)
+        yield Diagnostic(span, "warning", "unexpected-body", message)
 
 
-def _repeated_headers(subject: Subject) -> Iterator[Problem]:
+def _repeated_headers(subject: Subject) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for item in subject.parsed.headers:
         if not isinstance(item, syntax.HeaderLine):
@@ -66,27 +66,26 @@ def _repeated_headers(subject: Subject) -> Iterator[Problem]:
         entry = registry.header(name)
         if name in seen and entry is not None and entry.single:
             message = f"duplicate header {entry.name}: a request may have only one"
-            at = item.name.offset(0)
-            yield Problem(at, item.span.end, "warning", "repeated-header", message)
+            span = Span(item.name.offset(0), item.span.end)
+            yield Diagnostic(span, "warning", "repeated-header", message)
         seen.add(name)
 
 
-def _lisp(subject: Subject) -> Iterator[Problem]:
+def _lisp(subject: Subject) -> Iterator[Diagnostic]:
     for definition in subject.definitions:
         match = LISP_CALL.match(definition.value.text)
         if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
             at = definition.value.offset(0)
             message = f"{without_lisp(match[1], match[2])} means the same without Lisp"
-            yield Problem(at, at + len(match[0]), "hint", "lisp", message)
+            yield Diagnostic(Span(at, at + len(match[0])), "hint", "lisp", message)
 
 
-def _json(subject: Subject) -> Iterator[Problem]:
+def _json(subject: Subject) -> Iterator[Diagnostic]:
     """Yield the error in a JSON body that is invalid after expansion."""
     body, checked = subject.parsed.body, subject.checked
     if body is None:
         return
-    kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
-    kind = kind.partition(";")[0].strip().lower()
+    kind = next(find_headers(checked.headers, "Content-Type"), "").partition(";")[0].strip().lower()
     text = "".join(piece for piece, _ in checked.body)
     if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
         return
@@ -97,10 +96,10 @@ def _json(subject: Subject) -> Iterator[Problem]:
         if UNKNOWN in around:
             return  # it depends on a response
         at = body.template.offset(_template_index(checked.body, error.pos))
-        end = max(at, extent(subject.text, at)[1])
+        end = max(at, extent(subject.text, at).end)
         start = at if end > at else subject.text.rfind("\n", 0, at) + 1
         reason = error.msg[:1].lower() + error.msg[1:]
-        yield Problem(start, end, "warning", "bad-json", f"not valid JSON: {reason}")
+        yield Diagnostic(Span(start, end), "warning", "bad-json", f"not valid JSON: {reason}")
     except (ValueError, RecursionError):
         return
 
@@ -118,7 +117,7 @@ def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
     return index + max(len(text) - 1, 0)
 
 
-def _transport(subject: Subject) -> Iterator[Problem]:
+def _transport(subject: Subject) -> Iterator[Diagnostic]:
     """Yield the reason why the client would refuse to send the request, if any."""
     from orgrest.http.transport.wire import headers_for, parse_url
 
@@ -130,10 +129,10 @@ def _transport(subject: Subject) -> Iterator[Problem]:
     except TransportError as error:
         header = subject.parsed.header("content-length") if error.code == BAD_LENGTH else None
         at = (subject.parsed.target if header is None else header.name).offset(0)
-        yield Problem(*extent(subject.text, at), "error", error.code or "bad-url", error.reason)
+        yield Diagnostic(extent(subject.text, at), "error", error.code or "bad-url", error.reason)
 
 
-Check: TypeAlias = "Callable[[Subject], Iterator[Problem]]"
+Check: TypeAlias = "Callable[[Subject], Iterator[Diagnostic]]"
 
 CHECKS: tuple[Check, ...] = (
     _method,

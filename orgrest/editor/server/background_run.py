@@ -11,7 +11,6 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from orgrest import classes
 from orgrest.http.sandbox import children
 from orgrest.run import writable_files
 from orgrest.run.logins import Person
@@ -21,6 +20,8 @@ from orgrest.run.run import Run
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
+    from orgrest.editor.server.client import ServerOfClient
+    from orgrest.editor.server.documents import OpenDocument
     from orgrest.http.transport.client import Client
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
@@ -32,42 +33,34 @@ class CancelledRunError(Exception):
     """Raised if the user cancelled the run."""
 
 
-@classes.frozen
-class LoginDialog:
-    """Callbacks that let an editor's user sign in (see `Person`). The event loop calls them."""
-
-    confirm: Callable[[str], Coroutine[Any, Any, bool]]
-    tell: Callable[[str], None]
-    open: Callable[[str], Coroutine[Any, Any, bool]]
+def in_loop(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *what: object) -> None:
+    """Call a function in the event loop, from another thread. Do nothing if the loop has ended."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(call, *what)
 
 
 class BackgroundRun:
-    """A single run of the requests in a text, in a background thread.
+    """A single run of the requests in an open document, in a background thread.
 
     It raises the same errors as `Run`.
     """
 
     def __init__(
         self,
-        text: str,
-        *,
-        file: str,
+        client: ServerOfClient,
+        document: OpenDocument,
         settings: Settings,
         services: Services,
-        plain: bool,
-        ask: Callable[[str], Coroutine[Any, Any, bool]] | None = None,
-        prompt: Callable[[str, bool], Coroutine[Any, Any, str | None]] | None = None,
+        *,
         notice: Callable[[str], None] = lambda _: None,
-        login: LoginDialog | None = None,
         evaluate: Callable[[Run], Iterable[Outcome]] = Run.outcomes,
     ) -> None:
         """Prepare the run without starting it.
 
-        The run adds callbacks to `services`, which must not be shared with other runs. The event
-        loop calls `ask` when a block needs confirmation, `prompt` when a variable needs a value,
-        and `notice` with messages about the selection of requests. `prompt` is passed the question
-        and whether the value is a secret. `login` lets the user sign in. The thread calls
-        `evaluate`, which sends the requests and returns their outcomes.
+        The run adds callbacks to `services`, which must not be shared with other runs. They ask the
+        user of `client` for values and, unless this is a dry run, for permissions. The event loop
+        calls `notice` with messages about the selection of requests. The thread calls `evaluate`,
+        which sends the requests and returns their outcomes.
         """
         self._evaluate = evaluate
         self._notice = notice
@@ -77,21 +70,20 @@ class BackgroundRun:
         self._question: Any = None
         self._cancelled = False
         self._working: threading.Thread | None = None
-        self.file = file
-        self._text = text
-        self._plain = plain
+        self.file = document.name
+        self._text = document.text.text
+        self._plain = document.kind == "http"
         self._settings = settings
         self._services = services
         services.write = writable_files.write
-        if prompt is not None:
-            services.prompt = lambda *what: self._answer(prompt(*what))
-        if ask is not None:
-            services.ask = lambda question: bool(self._answer(ask(question)))
-        if login is not None:
+        if client.wants("prompts"):
+            services.prompt = lambda *what: self._answer(client.prompt(document, *what))
+        if not settings.dry_run:
+            services.ask = lambda question: bool(self._answer(client.ask(question)))
             services.person = Person(
-                lambda question: bool(self._answer(login.confirm(question))),
-                lambda text: self._in_loop(login.tell, text),
-                lambda url: bool(self._answer(login.open(url))),
+                lambda question: bool(self._answer(client.confirm_login(question))),
+                lambda text: in_loop(self._loop, client.tell, text),
+                lambda url: bool(self._answer(client.open_page(url))),
             )
         self._run: Run | None = None
 
@@ -149,7 +141,7 @@ class BackgroundRun:
                     plain=self._plain,
                 )
                 for notice in run.plan.warnings:
-                    self._in_loop(self._notice, notice)
+                    in_loop(self._loop, self._notice, notice)
                 for outcome in self._evaluate(run):
                     self._tell(outcome)
                 self._working = None
@@ -159,11 +151,7 @@ class BackgroundRun:
             self._tell(None)
 
     def _tell(self, what: Outcome | BaseException | None) -> None:
-        self._in_loop(self._queue.put_nowait, what)
-
-    def _in_loop(self, call: Callable[..., None], *what: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(call, *what)
+        in_loop(self._loop, self._queue.put_nowait, what)
 
     def _answer(self, question: Coroutine[Any, Any, _Answer]) -> _Answer | None:
         """Return the user's answer to a question, or None if the run is stopped."""

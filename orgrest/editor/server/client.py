@@ -11,13 +11,16 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from orgrest.editor.server.documents import to_text_edits
 from orgrest.editor.server.protocol import Protocol
 from orgrest.model import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from orgrest.editor.positions import Text
     from orgrest.editor.server.documents import OpenDocument
+    from orgrest.org.text import Edit
 
 
 class ServerOfClient(LanguageServer):
@@ -71,10 +74,19 @@ class ServerOfClient(LanguageServer):
             value = getattr(value, name, None)
         return value
 
-    @property
-    def versioned_edits(self) -> bool:
-        """Whether the client accepts edits that apply only to one version of a document."""
-        return self.can("workspace", "workspace_edit", "document_changes")
+    def workspace_edit(
+        self, document: OpenDocument, version: int, text: Text, edits: Iterable[Edit]
+    ) -> types.WorkspaceEdit:
+        """Return edits to a document, whose text was `text` in `version`, as a workspace edit.
+
+        The client applies the edits only to this version, if it supports that.
+        """
+        changes = to_text_edits(text, edits)
+        if not self.can("workspace", "workspace_edit", "document_changes"):
+            return types.WorkspaceEdit(changes={document.uri: changes})
+        identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, version)
+        edit = types.TextDocumentEdit(identifier, [*changes])
+        return types.WorkspaceEdit(document_changes=[edit])
 
     def wants(self, what: Literal["responses", "prompts", "outcomes"]) -> bool:
         """Return whether the client announced a capability that is specific to orgrest."""

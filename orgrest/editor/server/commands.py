@@ -19,14 +19,12 @@ be given instead of `line`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from orgrest import classes
-from orgrest.editor.positions import Place
 from orgrest.editor.server.documents import OpenDocument
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Context
@@ -53,7 +51,7 @@ def _settings(server: Server, document: OpenDocument, **given: Any) -> Settings:
 async def _send(server: Server, document: OpenDocument, line: int, token: Token) -> dict[str, Any]:
     from orgrest.editor.server.sending import send
 
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
+    number = document.text.line_number(line)
     settings = _settings(server, document, languages=ALL_LANGUAGES, lines=(number,))
     outcomes = await send(server, document, settings, token)
     return {
@@ -67,7 +65,7 @@ async def _send_all_above(
 ) -> dict[str, Any]:
     from orgrest.editor.server.sending import send
 
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
+    number = document.text.line_number(line)
     settings = _settings(server, document, until=number)
     outcomes = await send(server, document, settings, token)
     texts = [outcome["text"] for outcome in outcomes if "text" in outcome]
@@ -115,21 +113,15 @@ async def _completed(
     """
     from orgrest.editor.server.background_run import BackgroundRun
 
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
-    run = BackgroundRun(
-        document.text.text,
-        file=document.name,
-        settings=Settings(
-            server.inputs(document),
-            languages=ALL_LANGUAGES,
-            lines=(number,),
-            dry_run=True,
-            complete=True,
-        ),
-        services=server.services(document),
-        plain=document.kind == "http",
-        prompt=partial(server.prompt, document) if server.wants("prompts") else None,
+    number = document.text.line_number(line)
+    settings = Settings(
+        server.inputs(document),
+        languages=ALL_LANGUAGES,
+        lines=(number,),
+        dry_run=True,
+        complete=True,
     )
+    run = BackgroundRun(server, document, settings, server.services(document))
     requests: list[tuple[Request, Task]] = []
     try:
         async for outcome in run.outcomes():

@@ -101,6 +101,17 @@ def to_place(position: types.Position) -> Place:
     return Place(position.line, position.character)
 
 
+def to_offset(text: Text, position: types.Position) -> int:
+    """Return an LSP position as an offset."""
+    return text.offset(to_place(position))
+
+
+def to_span(text: Text, where: types.Range) -> Span:
+    """Return an LSP range as a span."""
+    start, end = to_offset(text, where.start), to_offset(text, where.end)
+    return Span(start, max(start, end))
+
+
 def to_position(text: Text, offset: int) -> types.Position:
     """Return an offset as an LSP position."""
     place = text.place(offset)
@@ -144,20 +155,6 @@ def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
         types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
         for edit in edits
     ]
-
-
-def to_workspace_edit(
-    uri: str, version: int | None, text: Text, edits: Iterable[Edit], *, versioned: bool
-) -> types.WorkspaceEdit:
-    """Return edits to a document as an LSP workspace edit.
-
-    If `versioned` is True, the client applies the edits only to this `version` of the document.
-    """
-    changes = to_text_edits(text, edits)
-    if not versioned:
-        return types.WorkspaceEdit(changes={uri: changes})
-    identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, [*changes])])
 
 
 def target_of(arguments: Any) -> tuple[str, int]:

@@ -16,6 +16,7 @@ from lsprotocol import types
 
 from orgrest import classes
 from orgrest.editor import navigation, outline
+from orgrest.editor.regions import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -108,7 +109,7 @@ class _Parts:
 def _made(analysis: Analysis, kind: str, make: Callable[[ParsedRegion], object]) -> _Parts:
     """Return the values of `make` for all parts. Values for unchanged parts are reused."""
     keys, before = analysis.keys, analysis.outlines.get(kind) or _Parts([], [], [])
-    top, end = _unchanged(before.keys, keys)
+    top, end = unchanged(before.keys, keys)
     rest = len(before.keys) - end
     known = dict(
         zip(before.keys[top:rest], before.made[top:rest], strict=True)
@@ -134,17 +135,6 @@ def _texts(
         for old, line, made in zip(parts.texts, _lines(analysis, text), parts.made, strict=True)
     ]
     return [entry[1] for entry in parts.texts if entry is not None]
-
-
-def _unchanged(old: list[Hashable], new: list[Hashable]) -> tuple[int, int]:
-    """Return the lengths of the common prefix and suffix, which do not overlap."""
-    most = min(len(old), len(new))
-    top = next(
-        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), most
-    )
-    both = zip(reversed(old), reversed(new), strict=False)
-    end = next((at for at, pair in enumerate(both) if pair[0] != pair[1]), most)
-    return top, min(end, most - top)
 
 
 def _lines(analysis: Analysis, text: Text) -> list[int]:
@@ -284,11 +274,7 @@ class Tokens:
 
     def since(self, before: Tokens) -> Encoded:
         """Return a result with only the changes since `before`, which the client already has."""
-        most = min(len(self.pieces), len(before.pieces))
-        same = next((i for i in range(most) if self.pieces[i] != before.pieces[i]), most)
-        ends = 0
-        while ends < most - same and self.pieces[-1 - ends] == before.pieces[-1 - ends]:
-            ends += 1
+        same, ends = unchanged(before.pieces, self.pieces)
         start = sum(self.counts[:same])
         deleted = sum(before.counts[same : len(before.counts) - ends])
         new = ",".join(self.pieces[same : len(self.pieces) - ends])

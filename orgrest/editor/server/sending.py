@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
-from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, LoginDialog
-from orgrest.editor.server.documents import to_workspace_edit
+from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, in_loop
 from orgrest.editor.server.notifications import MESSAGE, METHOD, responses
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
@@ -27,7 +25,7 @@ from orgrest.run.history import History
 from orgrest.run.outcomes import EvaluationError, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from orgrest.editor.positions import Change, Text
     from orgrest.editor.server.documents import OpenDocument
@@ -69,23 +67,15 @@ class _Sending:
         """Send the requests, insert or show their results, and return the outcomes as JSON."""
         server, document = self.server, self.document
         loop = asyncio.get_running_loop()
-        history = History(lambda text: _in_loop(loop, partial(server.log, text)))
-        run = BackgroundRun(
-            self.snapshot.text,
-            file=document.name,
-            settings=settings,
-            services=server.services(
-                document,
-                history=history,
-                cookies=document.cookies,
-                on_message=partial(self._message, loop) if server.wants("responses") else None,
-            ),
-            plain=document.kind == "http",
-            ask=server.ask,
-            prompt=partial(server.prompt, document) if server.wants("prompts") else None,
-            login=LoginDialog(server.confirm_login, server.tell, server.open_page),
-            notice=self._notice if settings.until is not None else lambda _: None,
+        history = History(partial(in_loop, loop, server.log))
+        services = server.services(
+            document,
+            history=history,
+            cookies=document.cookies,
+            on_message=partial(self._message, loop) if server.wants("responses") else None,
         )
+        notice = self._notice if settings.until is not None else lambda _: None
+        run = BackgroundRun(server, document, settings, services, notice=notice)
         outcomes: list[dict[str, Any]] = []
         document.shown.add(self.number)
         document.followed.append(self.changes)
@@ -187,7 +177,7 @@ class _Sending:
     def _message(self, loop: asyncio.AbstractEventLoop, text: str) -> None:
         """Notify the client of a message in a streaming response, from the thread of the run."""
         about = {"token": self.token, "textDocument": {"uri": self.document.uri}, "text": text}
-        _in_loop(loop, partial(self.server.protocol.notify, MESSAGE, about))
+        in_loop(loop, self.server.protocol.notify, MESSAGE, about)
 
     async def _notify(self, outcome: Outcome, line: int) -> None:
         server = self.server
@@ -219,10 +209,7 @@ class _Sending:
             try:
                 answer = await server.workspace_apply_edit_async(
                     types.ApplyWorkspaceEditParams(
-                        to_workspace_edit(
-                            document.uri, version, text, [edit], versioned=server.versioned_edits
-                        ),
-                        "Result",
+                        server.workspace_edit(document, version, text, [edit]), "Result"
                     )
                 )
             except JsonRpcException as error:
@@ -243,11 +230,6 @@ class _Sending:
                 break
             at = change.move(at)
         return at
-
-
-def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop has ended
-        loop.call_soon_threadsafe(call)
 
 
 def _block_now(

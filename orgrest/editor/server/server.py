@@ -17,7 +17,13 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.names import Names
 from orgrest.editor.positions import Text
 from orgrest.editor.server.client import ServerOfClient
-from orgrest.editor.server.documents import OpenDocument, kind_of, target_of, to_diagnostic
+from orgrest.editor.server.documents import (
+    OpenDocument,
+    kind_of,
+    target_of,
+    to_diagnostic,
+    to_offset,
+)
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.server.lifetime import ScratchFolder, can_watch, end_of
 from orgrest.editor.server.notifications import Bodies
@@ -25,6 +31,7 @@ from orgrest.editor.used_files import Described, RequestFiles
 from orgrest.http.values import Inputs
 
 if TYPE_CHECKING:
+    from orgrest.editor.names import Occurrence
     from orgrest.editor.server.background_run import BackgroundRun
     from orgrest.run.documents.imports import File
     from orgrest.run.logins import Logins
@@ -192,6 +199,13 @@ class Server(ServerOfClient):
         if document.names is None or document.names.analysis is not analysis:
             document.names = Names(analysis, document.names)
         return document.names, text
+
+    async def name_at(
+        self, document: OpenDocument, position: types.Position
+    ) -> tuple[Occurrence | None, Names, Text]:
+        """Return the name at a position or None, with the document's names and their text."""
+        names, text = await self.names(document)
+        return await asyncio.to_thread(names.at, to_offset(text, position)), names, text
 
     async def report(self, document: OpenDocument) -> tuple[Report, Text]:
         """Return the report on a document's problems, and the text that it refers to."""

@@ -12,7 +12,9 @@ from openapi_text import API
 
 from orgrest.description.model import Description
 from orgrest.editor.analysis import Analysis
-from orgrest.editor.completion import Candidate, complete
+from orgrest.editor.completion import complete
+from orgrest.editor.completion.cursor import Cursor
+from orgrest.editor.completion.model import Candidate
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.used_files import Described
@@ -27,7 +29,9 @@ POST = "POST {{host}}/orders\nContent-Type: application/json\n\n"
 def offered(text: str, described: Description | None = KNOWN, kind: str = "http") -> list[str]:
     """Return the candidates from the description at the `|` in a text."""
     at = text.index("|")
-    found = complete(text[:at] + text[at + 1 :], at, document=kind, described=lambda _: described)
+    found = complete(
+        Cursor(text[:at] + text[at + 1 :], at, document=kind, described=lambda _: described)
+    )
     return [one.insert for one in found]
 
 
@@ -111,10 +115,10 @@ def test_no_description_puts_lines_or_variables_into_a_document(evil) -> None:
 
 def test_a_candidate_tells_what_it_is() -> None:
     text = LINE + "GET {{host}}/orders?"
-    first = complete(text, len(text), document="http", described=lambda _: KNOWN)[0]
+    first = complete(Cursor(text, len(text), document="http", described=lambda _: KNOWN))[0]
     assert (first.label, first.documentation) == ("page", "integer")
     text = LINE + POST + "{"
-    first = complete(text, len(text), document="http", described=lambda _: KNOWN)[0]
+    first = complete(Cursor(text, len(text), document="http", described=lambda _: KNOWN))[0]
     assert first.documentation == "string, required"
     assert offered(LINE + "GET {{host}}/ord|")[0] == "{{host}}/orders"
 
@@ -123,11 +127,13 @@ def candidates(folder: Path, text: str) -> list[Candidate]:
     """Return an editor's candidates at the end of a request file in a folder."""
     described, scope = Described(), Context(Inputs(directory=folder))
     return complete(
-        text,
-        len(text),
-        document="http",
-        described=lambda name: described.get(name, scope),
-        beside=lambda: described.beside(scope),
+        Cursor(
+            text,
+            len(text),
+            document="http",
+            described=lambda name: described.get(name, scope),
+            beside=lambda: described.beside(scope),
+        )
     )
 
 
@@ -305,7 +311,7 @@ def beside(text: str, *found: Description) -> list[str]:
     return [
         offer.insert
         for offer in complete(
-            text[:at] + text[at + 1 :], at, document="http", beside=lambda: iter(found)
+            Cursor(text[:at] + text[at + 1 :], at, document="http", beside=lambda: iter(found))
         )
     ]
 
@@ -407,10 +413,10 @@ def test_assertions_are_completed_from_the_description_of_the_response(text, exp
 
 def test_an_assertion_without_a_description_is_completed_as_before() -> None:
     text = "GET http://h/\n\n?? body "
-    kinds = {offer.kind for offer in complete(text, len(text), document="http")}
+    kinds = {offer.kind for offer in complete(Cursor(text, len(text), document="http"))}
     assert kinds == {"operator"}
     text = LINE + text.replace("http://h", "{{host}}/orders")
-    found = complete(text, len(text), document="http", described=lambda _: KNOWN)
+    found = complete(Cursor(text, len(text), document="http", described=lambda _: KNOWN))
     assert {one.kind for one in found} == {"operator"}
 
 

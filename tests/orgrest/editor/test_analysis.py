@@ -1055,5 +1055,5 @@ def test_the_value_of_a_variable_ends_where_the_next_one_begins() -> None:
     expected = [("a", 'f(x=b, y="c d")'), ("g", "h"), ("i", "j"), ("k", "l"), ("p", "q")]
     assert [(each.name, each.value) for each in found] == expected
     for each in found:
-        assert text[each.start : each.end] == each.name
+        assert text[each.span(0).start : each.span(0).end] == each.name
         assert text[each.value_start :].startswith(each.value)

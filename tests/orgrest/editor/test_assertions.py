@@ -12,6 +12,7 @@ from servers import RawServer, by_path, response
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import LastOutcomes, Sent
 from orgrest.editor.completion import complete
+from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
@@ -39,7 +40,9 @@ OPERATOR_NAMES = [*OPERATORS, "not"]
 
 
 def offered(marked: str, kind: Kind = "http") -> list[str]:
-    found = complete(marked.replace("|", ""), marked.index("|"), document=kind, files=folder)
+    found = complete(
+        Cursor(marked.replace("|", ""), marked.index("|"), document=kind, files=folder)
+    )
     return [one.label for one in found]
 
 
@@ -81,7 +84,7 @@ def test_what_may_be_typed_in_an_assertion_is_offered(
 
 def test_a_subject_that_is_put_in_leads_on_to_its_operator() -> None:
     text = f"{GET}?? bod"
-    (one,) = complete(text, len(text), document="http")
+    (one,) = complete(Cursor(text, len(text), document="http"))
     assert text[: one.span.start] + one.insert == f"{GET}?? body "
     assert SUBJECTS["body"].description in one.documentation
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orgrest.editor.completion import Candidate, complete
+from orgrest.editor.completion import complete
 from orgrest.editor.completion.contexts import contexts
 from orgrest.editor.completion.cursor import Cursor
-from orgrest.editor.completion.model import Context
+from orgrest.editor.completion.model import Candidate, Context
 from orgrest.editor.regions import Kind
 from orgrest.files import entries
 from orgrest.http.parsing.dialects import read
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def offered(marked: str, document: Kind = "http", **more: Any) -> list[Candidate]:
     """Return the candidates at the mark."""
-    return complete(marked.replace("@@", ""), marked.index("@@"), document=document, **more)
+    return complete(Cursor(marked.replace("@@", ""), marked.index("@@"), document=document, **more))
 
 
 def labels(marked: str, document: Kind = "http", **more: Any) -> list[str]:
@@ -690,7 +690,7 @@ def test_the_context_spans_the_whole_token() -> None:
 def test_an_offset_outside_of_the_text_is_refused(offset: int) -> None:
     message = f"offset {offset} is out of range: the text has 3 characters"
     with pytest.raises(ValueError, match=message):
-        complete("GET", offset)
+        complete(Cursor("GET", offset))
 
 
 # -------------------------------------------------------------------------------------- properties
@@ -762,9 +762,11 @@ def test_any_place_can_be_completed_again_and_again(
 ) -> None:
     for _ in range(3):
         offset = data.draw(st.integers(0, len(text)))
-        found = complete(text, offset, document=document, files=lambda _: ["f"], environ=["E"])
+        found = complete(
+            Cursor(text, offset, document=document, files=lambda _: ["f"], environ=["E"])
+        )
         assert found == complete(
-            text, offset, document=document, files=lambda _: ["f"], environ=["E"]
+            Cursor(text, offset, document=document, files=lambda _: ["f"], environ=["E"])
         )
         line = text[text.rfind("\n", 0, offset) + 1 : offset]
         for one in found:
@@ -775,7 +777,7 @@ def test_any_place_can_be_completed_again_and_again(
         if found:
             one = data.draw(st.sampled_from(found))
             text = text[: one.span.start] + one.insert + text[one.span.end :]
-            complete(text, one.span.start + len(one.insert), document=document)
+            complete(Cursor(text, one.span.start + len(one.insert), document=document))
 
 
 @given(documents().filter(lambda text: "<<" not in text), st.data())
@@ -786,7 +788,7 @@ def test_nothing_is_offered_in_comments(text: str, data: st.DataObject) -> None:
     line = text[start : len(text) if end < 0 else end]
     if line.startswith("#"):
         for offset in range(start, start + len(line) + 1):
-            assert complete(text, offset, document="http") == []
+            assert complete(Cursor(text, offset, document="http")) == []
 
 
 @given(st.lists(LINES, max_size=20).map("\n".join))
@@ -853,7 +855,7 @@ def test_variables_of_a_block_are_those_of_its_header_arguments(text: str) -> No
     expected = of_block(document.blocks[-1], Inherited(document)).variables
     found = {
         offer.label
-        for offer in complete(document.text, place)
+        for offer in complete(Cursor(document.text, place))
         if offer.kind == "variable" and offer.documentation.endswith("header argument :var")
     }
     assert found == set(expected)

@@ -10,6 +10,7 @@ import pytest
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.completion import complete
+from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
@@ -224,13 +225,15 @@ def test_a_changed_file_is_read_again_and_only_then(folder: Path) -> None:
 def offered(marked: str) -> dict[str, str]:
     at = marked.index("|")
     found = complete(
-        marked[:at] + marked[at + 1 :],
-        at,
-        document="http",
-        files=lambda folder: {"": ["lib.http", "sub/"], "sub/": ["more.http"]}.get(folder, []),
-        imported=lambda: Imported(
-            {"base": ("http://x", "lib.http, line 1")}, {"login": "lib.http"}
-        ),
+        Cursor(
+            marked[:at] + marked[at + 1 :],
+            at,
+            document="http",
+            files=lambda folder: {"": ["lib.http", "sub/"], "sub/": ["more.http"]}.get(folder, []),
+            imported=lambda: Imported(
+                {"base": ("http://x", "lib.http, line 1")}, {"login": "lib.http"}
+            ),
+        )
     )
     return {one.label: one.documentation for one in found}
 

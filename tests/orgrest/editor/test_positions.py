@@ -122,7 +122,7 @@ def test_a_result_is_written_with_the_line_ends_of_its_document() -> None:
 def test_lines_are_numbered_as_in_the_text_that_is_evaluated() -> None:
     text = Text("a\r\nb\rc\r\nd", "utf-16")
     assert text.text == "a\r\nb\rc\r\nd".replace(line_end("a\r\nb\rc\r\nd"), "\n")
-    assert text.line_number(text.offset(Place(3, 0))) == 3
+    assert text.line_number(3) == 3
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])

@@ -11,8 +11,9 @@ import pytest
 
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
-from orgrest.editor.completion import Candidate, complete
-from orgrest.editor.completion.model import Kind
+from orgrest.editor.completion import complete
+from orgrest.editor.completion.cursor import Cursor
+from orgrest.editor.completion.model import Candidate, Kind
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names, RenameError
@@ -69,10 +70,12 @@ def told(analysis: Analysis, word: str) -> str:
 def offered(marked: str) -> list[Candidate]:
     at = marked.index("|")
     return complete(
-        marked[:at] + marked[at + 1 :],
-        at,
-        document="http",
-        settings=lambda: {"user": ("ann", "dev, http-client.env.json")},
+        Cursor(
+            marked[:at] + marked[at + 1 :],
+            at,
+            document="http",
+            settings=lambda: {"user": ("ann", "dev, http-client.env.json")},
+        )
     )
 
 

@@ -26,14 +26,13 @@ The answer contains:
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
-from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, LoginDialog
+from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError
 from orgrest.model import explained
 from orgrest.org import data
 from orgrest.org.arguments import Arguments
@@ -75,17 +74,9 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
         replies.append(reply)
         yield reply.outcome
 
-    run = BackgroundRun(
-        document.text.text,
-        file=document.name,
-        settings=Settings(server.inputs(document), languages=REQUEST_LANGUAGES),
-        services=server.services(document),
-        plain=False,
-        ask=server.ask,
-        prompt=partial(server.prompt, document) if server.wants("prompts") else None,
-        login=LoginDialog(server.confirm_login, server.tell, server.open_page),
-        evaluate=evaluated,
-    )
+    settings = Settings(server.inputs(document), languages=REQUEST_LANGUAGES)
+    services = server.services(document)
+    run = BackgroundRun(server, document, settings, services, evaluate=evaluated)
     server.runs.add(run)
     try:
         async for _ in run.outcomes():

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from orgrest.editor.completion import complete
+from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.completion.signatures import signature
-from orgrest.editor.server.documents import OpenDocument, to_json_range, to_place
+from orgrest.editor.server.documents import OpenDocument, to_json_range, to_offset
 from orgrest.editor.server.fragments import Encoded
 from orgrest.editor.used_files import of_definition, of_lines, of_request
 from orgrest.files import entries
@@ -62,10 +63,10 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
 def answer(server: Server, document: OpenDocument, params: types.CompletionParams) -> Encoded:
     """Return the candidates for completion at a position."""
     text = document.text
-    candidates = complete(
+    cursor = Cursor(
         text.text,
-        text.offset(to_place(params.position)),
-        document=document.kind,
+        to_offset(text, params.position),
+        document.kind,
         files=functools.partial(entries, server.folder(document)),
         environ=os.environ,
         settings=functools.partial(_settings, server, document),
@@ -73,7 +74,7 @@ def answer(server: Server, document: OpenDocument, params: types.CompletionParam
         described=lambda name: server.described.get(name, Context(server.inputs(document))),
         beside=lambda: server.described.beside(Context(server.inputs(document))),
     )
-    return _completion_list(server, text, candidates)
+    return _completion_list(server, text, complete(cursor))
 
 
 def _completion_list(server: Server, text: Text, candidates: Sequence[Candidate]) -> Encoded:
@@ -148,7 +149,7 @@ def signature_help(
 ) -> types.SignatureHelp | None:
     """Return the signature of the function at a position, or None."""
     text = document.text
-    function = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
+    function = signature(Cursor(text.text, to_offset(text, params.position), document.kind))
     if function is None:
         return None
     information = types.SignatureInformation(

@@ -17,12 +17,12 @@ from orgrest.editor import formatting, navigation
 from orgrest.editor.server import fragments
 from orgrest.editor.server.documents import (
     OpenDocument,
-    to_place,
+    to_offset,
     to_position,
     to_range,
+    to_span,
     to_text_edits,
 )
-from orgrest.model import Span
 
 if TYPE_CHECKING:
     from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
@@ -38,8 +38,7 @@ async def _links(server: Server, document: OpenDocument, _: types.DocumentLinkPa
 async def _highlights(
     server: Server, document: OpenDocument, params: types.DocumentHighlightParams
 ) -> list[types.DocumentHighlight] | None:
-    names, text = await server.names(document)
-    occurrence = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    occurrence, names, text = await server.name_at(document, params.position)
     if occurrence is None:
         return None
     occurrences = await asyncio.to_thread(names.same, occurrence)
@@ -58,7 +57,7 @@ async def _selections(
     names, text = await server.names(document)
     ranges: list[types.SelectionRange] = []
     for position in params.positions:
-        offset = text.offset(to_place(position))
+        offset = to_offset(text, position)
         spans = await asyncio.to_thread(navigation.around, names.analysis, names, offset)
         parent: types.SelectionRange | None = None
         for span in reversed(spans):
@@ -72,8 +71,7 @@ async def _hints(
     server: Server, document: OpenDocument, params: types.InlayHintParams
 ) -> list[types.InlayHint]:
     names, text = await server.names(document)
-    start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
-    within = Span(start, max(start, end))
+    within = to_span(text, params.range)
     hints = await asyncio.to_thread(navigation.hints, names.analysis, names, within)
     return [
         types.InlayHint(to_position(text, hint.offset), f"= {hint.text}", padding_left=True)
@@ -92,8 +90,7 @@ async def _format_range(
     server: Server, document: OpenDocument, params: types.DocumentRangeFormattingParams
 ) -> list[types.TextEdit]:
     analysis, text = await server.analysis(document)
-    start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
-    within = Span(start, max(start, end))
+    within = to_span(text, params.range)
     return to_text_edits(text, await asyncio.to_thread(formatting.edits, analysis, within))
 
 

@@ -20,9 +20,9 @@ from orgrest.editor.server.commands import COMMANDS, command, environments
 from orgrest.editor.server.documents import (
     OpenDocument,
     to_diagnostic,
-    to_place,
+    to_offset,
     to_range,
-    to_workspace_edit,
+    to_span,
 )
 from orgrest.editor.server.features import babel, completions, navigation, session, views
 from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
@@ -35,7 +35,10 @@ from orgrest.model import OrgrestError, Span
 from orgrest.org.blocks import ALL_LANGUAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from orgrest.editor.analysis import Analysis
+    from orgrest.org.text import Edit
 
 
 async def _diagnostic(
@@ -54,7 +57,7 @@ async def _hover(
     from orgrest.editor.hover import hover
 
     names, text = await server.names(document)
-    offset = text.offset(to_place(params.position))
+    offset = to_offset(text, params.position)
     shown = await asyncio.to_thread(hover, names.analysis, names, offset)
     if shown is None:
         return None
@@ -65,10 +68,9 @@ async def _hover(
 async def _definition(
     server: Server, document: OpenDocument, params: types.DefinitionParams
 ) -> list[types.Location] | None:
-    names, text = await server.names(document)
-    offset = text.offset(to_place(params.position))
-    name = await asyncio.to_thread(names.at, offset)
+    name, names, text = await server.name_at(document, params.position)
     if name is None:
+        offset = to_offset(text, params.position)
         file = await asyncio.to_thread(names.analysis.import_at, offset)
         return None if file is None else [_location(server, Location(file, Span(0, 0)))]
     place = await asyncio.to_thread(names.in_file, name)
@@ -89,8 +91,7 @@ def _location(server: Server, place: Location) -> types.Location:
 async def _references(
     server: Server, document: OpenDocument, params: types.ReferenceParams
 ) -> list[types.Location] | None:
-    names, text = await server.names(document)
-    name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    name, names, text = await server.name_at(document, params.position)
     if name is None:
         return None
     every = params.context.include_declaration
@@ -105,8 +106,7 @@ async def _references(
 async def _prepare_rename(
     server: Server, document: OpenDocument, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    names, text = await server.names(document)
-    name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    name, _, text = await server.name_at(document, params.position)
     if name is None:
         return None
     return types.PrepareRenamePlaceholder(to_range(text, name.span), name.name)
@@ -116,8 +116,7 @@ async def _rename(
     server: Server, document: OpenDocument, params: types.RenameParams
 ) -> types.WorkspaceEdit | None:
     version = document.version
-    names, text = await server.names(document)
-    name = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    name, names, text = await server.name_at(document, params.position)
     if name is None:
         raise JsonRpcException(
             "no name to rename at this position", types.LSPErrorCodes.RequestFailed
@@ -127,7 +126,7 @@ async def _rename(
         edits = await asyncio.to_thread(names.rename, name, params.new_name, others)
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
-    return to_workspace_edit(document.uri, version, text, edits, versioned=server.versioned_edits)
+    return server.workspace_edit(document, version, text, edits)
 
 
 async def _symbols(
@@ -177,8 +176,7 @@ async def _tokens_within(
     server: Server, document: OpenDocument, params: types.SemanticTokensRangeParams
 ) -> types.SemanticTokens:
     analysis, text = await server.analysis(document)
-    start, end = params.range.start, params.range.end
-    within = Span(text.offset(to_place(start)), text.offset(to_place(end)))
+    within = to_span(text, params.range)
     data, _ = await asyncio.to_thread(
         lambda: fragments.encoded(outline.tokens(analysis, within), text)
     )
@@ -202,29 +200,40 @@ def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
 async def _actions(
     server: Server, document: OpenDocument, params: types.CodeActionParams
 ) -> list[types.CodeAction] | None:
+    from orgrest.editor import body_layout, pasted
+
     version = document.version
     report, text = await server.report(document)
-    start = text.offset(to_place(params.range.start))
-    end = text.offset(to_place(params.range.end))
+    where = to_span(text, params.range)
     kinds = params.context.only or ()
+
+    def action(
+        title: str, kind: types.CodeActionKind, edits: Iterable[Edit], **more: Any
+    ) -> types.CodeAction:
+        edit = server.workspace_edit(document, version, text, edits)
+        return types.CodeAction(title, kind=kind, edit=edit, **more)
+
     actions: list[types.CodeAction] = []
     for diagnostic in report.diagnostics:
-        if diagnostic.span.start <= end and start <= diagnostic.span.end:
+        if diagnostic.span.touches(where):
             actions += (
-                types.CodeAction(
+                action(
                     fix.title,
-                    kind=types.CodeActionKind.QuickFix,
+                    types.CodeActionKind.QuickFix,
+                    fix.edits,
                     diagnostics=[to_diagnostic(text, diagnostic)],
                     is_preferred=not fix.guess,
-                    edit=to_workspace_edit(
-                        document.uri, version, text, fix.edits, versioned=server.versioned_edits
-                    ),
                 )
                 for fix in report.fixes(diagnostic)
             )
-    actions += await _convert_pasted(server, document, text, version, Span(start, end))
-    actions += await _format_body(server, document, report.analysis, text, version, start)
-    if _has_request(report.analysis, start):
+    found = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
+    if found is not None:
+        actions.append(action(found.title, types.CodeActionKind.QuickFix, [found.edit]))
+    layout = await asyncio.to_thread(body_layout.find, report.analysis, where.start)
+    if layout is not None:
+        kind = types.CodeActionKind.RefactorRewrite
+        actions.append(action(body_layout.TITLE, kind, [layout]))
+    if _has_request(report.analysis, where.start):
         line = params.range.start.line
         actions += (
             types.CodeAction(
@@ -236,40 +245,6 @@ async def _actions(
             if action.in_menu
         )
     return [x for x in actions if not kinds or any(_is_kind(x.kind, kind) for kind in kinds)]
-
-
-async def _convert_pasted(
-    server: Server, document: OpenDocument, text: Text, version: int | None, where: Span
-) -> list[types.CodeAction]:
-    from orgrest.editor import pasted
-
-    pasted_text = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
-    if pasted_text is None:
-        return []
-    edit = to_workspace_edit(
-        document.uri, version, text, [pasted_text.edit], versioned=server.versioned_edits
-    )
-    return [types.CodeAction(pasted_text.title, kind=types.CodeActionKind.QuickFix, edit=edit)]
-
-
-async def _format_body(
-    server: Server,
-    document: OpenDocument,
-    analysis: Analysis,
-    text: Text,
-    version: int | None,
-    offset: int,
-) -> list[types.CodeAction]:
-    from orgrest.editor import body_layout
-
-    layout = await asyncio.to_thread(body_layout.find, analysis, offset)
-    if layout is None:
-        return []
-    edit = to_workspace_edit(
-        document.uri, version, text, [layout], versioned=server.versioned_edits
-    )
-    kind = types.CodeActionKind.RefactorRewrite
-    return [types.CodeAction(body_layout.TITLE, kind=kind, edit=edit)]
 
 
 def _is_kind(

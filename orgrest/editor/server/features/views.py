@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
-from orgrest.editor.server.documents import to_place
+from orgrest.editor.server.documents import to_span
 from orgrest.model import OrgrestError, Span
 from orgrest.rendering.sanitize import visible
 
@@ -179,10 +179,9 @@ async def pasted(server: Server, params: Any) -> dict[str, str] | None:
     if not isinstance(params.text, str):
         raise JsonRpcInvalidParams("the pasted content must be text")
     old, pasted_text = document.text, params.text.replace("\r\n", "\n")
-    start, end = (
-        old.offset(to_place(position)) for position in (params.range.start, params.range.end)
-    )
-    whole = old.text[:start] + pasted_text + old.text[end:]
+    replaced = to_span(old, params.range)
+    start = replaced.start
+    whole = old.text[:start] + pasted_text + old.text[replaced.end :]
     stop = start + len(pasted_text)
     pasted_request = await asyncio.to_thread(find, whole, document.kind, Span(start, stop))
     if (

@@ -13,12 +13,14 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.positions import Text
 from orgrest.editor.server.documents import SUFFIXES, to_range
 from orgrest.editor.server.fragments import SYMBOLS
+from orgrest.files import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.editor.positions import Encoding
     from orgrest.editor.server.documents import OpenDocument
+    from orgrest.files import Stamp
 
 _MOST_FILES = 2_000
 _MOST_FOUND = 500
@@ -30,7 +32,7 @@ class WorkspaceSymbols:
     """A cache of the requests and blocks in a workspace's files. Only changed files are reread."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[tuple[int, int], list[types.WorkspaceSymbol]]] = {}
+        self._known: dict[Path, tuple[Stamp, list[types.WorkspaceSymbol]]] = {}
 
     def find(
         self, query: str, folders: list[Path], opened: list[OpenDocument], encoding: Encoding
@@ -45,12 +47,10 @@ class WorkspaceSymbols:
         for path in _files(folders):
             if path in shown:
                 continue
+            now, kept = stamp(path), known.get(path)
             try:
-                status = path.stat()
-                stamp = status.st_mtime_ns, status.st_size
-                kept = known.get(path)
-                if kept is None or kept[0] != stamp:
-                    kept = stamp, list(_of_file(path, encoding))
+                if kept is None or kept[0] != now:
+                    kept = now, list(_of_file(path, encoding))
             except (OSError, UnicodeDecodeError):
                 continue
             self._known[path] = kept
