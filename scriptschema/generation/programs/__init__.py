@@ -63,8 +63,10 @@ _LARGEST_MODULE: Final = 4000
 """The maximum number of nodes to reserve for a module. Modules rarely need more."""
 
 _COMBINING_SIZE: Final = 100
-_COMBINED: Final = 0.63
-"""The share of nodes to use for combinations, in programs of at least `_COMBINING_SIZE` nodes."""
+_COMBINING: Final = 180
+_COMBINED: Final = 0.9
+"""Out of 256 programs of at least `_COMBINING_SIZE` nodes, the number with combinations, and the
+share of their nodes to use for these. The other programs have room for large idioms."""
 
 _LARGE_SIZE: Final = 100
 """The minimum size of programs that may begin with an additional, large idiom."""
@@ -127,8 +129,7 @@ def program(
     which all versions support.
 
     `counts` counts the uses of idioms and combinations across programs. If it is given, rare idioms
-    are preferred, and a program of 100 or more nodes devotes more than half of them to rare
-    combinations.
+    are preferred, and most programs of 100 or more nodes consist mainly of rare combinations.
 
     If `runs` is false, the program is only for compilers and must not be executed. It may then
     contain infinite loops, dead code, tables with duplicate keys, constants out of range, and
@@ -187,7 +188,8 @@ def make_program(
         before = maker.made
         body += maker.large(size, room)
         maker.made = before
-    if maker.combines and maker.grammar.combines and size >= _COMBINING_SIZE:
+    combines = maker.combines and maker.grammar.combines and size >= _COMBINING_SIZE
+    if combines and maker.chance(_COMBINING):
         body += combinations.statements(maker, round(size * _COMBINED), room)
     if room > LEAF + 4:
         body += maker.statements(size - for_module - maker.made, room)

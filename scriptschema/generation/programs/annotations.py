@@ -58,8 +58,12 @@ class RandomTypes(Annotations):
         if maker.chance(40):
             generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
         types = []
-        if maker.chance(130):
-            types = [self.one(maker, kind, room) for kind in kinds]
+        if maker.chance(170):
+            # Native code has special paths for functions in which all types are known.
+            if maker.below(2):
+                types = [sound(maker, kind or "any") for kind in kinds]
+            else:
+                types = [self.one(maker, kind, room) for kind in kinds]
             if rest and maker.below(2):
                 types.append(self.one(maker, rest[0], room))
         returned = []

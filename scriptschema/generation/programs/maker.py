@@ -45,8 +45,8 @@ _DEEP: Final = 48
 _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 250)
 """The sizes at which the choice of idioms changes."""
 
-_LARGE_IDIOM: Final = 80
-_LARGE_IDIOM_FACTOR: Final = 3
+_LARGE_IDIOM: Final = 50
+_LARGE_IDIOM_FACTOR: Final = 12
 """The factor for the weight of an idiom that needs more than `_LARGE_IDIOM` nodes, and more than
 half of the available nodes. Such an idiom fits in few places."""
 

@@ -23,7 +23,7 @@ from scriptschema.luau.parse import ParseError, parse
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('gullible.py')}"
 TARGET = Description("persistent", SERVICE, seconds=5)
-CONFIG = Config(targets=(TARGET,), size=40, seed=1, broken=0.7)
+CONFIG = Config(targets=(TARGET,), size=40, seed=2, broken=0.7)
 
 
 @pytest.fixture(scope="module")
