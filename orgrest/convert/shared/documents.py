@@ -28,7 +28,7 @@ from orgrest.rendering.sanitize import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.convert.shared.model import Collection
+    from orgrest.convert.shared.model import Collection, Piece
 
 _LONGEST: Final = 200  # the maximum number of characters in a name
 _SUFFIXES: Final = ("json", "xml")  # the suffixes of the files for bodies
@@ -125,8 +125,6 @@ class _Writer:
     def _written(self, request: Request) -> list[str]:
         if any(note.blocks for note in request.notes) and "disabled" not in request.directives:
             request = classes.evolve(request, directives=(*request.directives, "disabled"))
-        if request.body is not None and any(isinstance(piece, bytes) for piece in request.body):
-            request = self._with_file(request)
         text = _written(request)
         what, reason = wrong_with(text, request)
         if not what and has_local_variables(text):
@@ -276,11 +274,7 @@ def _written(request: Request) -> str:
     lines.append(f"{request.method} {request.url}")
     lines += [f"{name}: {value}".rstrip(" ") for name, value in request.headers]
     if request.body is not None:
-        body = [
-            f"< {piece.path}" if isinstance(piece, Inclusion) else str(piece)
-            for piece in request.body
-        ]
-        lines += ["", "\n".join(body)]
+        lines += ["", "\n".join(map(_piece, request.body))]
     if request.assertions or request.after:
         lines.append("")
     for assertion in request.assertions:
@@ -289,6 +283,12 @@ def _written(request: Request) -> str:
     for script in request.after:
         lines += ["> {%", script, "%}"]
     return "\n".join(lines)
+
+
+def _piece(piece: Piece) -> str:
+    if isinstance(piece, bytes):
+        return f"({len(piece)} bytes)"  # only in a comment: bytes need a file
+    return f"< {piece.path}" if isinstance(piece, Inclusion) else piece
 
 
 def _unmarked(text: str) -> str:

@@ -32,6 +32,8 @@ def wrong_with(text: str, request: Request) -> tuple[str, str]:
     Both are "" if `text` has the same meaning as `request`. If the part is "body", writing the body
     to a separate file may help.
     """
+    if any(isinstance(piece, bytes) for piece in request.body or ()):
+        return "body", "the body is not text"
     document = request_file.parse(text)
     if len(document.requests) != 1 or document.problems or request_file.is_restclient(text):
         return ("body", "it would be parsed as something else in a request file")

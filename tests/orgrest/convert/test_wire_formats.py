@@ -310,3 +310,13 @@ def test_a_body_that_needs_a_file_is_reported_where_there_is_none() -> None:
     assert "standard input:1: not translated: the body would" in done.stderr
     assert "with -o FILE it is written to a file" in done.stderr
     assert "# POST http://x/\n" in done.stdout
+
+
+def test_bytes_are_never_sent_as_their_description_in_python() -> None:
+    data = {"mimeType": "image/png", "text": "AAECAwT/", "encoding": "base64"}
+    entry = {"request": {"method": "POST", "url": "http://x/", "headers": [], "postData": data}}
+    source = json.dumps({"log": {"entries": [entry]}})
+    done = CliRunner().invoke(program, ["import", "-", "--strict"], input=source)
+    assert done.exit_code == 1
+    assert "the body is not text: with -o FILE it is written to a file" in done.stderr
+    assert all(line.startswith("#") for line in done.stdout.splitlines() if line)
