@@ -208,10 +208,10 @@ class _Writer:
 
     def _unique(self, name: str) -> str:
         unique, number = name, 1
-        while unique in self._names:
+        while unique.lower() in self._names:  # Org ignores case in names
             number += 1
             unique = f"{name} ({number})"
-        self._names.add(unique)
+        self._names.add(unique.lower())
         return unique
 
 
@@ -244,9 +244,10 @@ class _OrgWriter(_Writer):
 
     def _block(self, request: Request, depth: int) -> Iterator[str]:
         name = self._unique(without_links(_line(request.name)) or _title(request))
+        own = next((d[5:] for d in request.directives if d.startswith("name ")), name)
         if request.method:  # blocks with a directive are never read as restclient's
-            own = any(directive.startswith("name ") for directive in request.directives)
-            directives = (*([] if own else [f"name {name}"]), *request.directives)
+            directives = tuple(d for d in request.directives if not d.startswith("name "))
+            directives = directives or (f"title {name}",)
             lines = self._written(classes.evolve(request, directives=directives))
         else:
             lines = []
@@ -254,7 +255,7 @@ class _OrgWriter(_Writer):
         yield from self._comments(request.description, request.notes)
         if lines:
             body = escape("\n".join(lines))
-            yield f"#+begin_src http\n{body}\n#+end_src"
+            yield f"#+NAME: {without_links(own)}\n#+begin_src http\n{body}\n#+end_src"
         yield ""
 
 

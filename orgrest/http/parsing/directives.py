@@ -55,6 +55,7 @@ _TABLE: Final = (
         "NAME",
         "Names the request. Other requests refer to its response by this name.",
         names=True,
+        in_files=True,
     ),
     Rule("title", "TEXT", "A title for the request.", informs=True),
     Rule("description", "TEXT", "Describes the request.", informs=True),

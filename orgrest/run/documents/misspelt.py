@@ -35,6 +35,10 @@ _QUOTING = compiled(
 _DIRECTIVE = compiled(r"^[ \t]*(?:#+|//)[ \t]*@(?P<name>[A-Za-z][\w-]*)", re.MULTILINE)
 _ALIKE = 0.75
 _ARGUMENTS = "header-args"
+_INSTEAD = {
+    "disabled": " (to turn a block off, use :eval no)",
+    "name": " (to name a block, write #+NAME: above it)",
+}
 
 
 def languages(document: OrgDocument) -> Iterator[tuple[Block, str]]:
@@ -71,10 +75,10 @@ def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
         from orgrest.http.parsing.directives import rule_of
 
         rule = rule_of(match["name"])
-        if rule is None or rule.informs or rule.name in ("tag", "name"):
+        if rule is None or rule.informs or rule.name == "tag":
             continue
         if rule.in_files:
-            hint = " (to turn a block off, use :eval no)" if rule.name == "disabled" else ""
+            hint = _INSTEAD.get(rule.name, "")
             yield match.start(), f"@{rule.name} has an effect only in request files{hint}"
         elif block.language in ("restclient", VERB) and not rule.refused:
             reason = f"@{rule.name} has an effect only in http blocks and request files"

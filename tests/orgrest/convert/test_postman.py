@@ -19,6 +19,7 @@ from servers import RawServer, response
 from orgrest.commands.main import program
 from orgrest.convert.shared.expectations import as_pm, foreign, notes_on, translated
 from orgrest.http.auth.ntlm import NtlmCredentials
+from orgrest.org.document import OrgDocument
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 Json = dict[str, Any]
@@ -42,6 +43,14 @@ class TestRequests:
         assert done.exit_code == 0, done.output
         (found,) = sent(folder)
         return parts(found)
+
+    def test_a_request_in_an_org_document_keeps_its_name(self, tmp_path: Path) -> None:
+        text = collection(item("Log in"), item("log in"), item("we [[elisp:x]]"))
+        assert imported(tmp_path, text, "--strict", output="out.org").exit_code == 0
+        document = (tmp_path / "out.org").read_text()
+        blocks = OrgDocument(document).blocks
+        assert [block.name for block in blocks] == ["Log in", "log in (2)", "we [ [elisp: x]]"]
+        assert "@name" not in document  # this directive has no effect there
 
     def test_the_url_is_that_of_its_parts(self, tmp_path: Path) -> None:
         url = {

@@ -338,6 +338,7 @@ def test_what_resembles_a_request_is_a_warning_where_it_stands() -> None:
         (f"#+hedaer: :expect 5xx\n{good}", "#+hedaer: :expect 5xx"),
         (good.replace("GET", "# @disabled\nGET"), "# @disabled"),
         (good.replace("GET", "// @loop for 2\nGET"), "// @loop for 2"),
+        (good.replace("GET", "# @name login\nGET"), "# @name login"),
     ):
         assert problems(good + wrong, "org") == [("misspelt", line)]
     with_effect = good.replace("GET", "# @no-redirect\n# @timeout 9 s\nGET")
