@@ -15,6 +15,7 @@ from orgrest.convert.shared.texts import title
 from orgrest.http.parsing.directives import rule_of
 from orgrest.http.syntax import HeaderLine, ParsedRequest
 from orgrest.http.values import Context, Origin
+from orgrest.http.values.dynamic import find
 from orgrest.http.values.expansion import value_of
 from orgrest.http.values.references import UNKNOWN, names_in
 from orgrest.http.values.sources import CAPTURED, SCRIPT
@@ -143,6 +144,8 @@ def read(text: str, *, file: str, plain: bool, settings: Settings, beside: str |
             used = [name for name, marker in table.items() if marker in texts]
             late = {origin.name: origin for origin in _late(item) if origin.name in used}
             lost = (*_lost(item.parsed), *_needed(late.values()), *merged.notes)
+            if settings.inputs.seed is None:  # otherwise, orgrest sends the same values each time
+                lost += tuple(_frozen(own))
             notes = [Note(item.place, reason) for reason in lost]
             calls.append(
                 ExportedRequest(
@@ -287,6 +290,15 @@ def _needed(late: Iterable[Origin]) -> Iterator[str]:
     for origin in late:
         if origin.origin not in (CAPTURED, SCRIPT):
             yield f"the value of {origin.name}, which is only known during a run ({origin.origin})"
+
+
+def _frozen(names: Iterable[str]) -> Iterator[str]:
+    """Describe the dynamic values among the variables that change, such as `$uuid`."""
+    for name in names:
+        row = find(name) if name.startswith("$") else ""
+        if not (isinstance(row, str) or row[0].secret or name == "$projectRoot"):
+            reason = "replaced with its present value, because exports cannot compute it"
+            yield f"{{{{{name}}}}}: {reason}; this value is sent each time"
 
 
 def _lost(parsed: ParsedRequest) -> Iterator[str]:

@@ -70,8 +70,8 @@ class Merged:
 
     def fix(self, part: str) -> None:
         """Add a note that a part of the request contains values instead of references."""
-        self.notes.append(f"the variables in {part}: they were replaced with their values, which "
-                        "are encoded or otherwise changed before they are sent")  # fmt: skip
+        self.notes.append(f"the variables in {part}: they were replaced with their values, because "
+                        "one of them is encoded or computed when the request is sent")  # fmt: skip
 
     def texts(self) -> Iterator[str]:
         """Yield all strings in the request."""

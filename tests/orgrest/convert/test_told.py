@@ -277,6 +277,21 @@ def test_a_url_whose_variables_are_replaced_is_not_called_missing(tmp_path: Path
     assert "not exported: the variables in the URL: they were" in export(path, "curl").stderr
 
 
+@pytest.mark.parametrize("target", EVERY)
+@pytest.mark.parametrize(
+    "text", ["GET http://h/{{$uuid}}\n", "@a = {{$uuid}}\nGET http://h/{{a}}\n"]
+)
+def test_a_value_that_no_longer_changes_is_reported_with_the_reason(
+    text: str, target: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, text)
+    reason = "{{$uuid}}: replaced with its present value, because exports cannot compute it"
+    assert reason in export(path, target).stderr
+    assert "$uuid" not in export(path, target, "--seed", "1").stderr  # orgrest does the same
+    fixed = written(tmp_path, "GET http://h/{{$projectRoot}}\nA: {{$processEnv TOKEN}}\n")
+    assert "present value" not in export(fixed, target, TOKEN="abc").stderr
+
+
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path, "GET http://h/\n")
     output = written(tmp_path, "precious", "out")
