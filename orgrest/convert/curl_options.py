@@ -57,6 +57,7 @@ class Command:
     data: str | None = None
     added: list[str] = classes.field(factory=list)
     files: list[str] = classes.field(factory=list)
+    uploads: bool = False  # whether curl completes the URL with the name of the file
     forms: list[tuple[str, str, str, str, bool]] = classes.field(factory=list)  # see `multipart`
     query: bool = False
     user: str = ""
@@ -241,9 +242,12 @@ def read_words(words: list[str], mark: str, values: Mapping[str, str]) -> Comman
         raise ConversionError("the command has no URL")
     if command.globs and (glob := _GLOB.search(command.expanded(command.url))):
         command.left_out.append(
-            f"globbing is not supported: write a separate request for each value of {glob[0]} in "
-            "the URL, or use -g if these characters are part of the URL"
+            f"sends one request for each value of {glob[0]}, but orgrest sends a single one with "
+            "these characters: write a request for each value, or use -g if they belong to the URL"
         )
+    path = cast("re.Match[str]", _PATH.match(command.expanded(command.url)))[2]
+    if command.uploads and (path or "/").endswith("/"):
+        raise ConversionError("-T adds the name of the file to the URL: write it there")
     command.user = command.expanded(command.user, ":")
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)
@@ -463,6 +467,15 @@ def _data(command: Command, word: str, value: str) -> None:
         _add(command, value)
 
 
+def _upload(command: Command, word: str, value: str) -> None:
+    if value in ("-", "."):
+        raise ConversionError(f"{word} {value}: {_STDIN}")
+    command.files.append(_one_line(value, "the name of the file"))
+    command.method = command.method or "PUT"
+    command.removed.append("content-type")
+    command.uploads = True
+
+
 def _json(command: Command, word: str, value: str) -> None:
     value = _opened(command, value, ("@",))
     _data(command, word, value) if value.startswith("@") else _add(command, value, between="")
@@ -536,6 +549,7 @@ _VALUES: dict[str, _Effect] = _each({
     "--aws-sigv4": _aws,
     "-F --form --form-string": _form,
     "-d --data --data-ascii --data-binary": _data,
+    "-T --upload-file": _upload,
     "--data-raw": _raw_data,
     "--data-urlencode": _encoded_data,
     "--json": _json,

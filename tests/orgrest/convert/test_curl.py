@@ -418,9 +418,33 @@ class TestFromCurl:
 
     @pytest.mark.parametrize("url", ["http://x/{a,b}", "http://x/{a}", "http://x/[1-20:2]?[a-f]"])
     def test_a_url_that_stands_for_several_is_reported(self, url: str) -> None:
-        with pytest.raises(ConversionError, match="curl globbing is not supported"):
+        with pytest.raises(ConversionError, match="curl sends one request for each value of"):
             request_of(f"curl '{url}'")
         assert request_of(f"curl -g '{url}'") == f"GET {url}"
+
+    @needs_curl
+    @pytest.mark.parametrize(
+        "arguments",
+        ["{}/x", "-X POST {}/x?a", "{}/x -XPATCH -H 'Content-Type: a/b'"],
+    )
+    def test_a_file_is_uploaded_as_by_curl(self, arguments: str, tmp_path: Path) -> None:
+        (tmp_path / "a b.bin").write_bytes(b"\0\xff{{x}}\r\n")
+        with RawServer(closing(response(b""))) as server, Client() as client:
+            command = f"curl -H Expect: -T './a b.bin' {arguments.format(server.url)}"
+            run_curl(command, cwd=tmp_path)
+            client.send(completed(command, tmp_path))
+            curls, ours = map(told, server.requests)
+        assert ours == curls
+
+    @pytest.mark.parametrize(
+        "arguments",
+        ["- http://x/a", "f http://x", "f http://x/a/?b", "f -d a http://x/a"],
+    )
+    def test_an_upload_that_depends_on_more_than_the_command_is_an_error(
+        self, arguments: str
+    ) -> None:
+        with pytest.raises(ConversionError):
+            request_of(f"curl -T {arguments}")
 
     @needs_curl
     @pytest.mark.parametrize(
