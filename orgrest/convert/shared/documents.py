@@ -109,6 +109,8 @@ class _Writer:
         name = self._unique(_line(request.name) or _title(request))
         head = [f"### {name}"]
         notes = self._comments(request.description, request.notes)
+        if _is_off(request) and "disabled" not in request.directives:
+            request = classes.evolve(request, directives=(*request.directives, "disabled"))
         lines = self._written(request) if request.method else []
         yield "\n".join([*head, *notes, *lines, ""])
 
@@ -123,8 +125,6 @@ class _Writer:
         yield from written
 
     def _written(self, request: Request) -> list[str]:
-        if any(note.blocks for note in request.notes) and "disabled" not in request.directives:
-            request = classes.evolve(request, directives=(*request.directives, "disabled"))
         text = _written(request)
         what, reason = wrong_with(text, request)
         if not what and has_local_variables(text):
@@ -246,7 +246,9 @@ class _OrgWriter(_Writer):
         name = self._unique(without_links(_line(request.name)) or _title(request))
         own = next((d[5:] for d in request.directives if d.startswith("name ")), name)
         if request.method:  # blocks with a directive are never read as restclient's
-            directives = tuple(d for d in request.directives if not d.startswith("name "))
+            directives = tuple(
+                d for d in request.directives if d != "disabled" and not d.startswith("name ")
+            )
             directives = directives or (f"title {name}",)
             lines = self._written(classes.evolve(request, directives=directives))
         else:
@@ -255,7 +257,8 @@ class _OrgWriter(_Writer):
         yield from self._comments(request.description, request.notes)
         if lines:
             body = escape("\n".join(lines))
-            yield f"#+NAME: {without_links(own)}\n#+begin_src http\n{body}\n#+end_src"
+            off = " :eval no" if _is_off(request) else ""
+            yield f"#+NAME: {without_links(own)}\n#+begin_src http{off}\n{body}\n#+end_src"
         yield ""
 
 
@@ -284,6 +287,10 @@ def _written(request: Request) -> str:
     for script in request.after:
         lines += ["> {%", script, "%}"]
     return "\n".join(lines)
+
+
+def _is_off(request: Request) -> bool:
+    return "disabled" in request.directives or any(note.blocks for note in request.notes)
 
 
 def _piece(piece: Piece) -> str:

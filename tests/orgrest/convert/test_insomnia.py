@@ -192,6 +192,9 @@ def test_a_request_with_an_unknown_tag_is_never_sent(tmp_path: Path) -> None:
         in (tmp_path / "out.http").read_text()
     )
     assert [request.url for request in sent(tmp_path)] == ["http://h.example/"]
+    imported(tmp_path, (tmp_path / "source").read_text(), output="out.org")
+    assert "#+begin_src http :eval no\n" in (tmp_path / "out.org").read_text()
+    assert [request.url for request in sent(tmp_path, "out.org")] == ["http://h.example/"]
 
 
 FLOW = """{type: "collection.insomnia.rest/5.0", name: API, collection: [
