@@ -26,7 +26,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
-from scriptschema.drawing.choices import DrawnChoices
+from scriptschema.drawing.choices import DrawnChoices, varied
 from scriptschema.drawing.damage import FAULTS
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
@@ -177,7 +177,7 @@ def programs(
     _check_size(size)
     check_options(size, max_depth, types)
     grammar = grammar_of(weights, wrong, deterministic, types, luau)
-    return drawn_programs(grammar, types, swarm, size, max_depth, with_module)
+    return varied(drawn_programs(grammar, types, swarm, size, max_depth, with_module))
 
 
 class ProgramOptions(TreeOptions, total=False):
@@ -216,7 +216,7 @@ def sources(
     a style for each source, and shrinks it to the plain style. The other options are those of
     `programs`.
     """
-    return _sources(programs(with_module=False, **options), names, style)
+    return varied(_sources(programs(with_module=False, **options), names, style))
 
 
 def mutated(

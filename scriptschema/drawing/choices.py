@@ -13,7 +13,8 @@ import threading
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -24,6 +25,10 @@ from scriptschema.choices import INTEGERS, PIECES, SMALL, WORDS, BytesChoices
 # Enough for most expressions, statements and types; those that read more draw another chunk.
 CHUNK_SIZE: Final = 12
 _CHUNK: Final = st.binary(min_size=CHUNK_SIZE, max_size=CHUNK_SIZE)
+
+# In a longer table, many alternatives have less than 1/256 of the weight, so that one byte would
+# never choose some of them.
+_LONG: Final = 64
 
 # The upper or lower limits of integers that are not small. Most draws exceed the limit and yield
 # the limit itself. They can shrink to smaller values.
@@ -37,6 +42,9 @@ _SIMPLEST_FIRST: Final = bytes(
         range(128), key=lambda code: (not chr(code).isalnum(), not chr(code).isprintable(), code)
     )
 ) + bytes(range(128, 256))
+
+
+T = TypeVar("T")
 
 
 class DrawnChoices(BytesChoices):
@@ -62,7 +70,8 @@ class DrawnChoices(BytesChoices):
         value = self._byte()
         if value == 1 and len(cumulative) > 1 and cumulative[0] < cumulative[1]:
             return 1
-        return bisect(cumulative, value * cumulative[-1] / 256)
+        exact = value + self._byte() / 256 if len(cumulative) > _LONG else value
+        return bisect(cumulative, exact * cumulative[-1] / 256)
 
     def last_byte(self) -> int:
         """Return the next byte from the back of the chunk."""
@@ -109,6 +118,16 @@ class DrawnChoices(BytesChoices):
         if value < 213:
             return data.decode("utf-8", "surrogateescape")
         return "".join([chr(b) if b < 128 else PIECES[b % len(PIECES)] for b in data])
+
+
+def varied(strategy: SearchStrategy[T]) -> SearchStrategy[T]:
+    """Return `strategy`, but with examples that are independent of each other.
+
+    Otherwise, Hypothesis makes most examples from the one before, by copying one part over another.
+    Many are then duplicates, and none contains anything new. From version 6.170.1 on, it does not
+    copy parts inside an item of a unique list.
+    """
+    return st.lists(strategy, min_size=1, max_size=1, unique_by=id).map(itemgetter(0))
 
 
 _waiting = threading.local()

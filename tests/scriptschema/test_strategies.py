@@ -311,14 +311,19 @@ def all_facts() -> set[str]:
     return facts
 
 
-def examples() -> list[ModuleSet]:
-    """Return the examples that Hypothesis generates in a separate process.
+def examples_of(strategy: str, count: int) -> list[bytes]:
+    """Return the examples that Hypothesis generates in a separate process, sources or encoded.
 
     Hypothesis also tries constants of imported modules. In this process, the examples would
     depend on what other tests import.
     """
-    done = subprocess.run([sys.executable, "-c", _EXAMPLES], capture_output=True, check=True)
-    return [wire.decode(ModuleSet, bytes.fromhex(line)) for line in done.stdout.decode().split()]
+    script = _EXAMPLES.replace("COUNT", str(count)).replace("STRATEGY", strategy)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    return [bytes.fromhex(line) for line in done.stdout.decode().splitlines()]
+
+
+def examples() -> list[ModuleSet]:
+    return [wire.decode(ModuleSet, data) for data in examples_of("module_sets()", 1000)]
 
 
 _EXAMPLES = """
@@ -326,11 +331,13 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from scriptschema import strategies, wire
 
 @seed(1)
-@settings(max_examples=1000, deadline=None, database=None,
+@settings(max_examples=COUNT, deadline=None, database=None,
           phases=[Phase.generate], suppress_health_check=[*HealthCheck])
-@given(strategies.module_sets())
-def collect(tree):
-    print(wire.encode(tree).hex())
+@given(strategies.STRATEGY)
+def collect(example):
+    is_source = isinstance(example, str)
+    data = example.encode(errors="surrogateescape") if is_source else wire.encode(example)
+    print(data.hex())
 
 collect()
 """
@@ -349,6 +356,19 @@ def test_all_of_the_schema_occurs_in_one_of_a_hundred_examples(source) -> None:
     assert {fact: counts[fact] for fact in all_facts() if counts[fact] < len(found) / 100} == {}
     assert max(depth for _, depth in found) >= 60
     assert statistics.median(depth for _, depth in found) < 20
+
+
+@pytest.mark.parametrize("strategy", ["sources()", "sources(style='random')"])
+def test_a_run_of_300_sources_misses_no_common_statement(strategy: str) -> None:
+    words = [set(source.split()) for source in examples_of(strategy, 300)]
+    keywords = b"while repeat break continue for function if elseif type and or not local".split()
+    assert [word for word in keywords if not any(word in each for each in words)] == []
+
+
+@pytest.mark.parametrize("strategy", ["sources()", "programs()"])
+def test_few_of_100_examples_are_duplicates(strategy: str) -> None:
+    # Hypothesis begins with about ten of the smallest examples, half of which are the same.
+    assert len(set(examples_of(strategy, 100))) >= 88
 
 
 @settings(deadline=None)

@@ -228,7 +228,7 @@ class Tables:
 
     Where errors are caught, `wrong` of 256 operands and arguments are wrong on purpose. Elsewhere,
     `wrong_unguarded` of 256 are wrong. `ends` is the probability, out of 256, that a block ends
-    before its next statement.
+    before its next statement, if choices do not fill the program.
 
     `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
     are true if the Luau version has these features. `exports` also requires the idiom "exported
@@ -286,9 +286,7 @@ class Tables:
         those.
         """
         function = maker.scope.function
-        # If choices do not fill the tree, use one table, so that choices mean the same everywhere.
-        most = size if maker.fills else _SIZES[-1]
-        bucket = bisect(_SIZES, most)
+        bucket = bisect(_SIZES, size)
         costly = function.times >= LOOP**2 or function.steps > maker.limit
         key = bucket, function.loops > 0, costly, maker.scope.crowded, wide, min(room, _DEEP)
         table = self._affordable.get(key)
@@ -455,8 +453,13 @@ class Maker:
         function = self.scope.function
         function.steps += function.times
         wide = size > _WIDE and self.fills and self.chance(160)
-        table, cumulative = self.grammar.affordable(self, size, room, wide=wide)
+        # If choices do not fill the tree, use one table, so that choices mean the same everywhere.
+        most = size if self.fills else _SIZES[-1]
+        table, cumulative = self.grammar.affordable(self, most, room, wide=wide)
         idiom = table[self.pick(cumulative)]
+        if idiom.least > size and most > size:  # as are most idioms of that table in a small place
+            table, cumulative = self.grammar.affordable(self, size, room, wide=wide)
+            idiom = table[self.pick(cumulative)]
         if self.combines:
             others = [table[self.pick(cumulative)] for _ in range(_CANDIDATES - 1)]
             able_others = [other for other in others if other.template.suits(function)]
@@ -496,9 +499,10 @@ class Maker:
         """Return the next statements of a block, or None if the block ends.
 
         Each statement has its own choice of whether the block ends. Shrinking can thus remove a
-        statement by removing its choices.
+        statement by removing its choices. A short program seldom ends: most would be the same.
         """
-        return self.statement(size, room) if self.below(256) >= self.grammar.ends else None
+        ends = min(self.grammar.ends, self.made)
+        return self.statement(size, room) if self.below(256) >= ends else None
 
     def statements(self, size: int, room: int) -> list[Stat]:
         """Return statements for a block, of about `size` nodes in total."""
