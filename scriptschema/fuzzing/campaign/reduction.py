@@ -28,7 +28,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.fuzzing.uncalled import runs_nothing
+from scriptschema.fuzzing.uncalled import body_of, runs_nothing
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
@@ -156,12 +156,24 @@ def reduce_suspect(
         len(Index(best)),
         verdict,
         runs,
-        construct_of(best),
+        _construct(best, test.style if is_smallest else None),
         operations,
         tests,
         is_smallest,
         test.style,
     )
+
+
+def _construct(tree: ModuleSet, style: int | None) -> frozenset[str]:
+    """Return the construct of a completely reduced program, which shows the bug in `style`.
+
+    If the bug needs a style, it is caused by the spelling, and the construct is empty. Otherwise,
+    the construct is that of the code, without a function that only keeps it from being run.
+    """
+    if style is not None:
+        return frozenset()
+    code = body_of(tree) if runs_nothing(tree) else tree
+    return construct_of(code if code.program.body else tree)
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:

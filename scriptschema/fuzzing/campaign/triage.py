@@ -456,7 +456,7 @@ class Triage:
         released: list[tuple[Path, Suspect]] = []
         for path, member in [*members.load_all(self.store.folder(find))]:
             tree = finds.tree_of(path, finds.REDUCED)
-            construct = construct_of(tree)
+            construct = from_text(member.signature.construct)
             operations = compared(member.signature, _operations_of(member, tree))
             shared = compared(member.signature, reduced.operations) & operations
             if shared or is_same_bug(construct, reduced.construct):
@@ -502,7 +502,8 @@ class Triage:
         """Compare later programs with `stored`, which is `find` or one of its members."""
         bare = stored.signature.bare
         tree = finds.tree_of(folder, finds.REDUCED)
-        self._groups.setdefault(bare, _Group()).finds.setdefault(construct_of(tree), find)
+        construct = from_text(stored.signature.construct)
+        self._groups.setdefault(bare, _Group()).finds.setdefault(construct, find)
         if stored.is_smallest:
             self._causes.add(find.name, bare, _operations_of(stored, tree))
 

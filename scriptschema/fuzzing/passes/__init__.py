@@ -33,6 +33,7 @@ from scriptschema.fuzzing.passes.replacing import (
     extract,
     hoist,
     make_fractions,
+    make_loops_alike,
     print_at_once,
     run_once,
     simplify,
@@ -73,6 +74,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     ),
     (
         Pass("zero", "replace all values with the simplest ones", simplify_all),
+        Pass("alike", "replace a loop with a repeat loop", make_loops_alike),
         Pass("scalars", "shrink numbers and strings", shrink_scalars),
     ),
     (Pass("names", "replace all names with the shortest ones", rename),),

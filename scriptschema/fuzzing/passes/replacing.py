@@ -97,6 +97,32 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
             yield -3, changing(index, index.parents[stat], run)
 
 
+def make_loops_alike(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that replace a loop with a `repeat` loop.
+
+    A bug of `continue` should be shown by the same program, whichever loop it was found in. Without
+    `break` and `continue`, `while` loops stay.
+    """
+    has_jumps = index.of(m.StatBreak) or index.of(m.StatContinue)
+    whiles = index.of(m.StatWhile) if has_jumps else ()
+    for number in (*whiles, *index.of(m.StatFor), *index.of(m.StatForIn)):
+        loop: Any = index.nodes[number]
+        for cond in [loop.cond] if isinstance(loop, m.StatWhile) else _CONDITIONS:
+            gain = 1 + len(Index(loop.body)) + len(Index(cond)) - index.sizes[number]
+            repeat = partial(_repeat, loop.body, cond)
+            yield gain, putting(index, index.parents[number], repeat)
+
+
+_CONDITIONS: Final = (
+    m.Expr(nil=m.ExprConstantNil()),
+    m.Expr(bool=m.ExprConstantBool(val=True)),
+)
+
+
+def _repeat(body: m.StatBlock, cond: m.Expr) -> m.Stat:
+    return m.Stat(repeat=m.StatRepeat(body=copy(body), cond=copy(cond)))
+
+
 def _first_value(loop: Any) -> m.Expr | None:
     """Return a loop variable's value in the first iteration, or None if it is not obvious."""
     if isinstance(loop, m.StatFor):
@@ -123,9 +149,11 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
             yield gain, putting(index, number, partial(_function_of, index.nodes[inner]))
     for number, inner in _nearest(index, (m.Stat,), (m.Expr, m.ExprPrefix)):
         node = index.nodes[inner]
+        # `x += 1` is smaller than `print(1)`, which other passes try.
+        is_wanted = index.sizes[inner] > 2 or index.nodes[number].which == "compound_assign"
         for size, content in ((1, _call_of), (3, _local_of)):
             gain = _gain(index, number, inner, size)
-            if gain < 0 and (node.which == "call" or (size == 3 and index.sizes[inner] > 2)):
+            if gain < 0 and (node.which == "call" or (size == 3 and is_wanted)):
                 yield gain, putting(index, number, partial(content, node))
 
 
@@ -198,14 +226,15 @@ def _local_of(node: Message) -> m.Stat:
 def simplify(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that simplify an expression, an assignment target or a type.
 
-    The replacement is `nil`, `0`, `{}`, a global, or the type `any`.
+    The replacement is `nil`, `0`, `{}`, a global, or one of the types `any` and `{}`.
     """
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
             gain = size - index.sizes[number]
             node: Any = index.nodes[number]
-            is_table = node.__class__ is m.Expr and node.which == "table"
-            for content in contents if gain < 0 or (gain == 0 and is_table) else ():
+            # `0` and the type `{}` are shorter than others with the same number of messages.
+            is_longer = node.which == "table" if cls is m.Expr else cls is m.Type
+            for content in contents if gain < 0 or (gain == 0 and is_longer) else ():
                 yield gain, putting(index, number, content)
 
 
@@ -220,7 +249,13 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     ),
     m.ExprPrefix: (3, (lambda: m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
     m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
-    m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
+    m.Type: (
+        2,
+        (
+            lambda: m.Type(primitive=m.TypePrimitive(kind=0)),
+            lambda: m.Type(table=m.TypeTable()),
+        ),
+    ),
 }
 """For each class, the number of messages in each replacement, and functions that create the
 replacements."""

@@ -1044,6 +1044,40 @@ def test_a_program_without_an_end_is_a_find_whichever_limit_it_reaches(
     assert render_module_set(wire.decode(ModuleSet, reduced.data)).program == "print()\n"
 
 
+WORDS = """
+import json, os, re, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if re.search(r"\\bcontinue\\b|\\b0[bB]", request["source"]):
+        os.abort()
+    print(json.dumps({"id": request["id"], "kind": "ok"}), flush=True)
+"""
+
+
+def test_a_bug_is_one_find_whatever_surrounds_it_without_a_stack_trace(tmp_path: Path) -> None:
+    (tmp_path / "service.py").write_text(WORDS)
+    target = Description("persistent", f"{sys.executable} -S {tmp_path / 'service.py'}")
+    runner = Runner(Config(targets=(target,)))
+    sources = (
+        ("for i = 1, 2 do print(i) continue end", False, None),
+        ("for k in t do if a then continue end end", True, None),
+        ("while true do continue end", True, None),
+        ("if 10 then else end", False, 12),  # in this style, the number is binary
+        ("print(10)", True, 12),
+    )
+    signatures = []
+    for source, only_compiled, style in sources:
+        tree = parse(source).tree
+        tree = uncalled(tree) if only_compiled else tree
+        verdict, runs = runner.verdict(tree, style)
+        assert verdict is not None, source
+        reduced = reduce_suspect(runner, Suspect(wire.encode(tree), verdict, runs, {}, (), style))
+        assert reduced is not None
+        signatures.append(reduced.construct)
+    runner.close()
+    assert signatures == [*[frozenset({"StatContinue", "StatRepeat"})] * 3, *[frozenset()] * 2]
+
+
 def test_a_reduction_uses_the_last_of_several_variants_that_break() -> None:
     # The one that optimizes most: others may break only with `@native`, which would then be kept.
     target = attrs.evolve(TARGET, variants=("-O2", "-O1", "-O0"))

@@ -347,6 +347,33 @@ def test_loops_and_calls_around_a_bug_are_removed(source: str, smaller: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("sources", "left"),
+    [
+        (
+            (
+                "while a do continue end",
+                "for i = 1, 2 do continue end",
+                "for k in t do continue end",
+                "repeat continue until a",
+            ),
+            "repeat continue until nil",
+        ),
+        (("type T = Vector3", "type T = {a: number}", "type T = any"), "type T0 = {}"),
+        (("a += '\\1'", "local b = '\\1'"), 'local v0 = "\\x01"'),
+    ],
+)
+def test_a_bug_is_shown_by_one_program_whatever_it_was_found_in(
+    sources: tuple[str, ...], left: str
+) -> None:
+    for source in sources:
+        reduced = reduce(
+            parse(source).tree,
+            lambda tree: bool(re.search(r"continue|type |\\", render_module_set(tree).program)),
+        )
+        assert " ".join(render_module_set(reduced).program.split()) == left
+
+
+@pytest.mark.parametrize(
     ("source", "left"),
     [
         ("pcall(function(v0) print(7 - v0) end, 2)", "x0 = 2 print(7 - x0)"),
