@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from scriptschema.commands.program import section
 from scriptschema.commands.trust import trusted_campaign
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from scriptschema.fuzzing.campaign.config import Config
@@ -121,7 +124,8 @@ _output = section("Output")
     "seconds",
     callback=duration,
     metavar="TIME",
-    help="The time limit: 30s, 10m, 8h. After that, reducing the finds takes up to another minute.",
+    help="The time limit: 30s, 10m, 8h, not counting the programs that probe the targets at the "
+    "start. After that, reducing the finds takes up to another minute.",
 )
 @_work(
     "-n",
@@ -324,14 +328,15 @@ def fuzz(
             jobs = workers.threads
         elif isinstance(workers, AflEngine):
             jobs = 1  # judges
-        session = Session(
-            campaign,
-            jobs=jobs,
-            seconds=seconds,
-            programs=count,
-            workers=workers,
-            on_event=display,
-        )
+        with _probing():
+            session = Session(
+                campaign,
+                jobs=jobs,
+                seconds=seconds,
+                programs=count,
+                workers=workers,
+                on_event=display,
+            )
         if seeds_folder is not None:  # now that the targets' version is known
             session.state.seeds.add(seeds_in(seeds_folder, campaign.config))
         session.run()
@@ -343,6 +348,18 @@ def fuzz(
         explain(output, campaign.config, session.programs_done, [*session.state.finds.by_name])
     if fail_on_find and any(is_at_least(find.signature, fail_on_find) for find in new):
         sys.exit(FIND_STATUS)
+
+
+@contextlib.contextmanager
+def _probing() -> Iterator[None]:
+    """Say what is being done if it takes more than a second."""
+    text = "probing the targets: running short programs to learn what the targets support"
+    timer = threading.Timer(1, click.echo, [text], {"err": True})
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _summarize(session: Session, folder: Path) -> None:

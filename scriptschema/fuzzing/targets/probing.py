@@ -183,7 +183,10 @@ def program() -> str:
 
 
 def _printed(target: Target, description: Description) -> list[set[str] | None]:
-    """Return each variant's lines, or None for a variant that cannot run the probe."""
+    """Return each variant's lines, or None for a variant that cannot run the probe.
+
+    The time includes the start of the target.
+    """
     target.submit(Sources(None, program()), max(description.seconds, 10))
     printed = [{line.strip() for line in run.output.splitlines()} for run in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
@@ -198,7 +201,7 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
 
 def _worst(target: Target, description: Description, source: str) -> Outcome:
     """Run a program, and return its first outcome that is not normal, or its first outcome."""
-    target.submit(Sources(None, source), max(description.seconds, 10))
+    target.submit(Sources(None, source), description.seconds)
     outcomes = target.collect()
     return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])
 

@@ -291,6 +291,23 @@ def test_a_start_that_failed_can_be_corrected_in_the_same_folder(
         pass
 
 
+SLOW = """
+import sys, time
+if "while " in sys.stdin.read():
+    time.sleep(60)
+"""
+
+
+def test_a_slow_target_is_probed_with_its_own_time_limit_and_the_user_told(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    target = f"command:{sys.executable} -S {tmp_path / 'slow.py'}"
+    options = ("--timeout", "1", "--count", "1", "--size", "1")
+    done = run_here("fuzz", "-t", target, "-o", tmp_path / "campaign", *options)
+    first, second = done.stderr.decode().splitlines()[:2]
+    assert first.startswith("probing the targets: ")
+    assert "every program with a while loop fails: hang: still running after 1 s" in second
+
+
 def test_an_error_after_the_first_program_loses_nothing_of_a_new_campaign(tmp_path: Path) -> None:
     def run_into_an_error() -> None:
         with Campaign(tmp_path, Config(targets=(Description("command", "cat"),))) as campaign:
