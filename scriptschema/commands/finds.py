@@ -14,7 +14,7 @@ from scriptschema.commands.console import INPUT_FOLDER, counted, refuse_control_
 from scriptschema.commands.trust import trust_option, trusted_find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scriptschema.fuzzing.campaign.finds import Find
     from scriptschema.fuzzing.campaign.replay import Replayed
@@ -27,7 +27,7 @@ LINES = 20
 
 
 @program.command("reproduce")
-@click.argument("folder", type=FIND, metavar="FIND")
+@click.argument("folders", type=FIND, nargs=-1, required=True, metavar="FIND...")
 @click.option(
     "--original",
     is_flag=True,
@@ -40,15 +40,41 @@ LINES = 20
     "several times if necessary.",
 )
 @trust_option
-def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
-    """Run a find's program again on the targets of its campaign.
+def reproduce(folders: tuple[Path, ...], original: bool, replay: bool, trust: bool) -> None:
+    """Run the programs of finds again on the targets of their campaign.
 
-    FIND is a folder in a campaign's finds/. The exit status is 0 if the bug occurs again, otherwise
-    1. A target on which not even a one-line program runs is reported as an error.
+    FIND is a folder in a campaign's finds/. If FIND is a campaign's folder, all its finds are run.
+    The exit status is 0 if every bug occurs again, otherwise 1. A target on which not even a
+    one-line program runs is reported as an error.
 
     \b
     scriptschema reproduce campaign/finds/NAME
     """
+    paths = [path for path, _ in _finds_in(folders)]
+    status = 0
+    for path in paths:
+        if len(paths) > 1:
+            click.echo(f"{path}\n")
+        if not _reproduce(path, original, replay, trust):
+            status = 1
+        if path is not paths[-1]:
+            click.echo()
+    sys.exit(status)
+
+
+def _finds_in(folders: Iterable[Path]) -> list[tuple[Path, Find]]:
+    """Return (folder, find) for each folder of a find, and for each find of a campaign's folder."""
+    from scriptschema.fuzzing.campaign import config, finds
+
+    found: list[tuple[Path, Find]] = []
+    for folder in folders:
+        is_campaign = (folder / config.FILE).is_file()
+        found += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
+    return found
+
+
+def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
+    """Run a find's program, print what happens, and return whether its bug occurs again."""
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.runner import try_commands
@@ -82,7 +108,7 @@ def reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> None:
             click.echo("it may depend on earlier requests: try --replay, which sends them again")
         else:
             click.echo("it may not happen every time: try --replay, which runs it several times")
-    sys.exit(0 if is_shown else 1)
+    return is_shown
 
 
 @contextlib.contextmanager
@@ -258,15 +284,10 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     scriptschema export campaign/ --to sarif -o finds.sarif
     """
     from scriptschema import files
-    from scriptschema.fuzzing.campaign import config, finds
     from scriptschema.fuzzing.oracles.severity import rank_of
     from scriptschema.fuzzing.report.exporting import export
 
-    exported = []
-    for folder in folders:
-        is_campaign = (folder / config.FILE).is_file()
-        exported += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
-    exported.sort(key=lambda each: rank_of(each[1].signature))
+    exported = sorted(_finds_in(folders), key=lambda each: rank_of(each[1].signature))
     left_out = [each for each in exported if form == "luau" and not each[1].smallest.is_luau]
     exported = [each for each in exported if each not in left_out]
     for folder, find in left_out:

@@ -423,6 +423,22 @@ def test_a_difference_is_shown_again(tmp_path: Path) -> None:
     assert shown.splitlines()[-1] == f"{difference}: reproduced"
 
 
+def test_all_finds_are_run_again_at_once(tmp_path: Path) -> None:
+    wrong = Signature("difference", "-O0 / -O2", "ExprBinary.Op.FloorDiv")
+    shown = a_find(tmp_path / "a", "local a = 1 // 2", wrong)
+    gone = a_find(tmp_path / "b", "print(1)", wrong)
+    for folders, status in (((shown, gone), 1), ((shown, shown), 0)):
+        done = run_here("reproduce", "--trust", *folders)
+        assert done.returncode == status, done.stderr
+        lines = done.stdout.decode().splitlines()
+        assert [line for line in lines if line in map(str, folders)] == [*map(str, folders)]
+        ends = [line.rpartition(": ")[2] for line in lines if line.startswith(str(wrong))]
+        assert ends == ["reproduced", "not reproduced" if status else "reproduced"]
+    (tmp_path / "a" / config.FILE).write_text("{}")
+    done = run_here("reproduce", "--trust", tmp_path / "a")
+    assert done.stdout.decode().splitlines()[-1] == f"{wrong}: reproduced"
+
+
 @pytest.mark.parametrize("replay", [[], ["--replay"]])
 def test_no_bug_counts_as_fixed_because_the_target_runs_nothing(
     tmp_path: Path, replay: list[str]
