@@ -164,9 +164,9 @@ def generate(
     .pbstream get a stream: each tree is preceded by its length as a varint.
 
     Without -n, a single tree or source is written to standard output or FILE, without a length
-    unless FILE ends in .pbstream. As source, a program with a module becomes a folder with
-    program.luau and module0.luau. On standard output and in a FILE.luau, the module becomes a
-    function in the program.
+    unless FILE ends in .pbstream. The same applies to -n 1 if FILE has the suffix of a format. As
+    source, a program with a module becomes a folder with program.luau and module0.luau. On standard
+    output and in a FILE.luau, the module becomes a function in the program.
 
     \b
     scriptschema generate --programs --format luau
@@ -226,7 +226,8 @@ def generate(
         raise click.UsageError("invalid sources have no tree: omit --format, or use --format luau")
     if form == "luau" and streams and (path != files.STANDARD or count not in (None, 1)):
         raise click.UsageError("several sources can only be written to a folder: use -o FOLDER")
-    is_file = streams or not (count is not None or path.is_dir() or output.endswith("/"))
+    is_one = count is None or (count == 1 and path.suffix in endings)
+    is_file = streams or (is_one and not path.is_dir() and not output.endswith("/"))
     if is_file and endings.get(path.suffix, form) != form:
         raise click.UsageError(
             f"{output}: the suffix {path.suffix} means {endings[path.suffix]}, not {form}: choose "

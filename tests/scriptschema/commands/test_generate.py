@@ -287,6 +287,8 @@ def test_sources_that_are_not_luau_come_in_a_folder_a_file_or_alone(tmp_path: Pa
     assert run(*arguments, "-n", "4", "--style", "random", "-o", str(folder)).returncode == 0
     assert sorted(path.name for path in folder.iterdir()) == [f"{n}.luau" for n in range(4)]
     assert run(*arguments, "--seed", "2", "-o", str(file)).returncode == 0
+    assert run(*arguments, "-n", "1", "-o", str(tmp_path / "first.luau")).returncode == 0
+    assert (tmp_path / "first.luau").is_file()  # -n 1 does not make it a folder
     alone = run(*arguments, "--seed", "2")
     assert (alone.returncode, alone.stdout) == (0, file.read_bytes())
     for path in (*folder.iterdir(), file):
