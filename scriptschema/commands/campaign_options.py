@@ -102,7 +102,14 @@ def config_of(
             )
         return _read_config(config_path, options_given)
     if not words:
-        if options_given or limits or not (folder / "campaign.json").exists():
+        is_campaign = (folder / "campaign.json").exists()
+        given = [*(f"--{name}" for name in options_given), *(_OPTIONS[name] for name in limits)]
+        if is_campaign and given:
+            raise click.UsageError(
+                f"{folder} is an existing campaign, which keeps its options: to continue it, omit "
+                f"{', '.join(given)}; for a new campaign, use another folder and --target"
+            )
+        if not is_campaign:
             raise click.UsageError(
                 "missing target: use --target, for example --target luau-web (to continue an "
                 "existing campaign, give only its folder)"

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -216,8 +217,11 @@ class Judge:
         try:
             result = self.function(sources.program, runs) if self.function else None
         except Exception as error:
-            name = type(error).__name__
-            raise JudgeError(f"the judge function failed with {name}: {error}") from error
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise JudgeError(
+                f"the judge function failed with {type(error).__name__}: {error} "
+                f"({place.filename}:{place.lineno})"
+            ) from error
         if result is None or isinstance(result, Verdict):
             return result
         if not isinstance(result, str):

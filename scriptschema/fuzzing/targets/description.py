@@ -142,7 +142,8 @@ def from_word(word: str, **others: Any) -> Description:
         return Description(kind, rest, **others)
     if kind not in KINDS:
         known = "luau-web, luau-web:FOLDER, pluau, command:COMMAND, persistent:COMMAND"
-        raise TargetError(f"unknown target {word!r}; expected {known}")
+        meant = f"; did you mean {f'command:{word}'!r}?" if "/" in word or " " in word else ""
+        raise TargetError(f"unknown target {word!r}; expected {known}{meant}")
     if colon and kind != "luau-web":
         raise TargetError(f"the target {kind} takes no argument, found {word!r}")
     return Description(kind, folder=rest, **others)

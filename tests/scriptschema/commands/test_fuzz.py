@@ -52,6 +52,7 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "size": "9 nodes
         (["-o", "none"], "missing target: use"),
         (["-o", "none", "--size", "3"], "missing target: use"),
         (["-o", "none", "-t", "lua"], "unknown target"),
+        (["-o", "none", "-t", "./lua {file}"], "did you mean 'command:./lua {file}'?"),
         (["-o", "none", "-t", "command:"], "requires a command"),
         (["-o", "none", "-t", "command:cat", "--checker", "true"], "requires --types sound:"),
         (
@@ -154,6 +155,8 @@ def test_a_campaign_continues_with_the_options_that_it_has(tmp_path: Path) -> No
     done = run_here("fuzz", "-j", 1, *word, "--size", 7, "-o", tmp_path / "out")
     assert done.returncode == 1
     assert b"different options (size)" in done.stderr
+    done = run_here("fuzz", "--size", 7, "--timeout", 3, "-o", tmp_path / "out")
+    assert b"to continue it, omit --size, --timeout; for a new" in b" ".join(done.stderr.split())
 
 
 def test_a_broken_file_of_the_corpus_is_named_and_the_campaign_continues(tmp_path: Path) -> None:

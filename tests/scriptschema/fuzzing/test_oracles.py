@@ -460,7 +460,7 @@ def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.Monke
     found = judged([ok("")], "quote\udcff", function="mine_to_judge:judge")
     assert found == Verdict(Signature("own", r"quote\udcff"), r"quote\udcff")
     assert judged([ok("")], function="mine_to_judge:judge") is None
-    with pytest.raises(JudgeError, match="OSError: no"):
+    with pytest.raises(JudgeError, match=r"OSError: no \(.*mine_to_judge.py:2\)"):
         judged([ok("")], "raise()", function="mine_to_judge:judge")
     with pytest.raises(JudgeError, match="returned 42: it must return None, or a string"):
         judged([ok("")], "number", function="mine_to_judge:judge")
