@@ -352,9 +352,9 @@ def fuzz(
 
 @contextlib.contextmanager
 def _probing() -> Iterator[None]:
-    """Say what is being done if it takes more than a second."""
+    """Say what is being done if it takes more than a few seconds."""
     text = "probing the targets: running short programs to learn what the targets support"
-    timer = threading.Timer(1, click.echo, [text], {"err": True})
+    timer = threading.Timer(4, click.echo, [text], {"err": True})
     timer.start()
     try:
         yield

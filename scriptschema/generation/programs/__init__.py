@@ -63,7 +63,7 @@ _LARGEST_MODULE: Final = 4000
 """The maximum number of nodes to reserve for a module. Modules rarely need more."""
 
 _COMBINING_SIZE: Final = 100
-_COMBINING: Final = 180
+_COMBINING: Final = 190
 _COMBINED: Final = 0.9
 """Out of 256 programs of at least `_COMBINING_SIZE` nodes, the number with combinations, and the
 share of their nodes to use for these. The other programs have room for large idioms."""
