@@ -61,6 +61,7 @@ PROMISES: dict[str, list[str]] = {
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_file_that_the_document_does_not_name_bears_its_name",
     ],
+    "A request that names a file": ["test_nothing_is_sent_if_its_response_cannot_be_saved"],
     "Files with other suffixes are not written": [
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_server_does_not_choose_an_ending_that_is_run",

@@ -72,7 +72,13 @@ class _Document:
         """
         inputs = self.settings.inputs
         inputs = classes.evolve(inputs, overrides={**inputs.overrides, **(overrides or {})})
-        settings = classes.evolve(self.settings, inputs=inputs, dry_run=True, complete=complete)
+        settings = classes.evolve(
+            self.settings,
+            inputs=inputs,
+            dry_run=True,
+            complete=complete,
+            allow_write=(Path("/"),),  # no file is written: any name will do
+        )
         run = self._run(settings)
         items: dict[tuple[str, int], _Item] = {}
         failed: list[str] = []

@@ -319,6 +319,15 @@ class Context:
         inner.replaced = replaced
         return inner
 
+    def apart(self) -> Context:
+        """Return a context for checks: it asks nothing, and leaves the run's random values alone.
+
+        It has no responses of other requests.
+        """
+        inner = copy(self)
+        inner.helpers, inner.answers, inner._started = Helpers(), Answers(), _Started()
+        return inner
+
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
         """Set a variable for the rest of the block that contains `parsed`, and for later blocks."""
         self.captures[name] = Captured(value, parsed.source, parsed.span.start)

@@ -18,7 +18,7 @@ from orgrest.run.outcomes import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.http.syntax import Directive
+    from orgrest.http.syntax import Directive, Saving
     from orgrest.model import Source
     from orgrest.run.job import Job
 
@@ -42,12 +42,12 @@ def act(job: Job) -> None:
 
 
 @contextmanager
-def place_of(directive: Directive, source: Source) -> Iterator[None]:
-    """Return a context manager that adds the directive's position in `source` to errors."""
+def place_of(line: Directive | Saving, source: Source) -> Iterator[None]:
+    """Return a context manager that adds the line's position in `source` to errors."""
     try:
         yield
     except EvaluationError as error:
-        start = directive.span.start
+        start = line.span.start
         raise EvaluationError.at(source, start, error.reason, error.code) from error
 
 

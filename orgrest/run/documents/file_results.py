@@ -64,40 +64,46 @@ class FileResults:
         written.
         """
         folder = self._folder
-        file_argument = arguments.get("file")
-        if file_argument:
-            path = folder / _path("dir", arguments.get("dir"))
-            path = (
-                path
-                / _path("output-dir", arguments.get("output-dir"))
-                / _path("file", file_argument)
-            )
+        if arguments.get("file"):
+            path = self._named(arguments)
             if number:
                 path = path.with_stem(f"{path.stem}-{number + 1}")
         else:
             path = folder / _path("output-dir", arguments.get("output-dir"))
             path = self._default_path(block, number, path, _extension(arguments, exchange))
-        writes = not {"link", "graphics"} & set(arguments.results)
-        name = f":file {file_argument}" if file_argument else path.name
-        target = self._target(path, name)
-        if writes:
-            is_linked = self._is_linked(block, target)
-            document = folder.resolve() / PurePosixPath(self._file).name
-            writable_files.check(target, name, document, self._allow_write, linked=is_linked)
+        target = self._checked(block, arguments, path)
         shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
         description = None
         if "file-desc" in arguments and arguments.get("file-desc") != "[]":  # as in Org
             description = arguments.get("file-desc") or shown
         files: list[tuple[Path, bytes]] = []
-        if writes:
+        if _writes(arguments):
             files.append((target, _content(exchange, arguments)))
         return f"{_link(shown, description)}\n", files
 
-    def _target(self, path: Path, name: str) -> Path:
+    def check(self, block: Block, arguments: Arguments) -> None:
+        """Raise OrgrestError if `:file` names a file that may not be written."""
+        if arguments.get("file"):
+            self._checked(block, arguments, self._named(arguments))
+
+    def _named(self, arguments: Arguments) -> Path:
+        folder = self._folder / _path("dir", arguments.get("dir"))
+        folder /= _path("output-dir", arguments.get("output-dir"))
+        return folder / _path("file", arguments.get("file"))
+
+    def _checked(self, block: Block, arguments: Arguments, path: Path) -> Path:
+        """Return a result file's path without links. Raises EvaluationError if it is refused."""
+        file_argument = arguments.get("file")
+        name = f":file {file_argument}" if file_argument else path.name
         try:
-            return resolved(path)
+            target = resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
             raise EvaluationError(f"{name}: {error}") from error
+        if _writes(arguments):
+            is_linked = self._is_linked(block, target)
+            document = self._folder.resolve() / PurePosixPath(self._file).name
+            writable_files.check(target, name, document, self._allow_write, linked=is_linked)
+        return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:
         document = self._editor.document
@@ -142,6 +148,10 @@ def linked(link: str) -> str:
 
 _LINKED = compiled(r"\[\[file:((?:[^\]\[\\]|\\.)*)")
 _EXTENSION = compiled(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
+
+
+def _writes(arguments: Arguments) -> bool:
+    return not {"link", "graphics"} & set(arguments.results)
 
 
 def _link(path: str, description: str | None) -> str:

@@ -114,6 +114,8 @@ class OrgFile:
                 if result is not None and result.hash == task.digest:
                     reason = "the result below is up to date (:cache)"
                     return [self._unsent(now, reason, "cached")]
+            if "file" in arguments.results and self._results.known(step.id) is None:
+                self.results.check(now, arguments)
         except Exception as error:
             return [self._failed(step.id, now, error)]
         return [classes.evolve(task, block=step.source)]

@@ -67,6 +67,12 @@ class ResultWriter:
         folder, allowed = self._settings.inputs.directory, self._settings.allow_write
         return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
 
+    def check(self, block: Block, arguments: Arguments) -> None:
+        """Raise OrgrestError if a block with `:results file` names a file it may not write."""
+        is_inline = block.kind in ("inline", "inline call")
+        if not is_inline and not {"silent", "none"} & set(arguments.results):
+            self._files.check(block, arguments)
+
     def place(self, block: Block, task: Task, outcome: Outcome, references: References) -> Outcome:
         """Insert a task's result below its block, and return the updated outcome.
 

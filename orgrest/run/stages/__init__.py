@@ -40,6 +40,7 @@ COMPLETED: Final[tuple[tuple[str, str], ...]] = (
     ("secrets", ".stages.bind.bind_secrets"),
     ("scripts", ".stages.scripts.completed"),
     ("secrets", ".stages.bind.bind_secrets"),
+    ("savings", ".stages.save.check"),
 )
 SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.send.send"),

@@ -36,7 +36,7 @@ def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list
     evaluation = Run(
         file.read_bytes().decode(),
         file=file.name,
-        settings=Settings(inputs, dry_run=True),
+        settings=Settings(inputs, dry_run=True, allow_write=(file.parent,)),
         plain=True,
     )
     found: list[dict[str, Any]] = []

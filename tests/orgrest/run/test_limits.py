@@ -98,7 +98,7 @@ def test_a_file_with_only_the_beginning_of_a_body_says_so_or_is_not_written(
     text, (outcome,) = run(server, tmp_path, block("/lines", ":limit 10"), read=1000)
     assert "Body cut after 1000 bytes: [[file:notes-long.txt]]\n" in text
     assert outcome.reason is None
-    for path, arguments in (("/png", ""), ("/lines", ":results file :file x.txt")):
+    for path, arguments in (("/png", ""), ("/lines", ":results file :file notes-x.txt")):
         _, (outcome,) = run(server, tmp_path, block(path, arguments, name="b"), read=4)
         assert str(outcome.reason).endswith(
             "could not save the response: the body is larger than 4 bytes: the rest was not read"

@@ -90,6 +90,33 @@ def test_a_document_never_writes_what_a_tool_would_run_or_obey(orgrest: Calls, n
     assert not Path("/tmp/orgrest-never.json").exists()
 
 
+@pytest.mark.parametrize("name", ["x.json", "{{x}}.json"])
+def test_nothing_is_sent_if_its_response_cannot_be_saved(orgrest: Calls, name: str) -> None:
+    orgrest.write("a.http", f"@x = y\nPOST HOST/code\n\nbody\n\n>> {name}\n")
+    orgrest.write(
+        "a.org",
+        "#+begin_src http :results file :file x.json\nPOST HOST/code\n#+end_src\n\n"
+        f'#+begin_src http :var x="y"\nPOST HOST/code\n\nbody\n\n>> {name}\n#+end_src\n',
+    )
+    orgrest.server.requests.clear()
+    modes = [(), ("test",), *([("--dry-run",)] if name == "x.json" else [])]
+    for mode in modes:
+        done = orgrest(*mode, "a.http"), orgrest(*mode, "a.org")
+        assert [result.exit_code for result in done] == [1, 1]
+        assert "a.http:6:1" in done[0].stderr or mode == ("test",)
+        assert done[1].stderr.count("another tool might use") == 2
+    assert orgrest.server.requests == []
+
+
+def test_checking_a_name_before_sending_leaves_the_random_values_of_a_seed(orgrest: Calls) -> None:
+    orgrest.write("a.http", "GET HOST/echo?{{$uuid}}\n")
+    assert orgrest("a.http", "--seed", "7").exit_code == 0
+    value = orgrest.server.requests[-1].split()[1].partition(b"?")[2].decode()
+    orgrest.write("a.http", "GET HOST/code\n\n>> a-{{$uuid}}.txt\n")
+    assert orgrest("a.http", "--seed", "7").exit_code == 0
+    assert orgrest.names() == {f"a-{value}.txt"}
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -203,6 +203,7 @@ A: {{{{nowhere}}}}
 
 def test_a_request_is_given_as_a_curl_command(editor: Editor, folder: Path) -> None:
     text = 'POST http://x/\nA: b\n\n{"a": 1}\n###\nGET http://x/{{no}}\n'
+    text += "###\nGET http://x/not-saved\n\n>> not-saved.json\n"
     buffer = editor.open(folder / "a.http", text, "http")
     command = shlex.split(buffer.command("orgrest.copyAsCurl", 1).replace("\\\n", ""))
     assert command[:4] == ["curl", "--location", "--cookie", ""]
@@ -217,3 +218,4 @@ def test_a_request_is_given_as_a_curl_command(editor: Editor, folder: Path) -> N
     for name in ("orgrest.copyAsCurl", "orgrest.requestAsHar"):
         with pytest.raises(JsonRpcException, match="no is not defined"):
             buffer.command(name, 5)
+    assert "http://x/not-saved" in buffer.command("orgrest.copyAsCurl", 7)
