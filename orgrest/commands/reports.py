@@ -81,9 +81,8 @@ def report(run: Path, **given: Any) -> None:
     if not reports:
         raise click.UsageError("no report requested: use --html FILE, for example")
     require_separate_files(reports, [run])
-    from orgrest.run.record import without_request
     from orgrest.run.suite.spool import read
-    from orgrest.run.suite.summary import KILLED, Brief, Summary
+    from orgrest.run.suite.summary import KILLED, Brief, Summary, end_of_run
 
     head, records, summary = read(run)
     killed = not summary
@@ -93,9 +92,7 @@ def report(run: Path, **given: Any) -> None:
             "requests that had finished"
         )
         last = records[-1]["order"][0] if records else 0
-        place = {"order": [last + 1, 0], "document": str(run), "file": str(run)}
-        end = without_request({**place, "turn": 1, "row": None}, "error", KILLED)
-        records.append({**end, "name": "end of the run", "started": head["started"]})
+        records.append(end_of_run(head, last + 1, str(run), KILLED))
         sums = Summary(repeated=any(record["turn"] > 1 for record in records))
         for record in records:
             sums.count(Brief.of(record))

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from orgrest.rendering.sanitize import visible
-from orgrest.run.suite.summary import KILLED, place, reasons, remarks, unique_title
+from orgrest.run.suite.summary import place, reasons, remarks, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,8 +28,8 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
         yield _test(number, title, record).encode("utf-8", "backslashreplace")
         for note in remarks(record):
             yield f"# {visible(note, one_line=True)}\n".encode("utf-8", "backslashreplace")
-    if run["summary"]["ended"] == KILLED:
-        yield f"Bail out! {KILLED}\n".encode()
+    if ended := run["summary"]["ended"]:
+        yield f"Bail out! {visible(ended, one_line=True)}\n".encode("utf-8", "backslashreplace")
 
 
 def _test(number: int, title: str, record: Record) -> str:

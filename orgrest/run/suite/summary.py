@@ -7,7 +7,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.run.record import OUTCOMES
+from orgrest.run.record import OUTCOMES, without_request
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -157,6 +157,16 @@ def reasons(record: Record) -> Iterable[str]:
         if not test["passed"]:
             yield f"{test['name']}: {test['reason']}" if test["reason"] else test["name"]
             yield from (f"  {line}" for line in test["difference"][:20])
+
+
+def end_of_run(run: Record, unit: int, document: str, why: str) -> Record:
+    """Return the record of an error, for the report of a run that ended early.
+
+    `unit` is the number of a `Unit` that `run` does not have.
+    """
+    place = {"order": [unit, 0], "document": document, "file": document, "turn": 1, "row": None}
+    end = without_request(place, "error", why)
+    return {**end, "name": "end of the run", "started": run["started"]}
 
 
 @classes.define

@@ -186,6 +186,35 @@ class TestTap:
         assert "Parse errors" not in done.stdout
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_run_that_ended_before_anything_was_sent_never_looks_successful(
+    reported, folder: Path, *, again: bool
+) -> None:
+    from junitparser import Error, JUnitXml
+
+    from orgrest.commands.main import main
+
+    reported(DOCUMENT, "--wait-for", "http://127.0.0.1:1/", "--wait-timeout", "0.1")
+    if again:
+        with pytest.raises(SystemExit):
+            main(["report", "r.jsonl", "--junit", "r.xml", "--tap", "r.tap"])
+    why = "http://127.0.0.1:1/ was not ready within 0.1 s (--wait-timeout)"
+    assert (folder / "r.tap").read_text().splitlines()[-1].startswith(f"Bail out! {why}")
+    report = JUnitXml.fromfile(str(folder / "r.xml"))
+    assert (report.tests, report.errors, report.failures) == (6, 1, 0)
+    (error,) = [each for suite in report for case in suite for each in case.result
+                if isinstance(each, Error)]  # fmt: skip
+    assert error.message.startswith(why)
+
+
+def test_prove_fails_if_the_service_never_came_up(reported) -> None:
+    folder = reported(DOCUMENT, "--wait-for", "http://127.0.0.1:1/", "--wait-timeout", "0.1")
+    command = [require("prove"), "--exec", "cat", str(folder / "r.tap")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "Further testing stopped: http://127.0.0.1:1/ was not ready" in done.stderr
+
+
 class TestData:
     def test_a_report_can_go_to_standard_output(self, run) -> None:
         done = run("a.http", "--tap", "-", a_http="GET HOST/json")
