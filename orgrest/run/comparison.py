@@ -273,20 +273,27 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
     if old == new:
         return ()
     before, after = (content(_CACHED.sub("", text)) for text in (old, new))
-    if volatile.paths:
-        before, after = _without_paths(before, after, volatile.paths)
     headers = volatile.headers
     if volatile.paths or volatile.patterns:
         headers = (*headers, "Content-Length")  # ignored parts change the length
     before, after = (without_volatile(text, headers).strip() for text in (before, after))
-    for pattern in volatile.patterns:
-        before, after = (
-            patterns.replaced(pattern, result, _REPLACED) for result in (before, after)
-        )
+    before, after = without_parts(before, after, volatile)
     if before == after:
         return ()
     lines = unified(before, after)
     return lines or (f"the result differs only after its first {MOST_COMPARED:,} lines",)
+
+
+def without_parts(before: str, after: str, volatile: Volatile) -> tuple[str, str]:
+    """Return two texts without what the jq paths and patterns in `volatile` select.
+
+    Raises OrgrestError if one of them is invalid.
+    """
+    if volatile.paths:
+        before, after = _without_paths(before, after, volatile.paths)
+    for pattern in volatile.patterns:
+        before, after = (patterns.replaced(pattern, text, _REPLACED) for text in (before, after))
+    return before, after
 
 
 def without_volatile(text: str, names: Iterable[str]) -> str:

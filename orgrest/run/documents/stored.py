@@ -17,7 +17,7 @@ from orgrest.org.results import result_of
 from orgrest.regular import compiled
 from orgrest.rendering import layout
 from orgrest.rendering.results import options_of, render
-from orgrest.run.comparison import ShownResponse, content
+from orgrest.run.comparison import ShownResponse, Volatile, content, without_parts
 from orgrest.run.documents.verb import selected_part
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def stored_and_new(
 ) -> tuple[ShownResponse, ShownResponse]:
     """Return the result of the block `name`, and the response in `record` in the same form.
 
+    The parts that the block's `:volatile` lists are left out of the bodies.
+
     Raises OrgrestError if the block, its result or the response does not exist. Also raises it if
     they cannot be compared, for example because the result does not contain the whole body.
     """
@@ -62,7 +64,8 @@ def stored_and_new(
             "the rest"
         )
     old, new = (_split(content(text), is_verb=is_verb) for text in texts)
-    return old, new
+    bodies = without_parts(old.body, new.body, Volatile.of(arguments))
+    return ShownResponse(bodies[0], old.status), ShownResponse(bodies[1], new.status)
 
 
 def _check(arguments: Arguments, record: Record) -> None:

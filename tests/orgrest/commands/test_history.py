@@ -567,6 +567,26 @@ def test_a_result_without_the_whole_body_is_not_said_to_differ(
     assert why in called.err
 
 
+@pytest.mark.parametrize("volatile", [".now .id", '/"(now|id)": \\d+/'])
+def test_a_comparison_with_a_document_ignores_what_the_document_calls_volatile(
+    orgrest, document, server, volatile: str
+) -> None:
+    require("jq")
+    document(ORG.replace("restclient", f"restclient :volatile {volatile} :expect same"), "a.org")
+    for body in (b'{"now": 1, "id": 2, "a": 3}', b'{"now": 4, "id": 5, "a": 3}'):
+        server.body = body
+        assert orgrest("a.org", "-q").status == 0
+        assert orgrest("test", "a.org", "-q").status == 0
+        assert orgrest("diff", "one", "--stored").lines == []
+        server.body = b'{"now": 6, "id": 7, "a": 3}'
+        assert orgrest("test", "a.org", "-q").status == 0
+        called = orgrest("diff", "one", "--stored")
+        assert (called.lines, called.status) == ([], 0)
+    server.body = b'{"now": 1, "id": 2, "a": 4}'
+    orgrest("test", "a.org", "-q")
+    assert orgrest("diff", "one", "--stored").status == 1
+
+
 def test_the_output_of_jq_in_a_document_is_compared(orgrest, document, server) -> None:
     require("jq")
     document(ORG.replace("restclient", "restclient :jq .a"), "a.org")
