@@ -81,6 +81,8 @@ def require_separate_files(
 ) -> None:
     """Raise UsageError if an output file is an input, an existing document, or another output.
 
+    Also raise it if the folder of an output file does not exist.
+
     `outputs` maps option names to files, or to None for unused options. `-` is standard output.
     `inputs` are the files that the command reads. All paths and links to a file count as the same
     file.
@@ -92,6 +94,8 @@ def require_separate_files(
     for option, path in outputs.items():
         if path is None or path.is_char_device():
             continue
+        if not path.parent.is_dir():
+            raise click.UsageError(f"--{option} {path}: there is no folder {path.parent}")
         identity = _identity(path)
         if identity in read:
             raise click.UsageError(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_COMPARED = 2_000
 """The maximum number of lines of each string that `unified` compares."""
 _COMPARES = compiled(r"(?:[=!]==?|[<>]=?)\s")
+_IN_SLASHES = compiled(r"/.+/[a-z]*")
 _SHOWN = 100  # the most characters of a value in a reason
 _KEPT = 10_000  # the most characters of the actual value in a verdict
 _MOST_LINES = 200  # the most lines of a diff
@@ -80,6 +81,8 @@ def _how_read(assertion: Assertion, operator: Operator) -> str:
         return f"; for a field called {operator.name}, write body $.{operator.name} {expected}"
     if len(expected) > 2 and expected[0] in "'\"" and expected[-1] == expected[0]:
         return f"; the quotes are part of the {operator.expected.lower()}"
+    if operator.expected == "PATTERN" and _IN_SLASHES.fullmatch(expected):
+        return "; the slashes are part of the pattern"
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,10 @@ def rows(path: Path) -> list[dict[str, str]]:
     shown = str(path)
     data_rows = _of_json(text, shown) if path.suffix.lower() == ".json" else _of_csv(text, shown)
     if not data_rows:
-        raise OrgrestError("the data file has no rows", file=shown)
+        raise OrgrestError(
+            "the data file has no rows: expected CSV with a header line, or a .json file",
+            file=shown,
+        )
     return data_rows
 
 
@@ -94,6 +98,10 @@ def _of_csv(text: str, file: str) -> list[dict[str, str]]:
             raise OrgrestError(
                 "the first line must give each column a different name", file=file, line=1
             )
+        if len(names) == 1 and (mark := re.search(r"[;\t]", names[0])):
+            wrong = "semicolons" if mark[0] == ";" else "tabs"
+            reason = f"the columns must be separated by commas, found {wrong}"
+            raise OrgrestError(reason, file=file, line=1)
         records = []
         for row in reader:
             if row and len(row) != len(names):

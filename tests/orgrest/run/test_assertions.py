@@ -199,6 +199,16 @@ def test_a_pattern_that_blows_up_elsewhere_takes_no_time(server: RawServer, tmp_
     assert verdict.reason.startswith("body is one")
 
 
+def test_a_pattern_between_slashes_as_in_javascript_is_explained(
+    server: RawServer, tmp_path: Path
+) -> None:
+    for pattern in ("/^A/", "/a/i"):
+        (verdict,) = judged(server, tmp_path, "/user", f"body name matches {pattern}")
+        assert verdict.reason.endswith("; the slashes are part of the pattern")
+    (verdict,) = judged(server, tmp_path, "/user", "body name matches /user")
+    assert "slashes" not in verdict.reason
+
+
 def test_without_re2_the_extra_that_brings_it_is_named(
     server: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

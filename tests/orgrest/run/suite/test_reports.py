@@ -699,6 +699,15 @@ def _ways(value: Any) -> Iterator[tuple[Any, ...]]:
         yield from ((key, *way) for way in _ways(inner))
 
 
+def test_a_report_in_a_folder_that_does_not_exist_is_an_error_before_anything_is_sent(
+    run, server
+) -> None:
+    server.requests.clear()
+    done = run("a.http", "--junit", "no/r.xml", a_http="GET HOST/json\n")
+    assert (done.status, server.requests) == (2, [])
+    assert "--junit no/r.xml: there is no folder no" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "option", "kept"),
     [

@@ -397,6 +397,8 @@ class TestChoosing:
             ("a.csv", "a,a\n1,2\n", "rows|first line"),
             ("a.csv", "a,b\n1\n", "a.csv:2: expected 2 values, found 1"),
             ("a.csv", "", "no rows"),
+            ("a.csv", "a;b\n1;2\n", "a.csv:1: the columns must be separated by commas, found semi"),
+            ("a.yaml", "[]", "no rows: expected CSV with a header line, or a .json file"),
             ("a.csv", 'a\n"x', "not valid CSV"),
             ("a.json", "{}", "a list of objects"),
             ("a.json", "[1", "a.json:1"),
