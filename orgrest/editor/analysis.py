@@ -221,7 +221,6 @@ class Analysis:
                     self.checked.whole, name, values.Context(start), self._files.read
                 )
                 self._captured.named = frozenset(self.imports.named(self.checked.whole.source))
-        self._stamps = self._current_stamps()
         self._environments = environments.find(self._folder)
 
     def _read(self, *, divided: bool) -> list[ParsedRegion]:
@@ -253,17 +252,14 @@ class Analysis:
             for index, region in enumerate(file_regions)
         ]
 
-    def _current_stamps(self) -> list[Hashable]:
-        files = self.imports.files[1:] if self.imports else ()
-        return [self._files.stamp(file.path) for file in files]
-
     def is_current(self) -> bool:
         """Return whether the imported files and the environment files are unchanged."""
         if environments.find(self._folder) != self._environments:
             return False
         if self.imports is None:
             return True
-        return not self.imports.broken and self._stamps == self._current_stamps()
+        files = self.imports.files[1:]
+        return not self.imports.broken and all(map(self._files.is_current, files))
 
     @cached_property
     def requests(self) -> Imports:

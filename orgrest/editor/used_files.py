@@ -71,19 +71,21 @@ class RequestFiles:
 
         Raises OrgrestError if the file cannot be read.
         """
-        now = self.stamp(path)
+        text = self._opened(path)
+        now = stamp(path) if text is None else text
         known = self._known.get((path, name))
         if known is not None and known[0] == now:
             return known[1]
-        text = self._opened(path)
         document = read_file(path, name) if text is None else read(Source(text, file=name))
         self._known[path, name] = now, document
         return document
 
-    def stamp(self, path: Path) -> Hashable:
-        """Return a value that changes when the file at `path` changes."""
-        text = self._opened(path)
-        return stamp(path) if text is None else text
+    def is_current(self, file: File) -> bool:
+        """Return whether `file`, whose document `read` has returned, is unchanged."""
+        text = self._opened(file.path)
+        read_at, document = self._known[file.path, file.name]
+        now = stamp(file.path) if text is None else text
+        return document is file.document and read_at == now
 
 
 def of_lines(text: str, name: str, context: Context, files: RequestFiles) -> Imports | None:

@@ -114,9 +114,10 @@ class Server(ServerOfClient):
         )
 
     def _look_at_importing(self, imported: OpenDocument) -> None:
-        """Recheck all documents that import this one."""
+        """Recheck all documents that import this one, or may do so (those being analysed)."""
         for document in self._documents.values():
-            if document is not imported and _imports(document.analysis, imported):
+            is_importing = document.reading.locked() or _imports(document.analysis, imported)
+            if document is not imported and is_importing:
                 self.look_soon(document)
                 self.refresh_diagnostics()
 

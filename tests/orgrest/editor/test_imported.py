@@ -222,6 +222,23 @@ def test_a_changed_file_is_read_again_and_only_then(folder: Path) -> None:
     assert not analysed(folder, files=files).is_current()
 
 
+def test_an_imported_file_that_changes_while_it_is_read_is_read_again(folder: Path) -> None:
+    texts = {folder / "lib.http": ""}
+
+    def opened(path: Path) -> str | None:
+        if path.name == "deep.http":  # it is read after lib.http
+            texts[folder / "lib.http"] = LIB
+        return texts.get(path)
+
+    files = RequestFiles(opened)
+    first = analysed(folder, files=files)
+    assert Report(first).diagnostics
+    assert not first.is_current()
+    again = analysed(folder, before=first, files=files)
+    assert Report(again).diagnostics == ()
+    assert again.is_current()
+
+
 def offered(marked: str) -> dict[str, str]:
     at = marked.index("|")
     found = complete(
