@@ -37,6 +37,7 @@ are keywords.
 
 
 _COMMENT = re.compile(r"^[ \t]*(#.*)", re.MULTILINE)
+_LINE = re.compile(r"\S[^\r\n]*")
 _FUNCTION = re.compile(r"[ \t]*([A-Za-z_]\w*)(?=[ \t]*\()")
 
 
@@ -173,15 +174,20 @@ def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
 
 
 def tokens_of(part: ParsedRegion) -> Iterator[Token]:
-    """Yield the semantic tokens of a part, in order."""
-    to_file = part.region.to_file
-    for start, end, kind in sorted(_tokens(part)):  # comments occur within requests, too
-        at = to_file(start)
-        yield Token(at, to_file(end - 1) + 1, kind)
+    """Yield the semantic tokens of a part, in order. They neither span lines nor overlap."""
+    text, to_file = part.region.text, part.region.to_file
+    found = sorted(_tokens(part))  # comments occur within requests, too
+    stops = [*(start for start, _, _ in found), len(text)][1:]
+    for (start, end, kind), stop in zip(found, stops, strict=True):
+        for line in _LINE.finditer(text, start, min(end, stop)):
+            yield Token(to_file(line.start()), to_file(line.end() - 1) + 1, kind)
 
 
 def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield (start, end, type) for each semantic token. Tokens neither span lines nor overlap."""
+    """Yield (start, end, type) for each semantic token, which may span lines.
+
+    A token ends where the next one starts: of a comment with an assertion, only the mark is left.
+    """
     text = part.region.text
 
     def inside(
@@ -194,7 +200,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
             if reference.literal is not None:
                 continue
             if kind:
-                yield from _lines(template, at, reference.start, kind)
+                yield from _pieces(template, at, reference.start, kind)
             yield (
                 template.offset(reference.start),
                 template.offset(reference.end - 1) + 1,
@@ -202,7 +208,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
             )
             at = reference.end
         if kind:
-            yield from _lines(template, at, stop, kind)
+            yield from _pieces(template, at, stop, kind)
 
     for item in part.parsed.items:
         if isinstance(item, syntax.Comment):
@@ -211,8 +217,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
                 at = item.span.end - len(item.text)
                 yield at + directive.start(1) - 1, at + directive.end(1), "keyword"
                 continue
-            start = item.span.end - len(item.text)
-            yield start, item.span.end, "comment"
+            yield item.span.start, item.span.end, "comment"
         elif isinstance(item, syntax.Definition):
             yield item.name_span.start, item.name_span.end, "variable"
             start = text.index(item.operator, item.name_span.end)
@@ -276,16 +281,14 @@ def _request(
         yield from inside(item.body.template, None)
 
 
-def _lines(
+def _pieces(
     template: syntax.Template, start: int, end: int, kind: TokenType
 ) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield a token for each non-blank line in `template.text[start:end]`."""
+    """Yield a token for each piece of `template.text[start:end]` that is contiguous."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):
-        piece = template.text[first:last].rstrip("\n")
-        if piece.strip():
-            at = template.offset(first)
-            yield at, at + len(piece), kind
+        at = template.offset(first)
+        yield at, at + last - first, kind
 
 
 # --------------------------------------------------------------------------------------- lenses

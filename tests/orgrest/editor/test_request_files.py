@@ -432,6 +432,23 @@ def test_colours_are_kept_in_a_file_with_kulalas_captures(folder: Path) -> None:
     assert {("@env-json-key", "keyword"), ("{{token}}", "variable")} <= found
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A: b,\n   c;\n  d\n", ["A", "b,", "c;", "d"]),
+        ("/* a\n\n  b\n */\nA: b\n", ["/* a", "b", "*/", "A", "b"]),
+        ("A: b\n\n# ?? status == 200\n", ["A", "b", "# ", "??", "status", "200"]),
+        ("A: b\rc\n", ["A", "b", "c"]),
+    ],
+    ids=["folded header", "block comment", "assertion in a comment", "lone carriage return"],
+)
+def test_no_colour_spans_lines_or_overlaps_another(text: str, expected: list[str]) -> None:
+    for start, kind in (("GET http://x/\n", "http"), ("#+begin_src http\nGET http://x/\n", "org")):
+        whole = start + text + ("#+end_src\n" if kind == "org" else "")
+        found = outline.tokens(Analysis(whole, kind))
+        assert [whole[token.start : token.end] for token in found[2:]] == expected
+
+
 def test_the_outline_writes_definitions_as_the_file_does(folder: Path) -> None:
     assert [symbol.name for symbol in outline.symbols(analysed(folder))] == [
         "@host",
