@@ -35,11 +35,15 @@ _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
 def _given_by(environment: Environment) -> Hashable:
-    """Return a value that changes with the chosen environments and the errors in their files."""
+    """Return a value that changes with the chosen environments and the errors in their files.
+
+    It also changes with the names in the other environments, which messages mention.
+    """
     wrong = tuple(str(file.error) for file in environment.every.broken)
+    names = tuple((name, *variables) for name, variables in environment.every.by_name.items())
     with contextlib.suppress(OrgrestError):  # reported where a variable is not found
-        return wrong, tuple(environment.settings().items())
-    return wrong
+        return wrong, names, tuple(environment.settings().items())
+    return wrong, names
 
 
 class Report:

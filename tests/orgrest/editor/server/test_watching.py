@@ -65,6 +65,23 @@ def test_a_variable_added_to_a_file_is_defined_at_once(
     assert buffer.diagnostics()
 
 
+def test_where_an_undefined_variable_is_defined_is_known_at_once(
+    editor: Editor, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    file = tmp_path / "http-client.env.json"
+    buffer = editor.open(tmp_path / "a.http", "GET http://{{host}}/\n", "http")
+    assert buffer.diagnostics()
+    for environment in ("dev", "prod"):
+        file.write_text(f'{{"{environment}": {{"host": "a"}}}}')
+        editor.tell_of_file(file)
+        expected = f"defined in the environment {environment}: select it"
+        assert buffer.diagnostics(lambda found, text=expected: text in found[0].message)
+    file.unlink()
+    editor.tell_of_file(file)
+    assert buffer.diagnostics(lambda found: found[0].message == "the variable host is not defined")
+
+
 def test_every_kind_of_environment_file_is_watched(editor: Editor, tmp_path: Path) -> None:
     for name in ("dev.env", ".env.dev", ".env"):
         (tmp_path / name).write_text("")
