@@ -164,6 +164,16 @@ def test_requests_are_found_in_all_files_of_the_workspace(
     assert found("zzz") == []
 
 
+def test_requests_are_found_in_folders_whose_names_have_characters_of_urls(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a#b", "c%20d", "é f")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "a.http").write_text(f"### in {folder.name}\nGET http://x/\n")
+    with Editor(folders=folders) as editor:
+        found = editor.request(types.WORKSPACE_SYMBOL, types.WorkspaceSymbolParams("in"))
+    assert sorted(one.name for one in found) == ["in a#b", "in c%20d", "in é f"]
+
+
 def test_a_run_is_cancelled_by_a_command(editor: Editor, workspace: Path) -> None:
     with RawServer(lambda connection, _: connection.recv(1)) as silent:
         buffer = editor.open(workspace / "slow.http", f"GET {silent.url}/\n", "http")

@@ -108,7 +108,7 @@ async def workspace_symbols(
     server: Server, known: WorkspaceSymbols, params: types.WorkspaceSymbolParams
 ) -> list[types.WorkspaceSymbol]:
     """Answer `workspace/symbol`. `known` is a cache of the symbols in files."""
-    roots = (to_fs_path(uri) for uri in server.workspace.folders)
+    roots = (to_fs_path(folder.uri) for folder in server.workspace.folders.values())
     folders = [Path(root) for root in roots if root]
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     opened = server.documents
