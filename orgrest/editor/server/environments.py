@@ -119,7 +119,11 @@ def _folders(value: Any) -> tuple[Path, ...]:
 def _variables(given: Any) -> dict[str, str] | None:
     if not isinstance(given, dict):
         return None
-    return {name: value for name, value in given.items() if isinstance(value, str)}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in given.items()
+        if isinstance(value, str | int | float)
+    }
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {

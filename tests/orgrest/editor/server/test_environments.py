@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from editors import Buffer, Editor
@@ -62,6 +63,21 @@ def test_a_client_may_set_the_environments(editor: Editor, folder: Path) -> None
     assert buffer.diagnostics()
     configure(None)
     editor.close(buffer)
+
+
+def test_a_setting_of_a_variable_may_be_a_number_or_a_boolean(editor: Editor, folder: Path) -> None:
+    text = "GET http://x/{{port}}/{{on}}/{{ratio}}\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    assert buffer.diagnostics()
+    settings: Any = {"variables": {"port": 8080, "on": True, "ratio": 0.5, "wrong": ["a"]}}
+    params = types.DidChangeConfigurationParams(settings)
+    editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
+    assert buffer.diagnostics(lambda found: not found) == []
+    for marked, value in (("{{po|rt", "8080"), ("{{o|n", "true"), ("{{ra|tio", "0.5")):
+        assert value in _hovered(buffer, marked)
+    cleared = types.DidChangeConfigurationParams({"variables": {}})
+    editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, cleared)
+    assert buffer.diagnostics()
 
 
 def test_the_settings_that_a_user_of_rest_client_has_apply_below_the_folders_files(
