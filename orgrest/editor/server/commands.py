@@ -171,7 +171,7 @@ def environments(server: Server, params: Any) -> dict[str, Any]:
     are first chosen for all documents in the folder. Raises JsonRpcException if an environment file
     is invalid, or if a chosen environment does not exist.
     """
-    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
+    document = server.document_of(params)
     names = _environment_names(server, document)
     chosen = getattr(params, "chosen", None)
     if isinstance(chosen, list):

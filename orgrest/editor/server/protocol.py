@@ -126,6 +126,8 @@ class Protocol(LanguageServerProtocol):
         is_call = "jsonrpc" in data and isinstance(method, str)
         if is_call and self._is_refused(str(method), data.get("id")):
             return _REFUSED
+        if is_call and self.get_message_type(str(method)) is None:
+            data.setdefault("params", {})  # pygls requires it for methods that it does not know
         try:
             return super().structure_message(data)
         except JsonRpcException as error:

@@ -281,6 +281,16 @@ class Server(ServerOfClient):
             raise JsonRpcInvalidParams(f"not an open Org document or request file: {uri}")
         return document, line
 
+    def document_of(self, params: Any) -> OpenDocument:
+        """Return the `textDocument` in the parameters of one of orgrest's own requests.
+
+        Raises JsonRpcInvalidParams if it is missing or not open.
+        """
+        uri = getattr(getattr(params, "textDocument", None), "uri", None)
+        if uri is None:
+            raise JsonRpcInvalidParams("the parameter textDocument is missing, or has no uri")
+        return self.target([{"uri": uri}])[0]
+
     def watch(self, process: int | None) -> None:
         """End the server when the client's process has ended without a shutdown request."""
         if process is not None and can_watch():

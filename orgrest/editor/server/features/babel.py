@@ -64,7 +64,7 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
     from orgrest.editor.babel import evaluate
 
     call = _call(params)
-    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
+    document = server.document_of(params)
     replies: list[Reply] = []
 
     def evaluated(run: Run) -> Iterator[Outcome]:

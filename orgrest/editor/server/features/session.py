@@ -28,7 +28,7 @@ def session(server: Server, params: Any) -> dict[str, Any]:
     If `clear` is `cookies` or `variables`, these are removed first. If `state` is true, the answer
     also contains a `state`. A later request with this `state` restores the cookies and variables.
     """
-    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
+    document = server.document_of(params)
     clear, state = getattr(params, "clear", None), getattr(params, "state", None)
     if isinstance(state, str):
         _restore(document, state)

@@ -175,8 +175,8 @@ async def pasted(server: Server, params: Any) -> dict[str, str] | None:
     """
     from orgrest.editor.pasted import find
 
-    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
-    if not isinstance(params.text, str):
+    document = server.document_of(params)
+    if not isinstance(getattr(params, "text", None), str):
         raise JsonRpcInvalidParams("the pasted content must be text")
     old, pasted_text = document.text, params.text.replace("\r\n", "\n")
     replaced = to_span(old, params.range)

@@ -162,6 +162,21 @@ def test_json_that_is_no_message_is_an_invalid_request(serving: Client, body: by
     assert serving.is_there()
 
 
+@pytest.mark.parametrize("given", [{}, {"params": {}}], ids=["no params", "empty params"])
+def test_missing_parameters_are_no_bug_of_the_server(
+    serving: Client, given: dict[str, Any]
+) -> None:
+    serving.send(id=1, method="no/such", **given)
+    assert serving.answer()["error"]["code"] == -32601
+    for method in ("orgrest/session", "orgrest/environments", "orgrest/pasted", "orgrest/babel"):
+        serving.send(id=2, method=method, **given)
+        error = serving.answer()["error"]
+        assert error["code"] == -32602
+        assert error["message"].startswith("the parameter ")
+    serving.send(id=3, method="orgrest/history", **given)
+    assert "runs" in serving.answer()["result"]
+
+
 def scratch(client: Client) -> list[Path]:
     return sorted(client.folder.glob("orgrest-*"))
 
