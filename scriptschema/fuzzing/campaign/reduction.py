@@ -15,10 +15,12 @@ from typing import Final
 
 import attrs
 
+from scriptschema.base import walk
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Reduced, Suspect, size_of, words
 from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import causes
 from scriptschema.fuzzing.oracles.construct import construct_of, operations_of, text_of
@@ -30,7 +32,8 @@ from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import body_of, runs_nothing
 from scriptschema.luau.render import render_module_set
-from scriptschema.messages import ModuleSet
+from scriptschema.luau.repair import repair
+from scriptschema.messages import ModuleSet, Stat, StatWhile
 
 MOST_SECONDS: Final = 120.0
 """The time limit in seconds, after which the smallest program so far is the result."""
@@ -134,6 +137,8 @@ def reduce_suspect(
                 is_smallest = not reducer.unreliable
             best = reducer.best
             test.simplify(best)
+            with contextlib.suppress(_OutOfTimeError):
+                best = _with_while(best, test)
         except NotInterestingError:  # with this variant, the program shows another bug
             continue
         finally:
@@ -162,6 +167,20 @@ def reduce_suspect(
         is_smallest,
         test.style,
     )
+
+
+def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], bool]) -> ModuleSet:
+    """Return a program with `while` in place of `repeat` if it shows the bug, otherwise `tree`.
+
+    Such a program is not smaller, but a bug that occurs in both loops gets the same construct.
+    """
+    edited = copy(tree)
+    loops = [(node, node.repeat) for node, _ in walk(edited) if isinstance(node, Stat)]
+    for stat, loop in loops:
+        if loop is not None:
+            stat.while_ = StatWhile(cond=loop.cond, body=loop.body)
+    edited = repair(edited)
+    return edited if edited != tree and shows(edited) else tree
 
 
 def _construct(tree: ModuleSet, style: int | None) -> frozenset[str]:

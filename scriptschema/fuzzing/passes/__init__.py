@@ -33,10 +33,10 @@ from scriptschema.fuzzing.passes.replacing import (
     extract,
     hoist,
     make_fractions,
-    make_loops_alike,
     print_at_once,
     run_once,
     simplify,
+    simplify_loops,
     splice_bodies,
     use_constants,
 )
@@ -74,7 +74,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     ),
     (
         Pass("zero", "replace all values with the simplest ones", simplify_all),
-        Pass("alike", "replace a loop with a repeat loop", make_loops_alike),
+        Pass("while", "replace a for loop with a simpler loop", simplify_loops),
         Pass("scalars", "shrink numbers and strings", shrink_scalars),
     ),
     (Pass("names", "replace all names with the shortest ones", rename),),

@@ -97,30 +97,21 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
             yield -3, changing(index, index.parents[stat], run)
 
 
-def make_loops_alike(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a loop with a `repeat` loop.
+def simplify_loops(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that replace a `for` loop with a `while` loop, or a `repeat` loop that runs once.
 
-    A bug of `continue` should be shown by the same program, whichever loop it was found in. Without
-    `break` and `continue`, `while` loops stay.
+    A bug of `continue` is then shown by the same program, whichever loop it was found in.
     """
-    has_jumps = index.of(m.StatBreak) or index.of(m.StatContinue)
-    whiles = index.of(m.StatWhile) if has_jumps else ()
-    for number in (*whiles, *index.of(m.StatFor), *index.of(m.StatForIn)):
+    nil, true = m.Expr(nil=m.ExprConstantNil()), m.Expr(bool=m.ExprConstantBool(val=True))
+    for number in (*index.of(m.StatFor), *index.of(m.StatForIn)):
         loop: Any = index.nodes[number]
-        for cond in [loop.cond] if isinstance(loop, m.StatWhile) else _CONDITIONS:
-            gain = 1 + len(Index(loop.body)) + len(Index(cond)) - index.sizes[number]
-            repeat = partial(_repeat, loop.body, cond)
-            yield gain, putting(index, index.parents[number], repeat)
-
-
-_CONDITIONS: Final = (
-    m.Expr(nil=m.ExprConstantNil()),
-    m.Expr(bool=m.ExprConstantBool(val=True)),
-)
-
-
-def _repeat(body: m.StatBlock, cond: m.Expr) -> m.Stat:
-    return m.Stat(repeat=m.StatRepeat(body=copy(body), cond=copy(cond)))
+        gain = 3 + len(Index(loop.body)) - index.sizes[number]
+        for simple in (
+            m.Stat(while_=m.StatWhile(cond=nil, body=loop.body)),
+            m.Stat(while_=m.StatWhile(cond=true, body=loop.body)),
+            m.Stat(repeat=m.StatRepeat(body=loop.body, cond=true)),
+        ):
+            yield gain, putting(index, index.parents[number], partial(copy, simple))
 
 
 def _first_value(loop: Any) -> m.Expr | None:

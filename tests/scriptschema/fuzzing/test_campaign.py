@@ -1062,6 +1062,7 @@ def test_a_bug_is_one_find_whatever_surrounds_it_without_a_stack_trace(tmp_path:
         ("for i = 1, 2 do print(i) continue end", False, None),
         ("for k in t do if a then continue end end", True, None),
         ("while true do continue end", True, None),
+        ("repeat print(1) continue until true", False, None),
         ("if 10 then else end", False, 12),  # in this style, the number is binary
         ("print(10)", True, 12),
     )
@@ -1075,7 +1076,7 @@ def test_a_bug_is_one_find_whatever_surrounds_it_without_a_stack_trace(tmp_path:
         assert reduced is not None
         signatures.append(reduced.construct)
     runner.close()
-    assert signatures == [*[frozenset({"StatContinue", "StatRepeat"})] * 3, *[frozenset()] * 2]
+    assert signatures == [*[frozenset({"StatContinue", "StatWhile"})] * 4, *[frozenset()] * 2]
 
 
 def test_a_reduction_uses_the_last_of_several_variants_that_break() -> None:
