@@ -67,7 +67,8 @@ CASES = [
     Case("hidden", "GET HOST/\n\n>>! .git/hooks.json\n", status=1, said="hidden", sent=0),
     Case("above", "GET HOST/\n\n>>! ../up.json\n", status=1, said="document's folder", sent=0),
     Case("hook", "GET HOST/\n\n>>! lefthook.json\n", status=1, said="this name", sent=0),
-    Case("module", org(":results file :file node_modules/y.txt"), status=1, said="this name", sent=0),
+    Case("module", org(":results file :file node_modules/x/y.txt"), status=1, said="this name",
+         sent=0),
     Case("foreign", "GET HOST/\n\n>>! mine.pdf\n", status=1, said="not written by orgrest", sent=0),
     Case("other document", "GET HOST/\n\n>>! b.org\n", status=1, said="data files", sent=0),
     # what a response is
