@@ -97,6 +97,7 @@ def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -
     added = _SILENT.difference(document.editor.arguments(block).results)  # by Org
     inserted = tuple(word for word in call.arguments.results if word not in added)
     arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
+    document.check_file(block, step, arguments)
     task = document.reader.task(
         block, step, arguments, call.text, places, call.values, call.literal, context
     )

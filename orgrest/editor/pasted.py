@@ -28,7 +28,8 @@ _EDGE: Final = {
 """For each kind of document, the pattern of the lines that are boundaries of pasted text."""
 _OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
 _EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
-_HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
+# A name for the document could already occur in it.
+_NAMES: Final = re.compile(r"^(?:\*+|#\+NAME:) .*\n", re.MULTILINE)
 
 
 @classes.frozen
@@ -152,7 +153,7 @@ def _written(text: str, kind: Kind, request: _Found) -> str | None:
     if written.notes:  # a body that needs a separate file
         return None
     if kind == "org":
-        return _HEADING.sub("", written.text).strip("\n") + "\n"
+        return _NAMES.sub("", written.text).strip("\n") + "\n"
     new = written.text
     above = text[: request.span.start].rstrip().rpartition("\n")[2].lstrip()
     if above.startswith("###"):

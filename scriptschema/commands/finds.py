@@ -50,11 +50,15 @@ def reproduce(folders: tuple[Path, ...], original: bool, replay: bool, trust: bo
     \b
     scriptschema reproduce campaign/finds/NAME
     """
+    from scriptschema.fuzzing.report.text import visible
+
     paths = [path for path, _ in _finds_in(folders)]
+    if not paths:
+        click.echo("the campaign contains no finds", err=True)
     status = 0
     for path in paths:
         if len(paths) > 1:
-            click.echo(f"{path}\n")
+            click.echo(f"{visible(str(path))}\n")
         if not _reproduce(path, original, replay, trust):
             status = 1
         if path is not paths[-1]:

@@ -114,8 +114,7 @@ class OrgFile:
                 if result is not None and result.hash == task.digest:
                     reason = "the result below is up to date (:cache)"
                     return [self._unsent(now, reason, "cached")]
-            if "file" in arguments.results and self._results.known(step.id) is None:
-                self.results.check(now, arguments)
+            self.check_file(now, step.id, arguments)
         except Exception as error:
             return [self._failed(step.id, now, error)]
         return [classes.evolve(task, block=step.source)]
@@ -131,9 +130,19 @@ class OrgFile:
             skipped = self._skipped(block, arguments, needed.key)
             if skipped is not None:
                 return [skipped]
+            if block.kind == "block":
+                self.check_file(block, needed.key, arguments)
             return [self._read(block, needed.key, arguments, needed.variables)]
         except Exception as error:
             return [self._failed(needed.key, block, error)]
+
+    def check_file(self, block: Block, step: StepId, arguments: Arguments) -> None:
+        """Raise OrgrestError if a block names a result file that it may not write.
+
+        A step that was already sent is not checked.
+        """
+        if "file" in arguments.results and self._results.known(step) is None:
+            self.results.check(block, arguments)
 
     def _failed(self, step: StepId, block: Block, error: Exception) -> Outcome:
         outcome = failed(block.line + 1, block.name, error, self._file)

@@ -10,6 +10,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +24,12 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import causes
-from scriptschema.fuzzing.oracles.construct import construct_of, operations_of, text_of
+from scriptschema.fuzzing.oracles.construct import SPELLING, construct_of, operations_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.needed import needed_operations
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
+from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import body_of, runs_nothing
@@ -137,8 +139,8 @@ def reduce_suspect(
                 is_smallest = not reducer.unreliable
             best = reducer.best
             test.simplify(best)
-            with contextlib.suppress(_OutOfTimeError):
-                best = _with_while(best, test)
+            if test.signature.kind not in outcome.LIMITS:  # `while true` would hang in any case
+                best = _with_while(best, partial(test.verdict, style=test.style, whole=True))
         except NotInterestingError:  # with this variant, the program shows another bug
             continue
         finally:
@@ -150,8 +152,14 @@ def reduce_suspect(
             verdict, runs = again
             break
         best, is_smallest, test.style = tree, False, style  # only the original is certain
-    operations = operations_of(best)
-    if is_smallest and verdict.signature.kind in causes.KINDS and not is_clear(verdict.signature):
+    spelled = is_smallest and test.style is not None
+    operations: frozenset[str] = frozenset() if spelled else operations_of(best)
+    if (
+        is_smallest
+        and not spelled
+        and verdict.signature.kind in causes.KINDS
+        and not is_clear(verdict.signature)
+    ):
         test.quick = None  # it is closed
         with contextlib.suppress(_OutOfTimeError):
             operations = needed_operations(best, test)
@@ -161,7 +169,7 @@ def reduce_suspect(
         len(Index(best)),
         verdict,
         runs,
-        _construct(best, test.style if is_smallest else None),
+        frozenset([SPELLING]) if spelled else _construct(best),
         operations,
         tests,
         is_smallest,
@@ -169,7 +177,7 @@ def reduce_suspect(
     )
 
 
-def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], bool]) -> ModuleSet:
+def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], object]) -> ModuleSet:
     """Return a program with `while` in place of `repeat` if it shows the bug, otherwise `tree`.
 
     Such a program is not smaller, but a bug that occurs in both loops gets the same construct.
@@ -183,14 +191,8 @@ def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], bool]) -> ModuleSe
     return edited if edited != tree and shows(edited) else tree
 
 
-def _construct(tree: ModuleSet, style: int | None) -> frozenset[str]:
-    """Return the construct of a completely reduced program, which shows the bug in `style`.
-
-    If the bug needs a style, it is caused by the spelling, and the construct is empty. Otherwise,
-    the construct is that of the code, without a function that only keeps it from being run.
-    """
-    if style is not None:
-        return frozenset()
+def _construct(tree: ModuleSet) -> frozenset[str]:
+    """Return the construct of a program, without a function that only keeps it from being run."""
     code = body_of(tree) if runs_nothing(tree) else tree
     return construct_of(code if code.program.body else tree)
 

@@ -36,6 +36,9 @@ VARARGS: Final = ExprVarargs.__name__
 ANY: Final = "any "
 """Precedes the name of an operation that a bug does not need: it could be any other."""
 
+SPELLING: Final = "Spelling"
+"""The construct of a program whose bug needs a style. The features around it have no part in it."""
+
 _PLAIN: Final = frozenset(
     [
         *("ModuleSet", "Stat", "StatBlock", "StatCall", "StatLocal", "StatAssign", "StatReturn"),

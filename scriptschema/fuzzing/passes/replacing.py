@@ -98,9 +98,10 @@ def run_once(index: AnyIndex) -> Iterator[Edit]:
 
 
 def simplify_loops(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace a `for` loop with a `while` loop, or a `repeat` loop that runs once.
+    """Yield edits that replace a `for` loop with a `while` or `repeat` loop.
 
-    A bug of `continue` is then shown by the same program, whichever loop it was found in.
+    The `while` loop never runs, and the `repeat` loop runs once. A bug of `continue` is then shown
+    by the same program, whichever loop it was found in.
     """
     nil, true = m.Expr(nil=m.ExprConstantNil()), m.Expr(bool=m.ExprConstantBool(val=True))
     for number in (*index.of(m.StatFor), *index.of(m.StatForIn)):
@@ -108,7 +109,6 @@ def simplify_loops(index: AnyIndex) -> Iterator[Edit]:
         gain = 3 + len(Index(loop.body)) - index.sizes[number]
         for simple in (
             m.Stat(while_=m.StatWhile(cond=nil, body=loop.body)),
-            m.Stat(while_=m.StatWhile(cond=true, body=loop.body)),
             m.Stat(repeat=m.StatRepeat(body=loop.body, cond=true)),
         ):
             yield gain, putting(index, index.parents[number], partial(copy, simple))

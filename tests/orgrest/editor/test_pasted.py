@@ -76,7 +76,7 @@ def at(marked: str, kind: Kind) -> tuple[str, str] | None:
 
 
 LINES = "# @no-redirect\n"
-BLOCK = f"#+begin_src http\n# @name GET /\n{LINES}GET http://h/\n#+end_src"
+BLOCK = f"#+begin_src http\n{LINES}GET http://h/\n#+end_src"
 
 
 class TestWhere:
@@ -107,7 +107,7 @@ class TestWhere:
         found = at("POST /a HTTP/1.1\nHost: |x.y\n\nbody\n", "org")
         assert found == (
             "Convert the HTTP message to a request",
-            "#+begin_src http\n# @name POST /a\nPOST https://x.y/a\n\nbody\n#+end_src\n",
+            "#+begin_src http\n# @title POST /a\nPOST https://x.y/a\n\nbody\n#+end_src\n",
         )
 
     @pytest.mark.parametrize(

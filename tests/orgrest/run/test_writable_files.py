@@ -108,6 +108,19 @@ def test_nothing_is_sent_if_its_response_cannot_be_saved(orgrest: Calls, name: s
     assert orgrest.server.requests == []
 
 
+def test_nothing_is_sent_for_a_block_that_needs_one_whose_result_cannot_be_saved(
+    orgrest: Calls,
+) -> None:
+    orgrest.write(
+        "a.org",
+        "#+begin_src http :var x=log\nGET HOST/code?:x\n#+end_src\n\n"
+        "#+NAME: log\n#+begin_src http :results file :file x.json\nPOST HOST/code\n#+end_src\n",
+    )
+    orgrest.server.requests.clear()
+    assert orgrest("a.org").exit_code == 1
+    assert orgrest.server.requests == []
+
+
 def test_checking_a_name_before_sending_leaves_the_random_values_of_a_seed(orgrest: Calls) -> None:
     orgrest.write("a.http", "GET HOST/echo?{{$uuid}}\n")
     assert orgrest("a.http", "--seed", "7").exit_code == 0

@@ -372,6 +372,14 @@ def test_a_bug_is_shown_by_one_program_whatever_it_was_found_in(
         assert " ".join(render_module_set(reduced).program.split()) == left
 
 
+def test_a_loop_that_ends_does_not_become_one_that_does_not() -> None:
+    def hangs(tree: ModuleSet) -> bool:  # as every endless loop does
+        return bool(re.search(r"for |while true|while 0", render_module_set(tree).program))
+
+    reduced = reduce(parse("for i = 1, 2 do f() end").tree, hangs)
+    assert "while" not in render_module_set(reduced).program
+
+
 @pytest.mark.parametrize(
     ("source", "left"),
     [

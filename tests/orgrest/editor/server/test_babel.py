@@ -202,3 +202,11 @@ def test_a_snapshot_that_is_not_inserted_is_refused_before_anything_is_sent(
     changes: Any = {"document": document, "arguments": [["expect", "same"]]}
     with pytest.raises(JsonRpcException, match="requires a result that replaces"):
         ask(editor, tmp_path, f"GET {api}/nowhere", results=["silent"], **changes)
+
+
+def test_a_result_file_that_is_refused_is_refused_before_anything_is_sent(
+    editor: Editor, tmp_path: Path, api: str
+) -> None:
+    arguments = [["file", "package.json"]]
+    with pytest.raises(JsonRpcException, match="another tool might use"):
+        ask(editor, tmp_path, f"DELETE {api}/x", results=["file"], arguments=arguments)

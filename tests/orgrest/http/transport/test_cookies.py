@@ -147,8 +147,8 @@ def test_a_file_that_cannot_be_written_or_read_is_reported(
     server: RawServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = document(tmp_path, f"GET {server.url}/set")
-    assert run(where, "--cookies", tmp_path / "none" / "jar") == 1
-    assert "could not write" in capsys.readouterr().err
+    assert run(where, "--cookies", tmp_path / "none" / "jar") == 2
+    assert "there is no folder" in capsys.readouterr().err
     sent = len(server.requests)
     assert run(where, "--cookies", where) == 2
     assert "--cookies would overwrite " in capsys.readouterr().err
