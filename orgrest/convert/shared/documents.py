@@ -245,6 +245,7 @@ class _OrgWriter(_Writer):
     def _block(self, request: Request, depth: int) -> Iterator[str]:
         name = self._unique(without_links(_line(request.name)) or _title(request))
         own = next((d[5:] for d in request.directives if d.startswith("name ")), name)
+        self._names.add(own.lower())
         if request.method:  # blocks with a directive are never read as restclient's
             directives = tuple(
                 d for d in request.directives if d != "disabled" and not d.startswith("name ")

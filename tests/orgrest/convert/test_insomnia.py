@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,16 @@ def test_a_part_of_another_response_is_referred_to(tmp_path: Path) -> None:
     assert "X-1: {{Log_in.response.headers.X-Id}}\n" in text
     assert "is not supported" in done.stderr
     assert [request.url for request in sent(tmp_path)] == ["http://h.example/"] * 2
+
+
+def test_blocks_in_org_documents_have_different_names(tmp_path: Path) -> None:
+    headers = [{"name": "A", "value": "{% response 'header', 'req_1', 'X-Id', 'never', 60 %}"}]
+    imported(tmp_path, export(
+        request(_id="req_1", name="Log in"), request(_id="req_2", name="log_in"),
+        request(_id="req_3", name="Three", headers=headers),
+    ), output="out.org")  # fmt: skip
+    names = re.findall(r"#\+NAME: (.*)", (tmp_path / "out.org").read_text())
+    assert len({name.lower() for name in names}) == 3
 
 
 def test_a_request_with_an_unknown_tag_is_never_sent(tmp_path: Path) -> None:

@@ -179,7 +179,10 @@ async def pasted(server: Server, params: Any) -> dict[str, str] | None:
     if not isinstance(getattr(params, "text", None), str):
         raise JsonRpcInvalidParams("the pasted content must be text")
     old, pasted_text = document.text, params.text.replace("\r\n", "\n")
-    replaced = to_span(old, params.range)
+    try:
+        replaced = to_span(old, params.range)
+    except AttributeError:
+        raise JsonRpcInvalidParams("the parameter range is missing or incomplete") from None
     start = replaced.start
     whole = old.text[:start] + pasted_text + old.text[replaced.end :]
     stop = start + len(pasted_text)

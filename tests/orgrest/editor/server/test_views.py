@@ -244,6 +244,15 @@ def test_a_pasted_curl_command_becomes_a_request(
     assert found["text"] == after
 
 
+@pytest.mark.parametrize("given", [{}, {"range": {}}])
+def test_pasted_content_without_a_range_is_the_error_of_the_client(
+    editor: Editor, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    buffer = editor.open(tmp_path / "p.http", "\n", "http")
+    with pytest.raises(JsonRpcException, match="the parameter range is missing"):
+        ask(editor, "pasted", textDocument={"uri": buffer.uri}, text="curl http://h/", **given)
+
+
 @pytest.mark.parametrize(
     ("before", "given"),
     [("|", "just text"), ("GET https://example.org/?q=|", "curl https://example.org/b")],
