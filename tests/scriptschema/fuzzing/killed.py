@@ -46,7 +46,7 @@ def write(folder: Path, log: int, ready: int, number: int) -> None:
                 done = Reduced(suspect.data, 3, suspect.verdict, [], frozenset(), frozenset(), 1)
                 state.triage.reduced(suspect, done)
             state.triage.again(verdict.signature, 1)
-            state._write()
+            state.write()
 
 
 def main() -> None:

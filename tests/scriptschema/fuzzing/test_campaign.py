@@ -455,7 +455,7 @@ def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_
     assert corpus
     check_after_kill(folder, found, corpus)
     with Campaign(folder, None) as campaign:
-        State(campaign, lambda _: None).close()
+        State(campaign, lambda _: None).write()
     check_after_kill(folder, found, corpus)
     assert not [*(folder / finds.FOLDER).glob(".*")]
 
