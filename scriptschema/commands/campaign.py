@@ -328,7 +328,7 @@ def fuzz(
             jobs = workers.threads
         elif isinstance(workers, AflEngine):
             jobs = 1  # judges
-        with _probing():
+        with _said_if_slow():
             session = Session(
                 campaign,
                 jobs=jobs,
@@ -351,9 +351,9 @@ def fuzz(
 
 
 @contextlib.contextmanager
-def _probing() -> Iterator[None]:
-    """Say what is being done if it takes more than a few seconds."""
-    text = "probing the targets: running short programs to learn what the targets support"
+def _said_if_slow() -> Iterator[None]:
+    """Say what is being done before a campaign starts, if it takes more than a few seconds."""
+    text = "preparing: reading the campaign, and probing the targets with short programs"
     timer = threading.Timer(4, click.echo, [text], {"err": True})
     timer.start()
     try:

@@ -44,7 +44,7 @@ _SIMPLEST_FIRST: Final = bytes(
 ) + bytes(range(128, 256))
 
 
-T = TypeVar("T")
+ExampleT = TypeVar("ExampleT")
 
 
 class DrawnChoices(BytesChoices):
@@ -120,7 +120,7 @@ class DrawnChoices(BytesChoices):
         return "".join([chr(b) if b < 128 else PIECES[b % len(PIECES)] for b in data])
 
 
-def varied(strategy: SearchStrategy[T]) -> SearchStrategy[T]:
+def varied(strategy: SearchStrategy[ExampleT]) -> SearchStrategy[ExampleT]:
     """Return `strategy`, but with examples that are independent of each other.
 
     Otherwise, Hypothesis makes most examples from the one before, by copying one part over another.

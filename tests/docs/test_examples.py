@@ -39,7 +39,7 @@ VARYING = (
     # A campaign's first find, which may depend on how fast the machine is.
     (re.compile(r"^.*\(if\b.*\)$", re.MULTILINE), "CALL(IF)"),
     (re.compile(r"\b\d+:\d\d\b"), "MINUTES"),
-    (re.compile(r"^probing the targets: .*\n", re.MULTILINE), ""),  # only on a busy machine
+    (re.compile(r"^preparing: .*\n", re.MULTILINE), ""),  # only on a busy machine
     (re.compile(r"Python/3\.\d+\.\d+\S*"), "Python/VERSION"),
 )
 

@@ -139,7 +139,8 @@ def reduce_suspect(
                 is_smallest = not reducer.unreliable
             best = reducer.best
             test.simplify(best)
-            if test.signature.kind not in outcome.LIMITS:  # `while true` would hang in any case
+            # A program that crashes does not loop forever in a `while`.
+            if test.signature.kind in outcome.BROKEN and not is_clear(test.signature):
                 best = _with_while(best, partial(test.verdict, style=test.style, whole=True))
         except NotInterestingError:  # with this variant, the program shows another bug
             continue
@@ -152,14 +153,10 @@ def reduce_suspect(
             verdict, runs = again
             break
         best, is_smallest, test.style = tree, False, style  # only the original is certain
-    spelled = is_smallest and test.style is not None
-    operations: frozenset[str] = frozenset() if spelled else operations_of(best)
-    if (
-        is_smallest
-        and not spelled
-        and verdict.signature.kind in causes.KINDS
-        and not is_clear(verdict.signature)
-    ):
+    construct, operations = _construct(best), operations_of(best)
+    if is_smallest and test.style is not None:
+        construct, operations = frozenset([SPELLING]), frozenset()
+    elif is_smallest and verdict.signature.kind in causes.KINDS and not is_clear(verdict.signature):
         test.quick = None  # it is closed
         with contextlib.suppress(_OutOfTimeError):
             operations = needed_operations(best, test)
@@ -169,7 +166,7 @@ def reduce_suspect(
         len(Index(best)),
         verdict,
         runs,
-        frozenset([SPELLING]) if spelled else _construct(best),
+        construct,
         operations,
         tests,
         is_smallest,

@@ -307,7 +307,7 @@ def test_a_slow_target_is_probed_with_its_own_time_limit_and_the_user_told(tmp_p
     options = ("--timeout", "5", "--count", "1", "--size", "1")
     done = run_here("fuzz", "-t", target, "-o", tmp_path / "campaign", *options)
     first, second = done.stderr.decode().splitlines()[:2]
-    assert first.startswith("probing the targets: ")
+    assert first.startswith("preparing: ")
     assert "every program with a while loop fails: hang: still running after 5 s" in second
 
 
