@@ -76,12 +76,10 @@ def require_files(names: Sequence[str], *, allow_missing: bool = False) -> None:
             raise MissingFileError(f"{name or repr(name)}: No such file or directory{hint}")
 
 
-def require_separate_files(
-    outputs: Mapping[str, Path | None], inputs: Iterable[Path | str | None]
-) -> None:
-    """Raise UsageError if an output file is an input, an existing document, or another output.
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str | None]) -> None:
+    """Raise UsageError if an output file cannot be one, before anything is sent.
 
-    Also raise it if the folder of an output file does not exist.
+    Its folder may be missing, or it may be an input, an existing document, or another output.
 
     `outputs` maps option names to files, or to None for unused options. `-` is standard output.
     `inputs` are the files that the command reads. All paths and links to a file count as the same

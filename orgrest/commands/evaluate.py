@@ -17,11 +17,11 @@ import click
 from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
+    check_outputs,
     complain,
     open_page,
     require_environments,
     require_files,
-    require_separate_files,
     store,
     stored_in,
 )
@@ -90,7 +90,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("--watch requires a FILE: standard input cannot be watched")
     require_files(paths, allow_missing=options.watch)
     outputs = {"cookies": options.cookies, "globals": options.globals}
-    require_separate_files(outputs, (*paths, *options.env_file, options.openapi, options.ca))
+    check_outputs(outputs, (*paths, *options.env_file, options.openapi, options.ca))
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
     logins = None  # all runs with --watch share the logins

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orgrest.commands import program
-from orgrest.commands.console import complain, require_separate_files
+from orgrest.commands.console import check_outputs, complain
 from orgrest.commands.options import with_options
 from orgrest.options import REPORT
 
@@ -80,7 +80,7 @@ def report(run: Path, **given: Any) -> None:
     reports = chosen(given)
     if not reports:
         raise click.UsageError("no report requested: use --html FILE, for example")
-    require_separate_files(reports, [run])
+    check_outputs(reports, [run])
     from orgrest.run.suite.spool import read
     from orgrest.run.suite.summary import KILLED, Brief, Summary, end_of_run
 

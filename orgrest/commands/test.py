@@ -22,9 +22,9 @@ from orgrest import __version__
 from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
+    check_outputs,
     complain,
     require_environments,
-    require_separate_files,
     store,
     stored_in,
 )
@@ -137,7 +137,7 @@ def _plan(options: SimpleNamespace) -> list[Unit]:
     files = finding.find(options.files)
     inputs = (*files, *options.env_file, options.data, options.openapi, options.ca)
     outputs = {**options.reports, "jsonl": options.jsonl, "globals": options.globals}
-    require_separate_files(outputs, inputs)
+    check_outputs(outputs, inputs)
     data: list[tuple[int | None, dict[str, str]]] = [(None, {})]
     if options.data is not None:
         data = list(enumerate(finding.rows(options.data), 1))

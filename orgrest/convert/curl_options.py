@@ -245,9 +245,10 @@ def read_words(words: list[str], mark: str, values: Mapping[str, str]) -> Comman
             f"sends one request for each value of {glob[0]}, but orgrest sends a single one with "
             "these characters: write a request for each value, or use -g if they belong to the URL"
         )
-    path = cast("re.Match[str]", _PATH.match(command.expanded(command.url)))[2]
-    if command.uploads and (path or "/").endswith("/"):
-        raise ConversionError("-T adds the name of the file to the URL: write it there")
+    if command.uploads:
+        path = cast("re.Match[str]", _PATH.match(command.expanded(command.url)))[2]
+        if (path or "/").endswith("/"):
+            raise ConversionError("-T adds the name of the file to the URL: write it there")
     command.user = command.expanded(command.user, ":")
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)

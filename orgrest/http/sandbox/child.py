@@ -22,7 +22,7 @@ from orgrest.http.sandbox.children import RUNNING, check
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 if sys.platform == "linux":
     import fcntl  # before a process starts, since the kernel must know it soon afterwards
@@ -54,6 +54,28 @@ class _Pipe:
             os.close(end)
 
 
+@contextlib.contextmanager
+def _signals_later() -> Iterator[None]:
+    """Return a context manager that calls the handlers of signals only when the block ends.
+
+    Handlers run in the main thread, so nothing changes in other threads.
+    """
+    received: list[int] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for kind in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT)):
+            if callable(handler := signal.getsignal(kind)):
+                handlers.setdefault(kind, handler)
+                signal.signal(kind, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        for kind, handler in handlers.items():
+            signal.signal(kind, handler)
+        for number in received:
+            signal.raise_signal(number)
+
+
 class Child(subprocess.Popen[bytes]):
     """A process that `children.end` kills, together with its process group if it leads one."""
 
@@ -70,19 +92,20 @@ class Child(subprocess.Popen[bytes]):
         self._group = group and hasattr(os, "killpg")
         self._pipe = _Pipe()
         self.pid = 0
-        RUNNING.add(self)  # before the process starts, because Ctrl-C may interrupt the start
+        RUNNING.add(self)
         try:
-            super().__init__(
-                command,
-                process_group=0 if self._group else None,
-                pass_fds=self._pipe.read,
-                **options,
-            )
+            with _signals_later():  # or a process that has just started is not known, and is left
+                super().__init__(
+                    command,
+                    process_group=0 if self._group else None,
+                    pass_fds=self._pipe.read,
+                    **options,
+                )
+                self._pipe.watch(-self.pid if self._group else self.pid)
         except Exception:
             RUNNING.discard(self)
             self._pipe.close()
             raise
-        self._pipe.watch(-self.pid if self._group else self.pid)
         try:
             check()
         except OrgrestError:  # the run ended in the meantime

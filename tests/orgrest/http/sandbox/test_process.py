@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from waiting import is_alive, wait_until
 
 from orgrest.http import responses
-from orgrest.http.sandbox import process
+from orgrest.http.sandbox import children, process
+from orgrest.http.sandbox.child import Child
 from orgrest.model import OrgrestError
 
 
@@ -129,3 +132,27 @@ def test_the_process_has_nothing_of_the_environment(monkeypatch: pytest.MonkeyPa
     assert b"hidden" not in environment
     names = {part.partition(b"=")[0].decode() for part in environment.split(b"\0") if part}
     assert names <= set(process._NEEDED)
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_start_of_a_process_does_not_leave_it_running(
+    monkeypatch: pytest.MonkeyPatch, kind: signal.Signals
+) -> None:
+    start: Any = subprocess._fork_exec  # type: ignore[attr-defined]  # private
+    started: list[int] = []
+
+    def interrupted(*arguments: Any) -> int:
+        started.append(start(*arguments))
+        signal.raise_signal(kind)
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "_fork_exec", interrupted)
+    before = signal.signal(kind, signal.default_int_handler)
+    try:
+        with children.of_run(None):
+            with pytest.raises(KeyboardInterrupt):
+                Child(["sleep", "600"], group=True)
+            children.end()
+    finally:
+        signal.signal(kind, before)
+    wait_until(lambda: not is_alive(started[0]))
