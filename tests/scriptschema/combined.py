@@ -2,7 +2,9 @@
 
 This uses nothing of the generator except the names of operations, sources, surroundings and classes
 of values, and the roles of parameters. A value counts if it can be seen without running the
-program: that of a constant, or of a variable that is set once.
+program: that of a constant, of a variable that is set once, or of a global that is set once by the
+main chunk's last statement that sets it. A call through a variable that holds a library member
+counts as a call of the member.
 """
 
 from __future__ import annotations
@@ -47,7 +49,6 @@ class Function:
     arguments: list[m.Expr] | None = None
     parameters: list[Binding] = attrs.field(factory=list)
     captures: bool = False
-    has_functions: bool = False
 
 
 @attrs.define(eq=False)
@@ -88,6 +89,13 @@ class Buffer:
     length: int
 
 
+@attrs.frozen
+class Member:
+    """A library member."""
+
+    name: str
+
+
 class Reader:
     """Reads a tree; `uses` are its operations."""
 
@@ -97,17 +105,22 @@ class Reader:
         self.bindings: dict[int, Binding] = {}
         self.functions: dict[int, Function] = {}
         self.globals: dict[int, list[m.Expr | None]] = {}
+        self._latest: dict[int, list[m.Expr | None]] = {}  # by the last statement that assigns
+        self._assigned: set[int] = set()  # by the current statement of the main chunk
+        self._unclear: set[int] = set()  # globals that functions assign to
         self._scopes: list[dict[int, Binding]] = [{}]
         self._function = self.main
         self._loops = 0
-        self._where: dict[int, Function] = {}
         self.block(body)
 
     # Walking
 
     def block(self, body: m.StatBlock, until: m.Expr | None = None) -> None:
         self._scopes.append({})
+        is_main = len(self._scopes) == 2
         for stat in body.body:
+            if is_main:
+                self._assigned = set()
             self.visit(stat)
         if until is not None:
             self.visit(until)
@@ -193,7 +206,13 @@ class Reader:
                     binding.sets += 1
                     binding.value = value
             elif target.which == "global_":
-                self.globals.setdefault(inner.name.alternative, []).append(value)
+                name = inner.name.alternative
+                if self._function is not self.main:
+                    self._unclear.add(name)
+                if name not in self._assigned:
+                    self._assigned.add(name)
+                    self._latest[name] = []
+                self._latest[name].append(value)
             else:
                 self.visit(target)
                 if target.which == "index_expr" and value is not None:
@@ -213,7 +232,6 @@ class Reader:
         outer, loops = self._function, self._loops
         made = self.functions.setdefault(id(node), Function(node, outer))
         made.node, made.outer = node, outer
-        outer.has_functions = True
         self._function, self._loops = made, 0
         self._scopes.append({})
         for number, local in enumerate(node.args):
@@ -239,7 +257,10 @@ class Reader:
 
     def visit_ExprLocal(self, node: m.ExprLocal) -> None:
         self.lookup(node)
-        self._where[id(node)] = self._function
+
+    def visit_ExprGlobal(self, node: m.ExprGlobal) -> None:
+        if node.name.which == "custom":
+            self.globals[id(node)] = self._latest.get(node.name.alternative, [])
 
     # Operations
 
@@ -343,11 +364,14 @@ class Reader:
         return False
 
     def value(self, expression: m.Expr, function: Function, deep: int = 0) -> Any:
-        """Return an operand's value: a number, a text, a Table, a Buffer, or None if unknown."""
+        """Return an operand's value: a number, a text, or a class above, or None if unknown."""
         inner: Any = expression.alternative
         which = expression.which
         if deep > 6:
             return None
+        member = member_of(expression)
+        if member is not None:
+            return Member(member)
         if which == "number":
             return float(inner.val) if inner.double is None else inner.double
         if which == "string":
@@ -362,7 +386,8 @@ class Reader:
                 return Table(None, self.events(binding.metatable))
             return None if binding is None else self.bound(binding, deep)
         if which == "global_" and inner.name.which == "custom":
-            [*values] = self.globals.get(inner.name.alternative, [])
+            is_unclear = inner.name.alternative in self._unclear
+            values = () if is_unclear else self.globals.get(id(inner), ())
             known = {repr(v): v for v in (self.value(v, function, deep + 1) for v in values if v)}
             return next(iter(known.values())) if len(known) == 1 else None
         if which == "varargs":
@@ -482,7 +507,7 @@ class Reader:
         made |= {"closure"} if function.captures else set()
         if any(each.type == m.ExprAttr.Kind.Native for each in node.attributes):
             made.add("native function")
-        if "called" in function.ways and not node.vararg and not function.has_functions:
+        if "called" in function.ways and not node.vararg:
             made.add("inlined function")
         return made
 
@@ -492,6 +517,10 @@ class Reader:
         """Return the pairs in a program, each as often as it occurs."""
         for use in self.uses:
             values = [self.value(each, use.function) for each in use.operands]
+            if use.name == "__call" and isinstance(values[0], Member):
+                use.name, use.operands = values.pop(0).name, use.operands[1:]
+                signatures = BY_NAME.get(use.name, [])
+                use.parameters = tuple(signature.parameters or () for signature in signatures)
             name = use.name
             events = [each.events if isinstance(each, Table) else frozenset() for each in values]
             if name in EVENTS and any(EVENTS[name] in each for each in events):
@@ -536,10 +565,15 @@ for _signature in SIGNATURES:
 
 def callee(node: m.ExprCall) -> str | None:
     """Return the name of the called global or library member."""
-    inner: Any = node.func.alternative
-    if node.func.which == "global_" and inner.name.which == "builtin":
+    return None if node.self_ else member_of(node.func)
+
+
+def member_of(node: m.Expr | m.ExprPrefix) -> str | None:
+    """Return the name of a global or library member."""
+    inner: Any = node.alternative
+    if node.which == "global_" and inner.name.which == "builtin":
         return DEFAULT.global_(inner.name)
-    if node.func.which == "index_name" and inner.index.which == "builtin" and not node.self_:
+    if node.which == "index_name" and inner.index.which == "builtin":
         owner = inner.expr
         if owner.which == "global_" and owner.alternative.name.which == "builtin":
             library = DEFAULT.global_(owner.alternative.name)
