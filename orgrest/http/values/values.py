@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -41,6 +42,8 @@ MAX_SIZE = 64 * 2**20
 """The maximum total length of the values inserted into a request, in characters."""
 MAX_DEPTH = 100
 """The maximum nesting depth of variables whose values refer to other variables."""
+_COMPARED = 200
+"""The maximum number of variables to compare with an undefined one."""
 
 
 @classes.frozen
@@ -242,7 +245,7 @@ class Values:
         if source is None and self.is_itself(name, view):
             raise self.error(offset, _loop(self._open, name, view), "self-reference")
         if source is None:
-            reason = _why_undefined(name, self.parsed, self.context)
+            reason = _why_undefined(name, self, {opened for opened, _ in self._open})
             raise self.error(offset, reason, "undefined-variable")
         kept = self._kept(source, name, offset)
         if kept is not None:
@@ -452,14 +455,13 @@ def _token(values: Values, token: AuthToken, name: str, offset: int) -> str:
     return values.blank(name) if value is None else value
 
 
-def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
+def _why_undefined(name: str, values: Values, opened: set[str]) -> str:
+    parsed, context = values.parsed, values.context
     reason = f"the variable {name} is not defined"
     if key_of(name, parsed, context) is not None:
-        reason = (
-            f"{name} is the name of a request: use {{{{{name}.response.body}}}} for its response"
-        )
+        return f"{name} is the name of a request: use {{{{{name}.response.body}}}} for its response"
     if parsed.restclient:
-        return reason
+        return reason + _suggestion(name, values, opened)
     from orgrest.http import responses
 
     reference = responses.read(name)
@@ -478,7 +480,30 @@ def _why_undefined(name: str, parsed: ParsedRequest, context: Context) -> str:
         )
     if context.env(name) is not None:
         return f"{reason}; for the environment variable, write {{{{$processEnv {name}}}}}"
-    return reason
+    return reason + _suggestion(name, values, opened)
+
+
+def _suggestion(name: str, values: Values, opened: set[str]) -> str:
+    """Return a hint that names the most similar variable, or "". Editors offer a fix instead.
+
+    The variables `opened` depend on `name`, so they are not meant.
+    """
+    if values.checks:
+        return ""
+    from difflib import get_close_matches
+
+    context = values.context
+    settings: Iterable[str] = ()
+    with suppress(OrgrestError):
+        settings = context.environment.settings()
+    names = chain(
+        (definition.name for definition in values.parsed.known.all),
+        *(context.captures, context.own, context.values, context.literal, context.iteration),
+        settings,
+    )
+    others = [other for other in islice(names, _COMPARED) if other not in opened]
+    similar = get_close_matches(name, others, n=1, cutoff=0.7)
+    return f"; did you mean {similar[0]}?" if similar and values.is_defined(similar[0]) else ""
 
 
 def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:

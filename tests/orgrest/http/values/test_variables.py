@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from orgrest.http.parsing.restclient import parse
 from orgrest.http.values import Context, Inputs, expand, references
+from orgrest.http.values.context import Captured
 from orgrest.http.values.files import read_env_file
 from orgrest.http.values.javascript import parsed_or
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
@@ -112,6 +113,16 @@ def test_an_undefined_name_in_braces_is_an_error_with_its_place() -> None:
     assert error(text) == "f.http:5:5: the variable nope is not defined"
     assert error("GET http://h/{{x}}") == "f.http:1:14: the variable x is not defined"
     assert error(":a = b {{x}}\nGET http://h/:a") == "f.http:1:8: the variable x is not defined"
+
+
+def test_a_misspelt_name_is_reported_with_the_variable_that_was_probably_meant() -> None:
+    assert error(":token = 1\nGET http://h/{{tokn}}").endswith("; did you mean token?")
+    captured = Context()
+    captured.captures["session"] = Captured("1")
+    assert error("GET http://h/{{sesion}}", captured).endswith("; did you mean session?")
+    below = "GET http://h/{{tokn}}\n#\n:token = 1"
+    assert error(below).endswith("the variable tokn is not defined")  # nor is token, at this point
+    assert error(":tokn = {{token}}\nGET http://h/:tokn").endswith("token is not defined")
 
 
 @pytest.mark.parametrize(
