@@ -368,7 +368,7 @@ class Client:
                 sending.end()
                 continue
             original = cast("Any", raw)._original_response
-            sending.cookies.store(url, find_headers(original.lines, "Set-Cookie"))
+            sending.cookies.store(url, original.fields.get("set-cookie", ()))
             hop.response = read(raw, exchange, url, sending.listener, limits)
             self.budget.receive(len(hop.response.body))
             return hop.response

@@ -17,7 +17,7 @@ from orgrest import classes
 from orgrest.http.transport.limits import FloodError, OverdueError
 from orgrest.http.transport.wire import EVENTS, accept_encoding, show
 from orgrest.installing import install_command
-from orgrest.model import INTERRUPTED, Response, Timing, TransportError, find_headers
+from orgrest.model import INTERRUPTED, Response, Timing, TransportError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -138,9 +138,9 @@ class _LimitedSocket(io.RawIOBase):
 class HttpResponse(http.client.HTTPResponse):
     """An http.client response that is read strictly, and within the limits of its exchange.
 
-    `lines` are the header lines. Bytes that are not UTF-8 become lone surrogates. `codings` are
-    transfer codings other than chunked. `spaced` is true if a header had whitespace before its
-    colon.
+    `lines` are the header lines, and `fields` maps the lower-case name of each header to its
+    values. Bytes that are not UTF-8 become lone surrogates. `codings` are transfer codings other
+    than chunked. `spaced` is true if a header had whitespace before its colon.
     """
 
     def __init__(
@@ -148,6 +148,7 @@ class HttpResponse(http.client.HTTPResponse):
     ) -> None:
         super().__init__(cast("Any", _LimitedSocket(sock, exchange)), *args, **options)
         self.lines: Headers = ()
+        self.fields: dict[str, list[str]] = {}
         self.codings: list[str] = []
         self.spaced = False
         self._last = exchange.last
@@ -169,7 +170,9 @@ class HttpResponse(http.client.HTTPResponse):
         self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
         self.headers = self.msg = http.client.HTTPMessage()
         for name, value in self.lines:
-            if name.lower() in _FRAMING and value.isascii():
+            lower = name.lower()
+            self.fields.setdefault(lower, []).append(value)
+            if lower in _FRAMING and value.isascii():
                 self.headers.set_raw(name, value)
         self._read_codings()
         self.length = self._announced_length()
@@ -211,7 +214,7 @@ class HttpResponse(http.client.HTTPResponse):
         different numbers.
         """
         lengths: set[int] = set()
-        for value in find_headers(self.lines, "Content-Length"):
+        for value in self.fields.get("content-length", ()):
             parts = [part.strip() for part in value.split(",")]
             if not all(map(_LENGTH.fullmatch, parts)):
                 reason = f"invalid Content-Length in the response: {show(value)}"
@@ -238,13 +241,13 @@ class HttpResponse(http.client.HTTPResponse):
 
     def _read_codings(self) -> None:
         """Read Transfer-Encoding, of which http.client supports only `chunked` (RFC 9112, 6.3)."""
-        codings = _codings(self.lines, "Transfer-Encoding")
+        codings = _codings(self.fields, "transfer-encoding")
         self.chunk_left = None
         self.chunked = codings[-1:] == ["chunked"] and self.status not in WITHOUT_BODY
         if codings[-1:] == ["chunked"]:
             codings = [coding for coding in codings if coding != "chunked"]  # may be repeated
         if any(PACKAGES.get(coding) != "" for coding in codings):
-            value = ",".join(find_headers(self.lines, "Transfer-Encoding"))
+            value = ",".join(self.fields["transfer-encoding"])
             reason = f"unsupported transfer coding in the response: {show(value)}"
             raise TransportError(reason, code=INTERRUPTED)
         self.codings = codings
@@ -272,15 +275,14 @@ def read(
     incomplete.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
-    headers = original.lines
-    codings = (*_codings(headers, "Content-Encoding"), *original.codings)
+    codings = (*_codings(original.fields, "content-encoding"), *original.codings)
     if codings:  # urllib3 decodes both kinds in reverse order, and takes unknown ones for deflate
         known = list(takewhile(_is_known, reversed(codings)))
         raw.headers["Content-Encoding"] = ", ".join(reversed(known))
     if original.codings:
         cast("Any", raw).length_remaining = None
     limit, why = limits.body, None
-    kind = next(find_headers(headers, "Content-Type"), "")
+    [kind, *_] = original.fields.get("content-type", [""])
     if listener is not None and kind.lower().lstrip().startswith(EVENTS):
         why = listener.read_events(raw)
         body = bytes(listener.body)
@@ -299,21 +301,20 @@ def read(
         status=raw.status,
         reason=original.reason.encode("latin-1").decode("utf-8", "surrogateescape"),
         version="1.0" if original.version == 10 else "1.1",
-        headers=headers,
+        headers=original.lines,
         body=body[:limit],
         duration=end - exchange.began,
         url=url.text,
         truncated=truncated,
-        warnings=(*_oddities(original, headers), *(() if why is None else (why,))),
+        warnings=(*_oddities(original), *(() if why is None else (why,))),
         timing=Timing(opened.resolve, opened.connect, opened.tls, wait, end - exchange.answered),
         certificate=exchange.certificate,
     )
 
 
-def _codings(headers: Headers, name: str) -> list[str]:
-    """Return the codings that the header lines with this name list, in lower case."""
-    value = ",".join(find_headers(headers, name))
-    codings = (part.strip().lower() for part in value.split(","))
+def _codings(fields: dict[str, list[str]], name: str) -> list[str]:
+    """Return the codings that the headers with this lower-case name list, in lower case."""
+    codings = (part.strip().lower() for value in fields.get(name, ()) for part in value.split(","))
     return [coding for coding in codings if coding not in ("", "identity")]
 
 
@@ -350,19 +351,19 @@ def _is_cut_short(decoder: Any) -> bool:
     return True
 
 
-def _oddities(response: HttpResponse, headers: Headers) -> Iterator[str]:
+def _oddities(response: HttpResponse) -> Iterator[str]:
     """Yield warnings about the header of a response."""
     if response.spaced:
         yield (
             "removed whitespace between the name of a header and the colon (RFC 9112, section 5.1)"
         )
-    names = {name.lower() for name, _ in headers}
-    announced = next(find_headers(headers, "Content-Length"), "0").strip("0")
-    if response.status == 204 and (announced or "transfer-encoding" in names):
+    fields = response.fields
+    [announced, *_] = fields.get("content-length", ["0"])
+    if response.status == 204 and (announced.strip("0") or "transfer-encoding" in fields):
         yield (
             "the response announces a body, which is not allowed with status 204: it was not read"
         )
-    for coding in _codings(headers, "Content-Encoding"):
+    for coding in _codings(fields, "content-encoding"):
         if _is_known(coding):
             continue
         package = PACKAGES.get(coding)
