@@ -676,8 +676,10 @@ Return nil if there is no request.  For `org-ctrl-c-ctrl-c-hook'."
   (if (or (null value) (stringp value)) value (format "%s" value)))
 
 (defun orgrest--json (value)
-  "Return VALUE, the value of a variable, for JSON; tables lose their rules."
-  (cond ((or (stringp value) (numberp value)) value)
+  "Return VALUE, the value of a variable, for JSON; tables lose their rules.
+The value of an example block or a paragraph loses its last line break."
+  (cond ((stringp value) (replace-regexp-in-string "\n\\'" "" value))
+        ((numberp value) value)
         ((and (listp value) (listp (cdr value)))
          (vconcat (mapcar #'orgrest--json (remq 'hline value))))
         (t (format "%s" value))))

@@ -1,17 +1,22 @@
 """Reads the tables, lists, results and plain text that ``:var`` can refer to.
 
-As in Org, the value of a table is its rows, without horizontal rules and the header above the first
-rule. The value of a list is its items. A cell or item such as ``=text=`` loses its markers.
+As in Org, the value of a table is its rows, without horizontal rules and without the header above
+the only rule. The value of a list is its top-level items. A cell or item such as ``=text=`` loses
+its markers.
 
 Indices such as ``name[1,0]`` select parts of tables and lists. A range such as ``0:2`` includes
 both ends. An empty index or ``*`` selects everything. Negative indices count from the end. Row
-indices also count the header and the horizontal rules.
+indices also count the header and the horizontal rules, which are left out afterwards.
+
+Source: the Org manual, "Environment of a Code Block"; `org-babel-ref-index-list` and
+`org-babel-disassemble-tables` in Org's source code.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from orgrest.org.elements import Elements
@@ -19,38 +24,65 @@ from orgrest.org.lisp import ArgumentError, Number
 from orgrest.org.text import column, unescape
 from orgrest.regular import compiled
 
-Data: TypeAlias = "str | list[Data]"
+Data: TypeAlias = "str | Sequence[Data] | None"
+"""A text, a list, or a horizontal rule among the rows of a table (None)."""
 
 _RULE = compiled(r"[ \t]*\|[-+]")
-_ITEM = compiled(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
+_ITEM = compiled(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?=[ \t]|$)(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
 _VERBATIM = compiled(r"=(?!=)(?:[^=]|=(?=[^\W_]))+=|~(?!~)(?:[^~]|~(?=[^\W_]))+~")
 _JSON_NUMBER = compiled(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_HLINE: list[Data] = []
 
 
-def read(element: tuple[str, list[str]], name: str, indices: str, *, header: bool) -> Data:
-    """Return the value of an element called `name`, or the part that `indices` select.
-
-    If `header` is true, a table's value includes the header. Raises ArgumentError if `indices` are
-    malformed or out of range.
-    """
+def read(element: tuple[str, list[str]]) -> Data:
+    """Return the value of an element. Tables include their header and their rules."""
     kind, lines = element
     if kind == "drawer":
         inner = Elements("\n".join(lines[1:-1]))
         inside = inner.element_at(0)
         kind, lines = inside if inside[0] in ("table", "list", "fixed") else ("text", lines[1:-1])
     if kind == "table":
-        rows = [_HLINE if _RULE.match(x) else _cells(x) for x in lines if x.lstrip()[0] == "|"]
-        return _table(rows, indices, name, header=header)
+        return [None if _RULE.match(x) else _cells(x) for x in lines if x.lstrip()[0] == "|"]
     if kind == "list":
-        items: Data = [_unmarked(match[1]) for line in lines if (match := _ITEM.match(line))]
-        return pick(items, indices, name) if indices else items
-    text = _text(kind, lines)
-    if indices:
+        return [*map(_unmarked, _items(lines))]
+    return _text(kind, lines)
+
+
+def selected(data: Data, name: str, indices: str = "", colnames: str | None = None) -> Data:
+    """Return the part of the data called `name` that `indices` select, without rules and header.
+
+    `colnames` is the value of the header argument `:colnames`: `no` keeps the header, and `yes`
+    removes the first row even if there is no rule below it. Raises ArgumentError if `indices` are
+    malformed or out of range.
+    """
+    if indices and not isinstance(data, list):
         raise ArgumentError(
             f"{name} is not a table or list, so it cannot be indexed with [{indices}]"
         )
-    return text
+    value = _pick(data, indices, name) if indices else data
+    if not isinstance(value, list):
+        return value
+    rules = [number for number, row in enumerate(value) if row is None]
+    if colnames == "yes" or (colnames != "no" and rules == [1]):
+        value = value[1:]
+    return [row for row in value if row is not None]
+
+
+def _items(lines: list[str]) -> list[str]:
+    """Return the text of each top-level item. The lines of an item are joined by line breaks."""
+    items: list[list[str]] = []
+    outer = min(column(line) for line in lines if _ITEM.match(line))
+    inner = False
+    for line in lines:
+        match = _ITEM.match(line)
+        if match is not None:
+            inner = column(line) > outer
+        if inner:
+            continue
+        if match is not None:
+            items.append([match[1]])
+        else:
+            items[-1].append(line.strip())
+    return ["\n".join(item).strip() for item in items]
 
 
 def _cells(line: str) -> list[Data]:
@@ -60,14 +92,6 @@ def _cells(line: str) -> list[Data]:
 
 def _unmarked(text: str) -> str:
     return text[1:-1] if _VERBATIM.fullmatch(text) else text
-
-
-def _table(rows: list[list[Data]], indices: str, name: str, *, header: bool) -> Data:
-    if indices:
-        return pick([*rows], indices, name)
-    if not header and len(rows) > 2 and rows[1] is _HLINE and rows[0] is not _HLINE:
-        rows = rows[2:]
-    return [row for row in rows if row is not _HLINE]
 
 
 def _text(kind: str, lines: list[str]) -> str:
@@ -98,11 +122,8 @@ def _json(value: object) -> str:
     return text if _JSON_NUMBER.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def pick(data: Data, indices: str, name: str) -> Data:
-    """Return the part of a table or list that `indices` select.
-
-    Raises ArgumentError if the indices are out of range.
-    """
+def _pick(data: Data, indices: str, name: str) -> Data:
+    """Return the part of a table or list that `indices` select. A single element is not a list."""
     first, _, rest = indices.partition(",")
     first = first.strip()
     if not isinstance(data, list):
@@ -115,12 +136,12 @@ def pick(data: Data, indices: str, name: str) -> Data:
             low, high = (_index(text, len(data)) for text in (start or "0", stop or "-1"))
             chosen = data[low : high + 1]
         else:
-            item = data[_index(first, len(data))]
-            return pick(item, rest, name) if rest else item
+            chosen = [data[_index(first, len(data))]]
     except IndexError:
         raise ArgumentError(f"index out of range: {name}[{indices}]") from None
-    items = [item for item in chosen if item is not _HLINE]
-    return [pick(item, rest, name) for item in items] if rest else items
+    if rest:
+        chosen = [None if item is None else _pick(item, rest, name) for item in chosen]
+    return chosen[0] if len(chosen) == 1 else chosen
 
 
 def _index(text: str, length: int) -> int:

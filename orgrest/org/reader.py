@@ -317,6 +317,6 @@ def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str
             return properties
         value = (match[2] or "").strip(" \t")
         if key.endswith("+") and key in properties:
-            value = f"{properties[key]} {value}"
-        properties[key] = value
+            properties[key] += f" {value}"
+        properties.setdefault(key, value)  # as in Org, the first value counts
     return {}

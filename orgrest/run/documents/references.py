@@ -10,6 +10,7 @@ from orgrest.org.argument_syntax import Lisp, ValueReference, call_arguments, va
 from orgrest.org.arguments import Arguments
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import element_named
+from orgrest.rendering import layout
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import CallId
 
@@ -66,8 +67,13 @@ class References:
             if block is not None and (
                 value.arguments is not None or block.language in ALL_LANGUAGES
             ):
-                return self._result_of(block, value)
-            return data.to_text(self._data(block, value, arguments))
+                found = self._result_of(block, value)
+                if found is None:
+                    return f"<result of {value.name}>"
+            else:
+                found = self._data(block, value)
+            found = data.selected(found, value.name, value.indices, arguments.get("colnames"))
+            return data.to_text(found)
         return data.to_text(value)
 
     def outcome(self, block: Block, variables: Mapping[str, str]) -> Outcome:
@@ -92,22 +98,20 @@ class References:
         name, assigned = value(text)
         return name, self.resolve(assigned, Arguments())
 
-    def _data(
-        self, block: Block | None, reference: ValueReference, arguments: Arguments
-    ) -> data.Data:
+    def _data(self, block: Block | None, reference: ValueReference) -> data.Data:
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
                 return lisp.understand(self._editor.document.body(block).text, {})
         element = element_named(self._editor.as_placed(name), name)
         if element is not None:
-            with_header = arguments.get("colnames") == "no"
-            return data.read(element, name, reference.indices, header=with_header)
+            return data.read(element)
         if block is not None:
             raise EvaluationError(f"{not_run(block)}, and it has no result in this document")
         raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
-    def _result_of(self, block: Block, reference: ValueReference) -> str:
+    def _result_of(self, block: Block, reference: ValueReference) -> data.Data | None:
+        """Return the value of a block's result, or None if nothing is sent in this run."""
         name, text = reference.name, reference.arguments or ""
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:
@@ -123,4 +127,6 @@ class References:
                 f"this requires the response to {name}, but no requests are sent here: set the "
                 "variable with --var"
             )
-        return f"<result of {name}>" if rendered is None else rendered.uncut()
+        if rendered is None:
+            return None
+        return layout.shaped(self._editor.arguments(block), rendered.uncut()) or ""

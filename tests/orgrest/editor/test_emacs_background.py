@@ -188,6 +188,18 @@ def test_the_document_is_the_same_as_when_emacs_waits(
     assert made[0] == made[1]
 
 
+def test_a_value_from_an_example_block_has_no_line_break_at_its_end(
+    tmp_path: Path, api: str
+) -> None:
+    example = "#+NAME: token\n#+begin_example\ns3cret\n#+end_example\n\n"
+    request = f"GET {api}/fast\nAuthorization: Bearer :t"
+    write(tmp_path, request, arguments=":results value :var t=token")
+    notes = tmp_path / "notes.org"
+    notes.write_text(example + notes.read_text())
+    [text] = emacs(tmp_path, f"""{RUN}(at "GET") (org-ctrl-c-ctrl-c) (finished) (tell (text))""")
+    assert "#+RESULTS:\nfast\n" in text
+
+
 def test_what_a_block_refers_to_is_evaluated_once(tmp_path: Path, api: str) -> None:
     (tmp_path / "notes.org").write_text(
         f"""#+NAME: counter

@@ -201,6 +201,13 @@ class TestPrecedence:
         text = f"* A\n:PROPERTIES:\nwords\n:header-args: :a 1\n:END:\n{block()}"
         assert "a" not in first(text)
 
+    def test_the_first_of_two_properties_counts_as_in_org(self) -> None:
+        drawer = (
+            ":header-args: :a 1\n:header-args+: :b 1\n:header-args: :a 2\n:header-args+: :c 1\n"
+        )
+        values = first(f"* A\n:PROPERTIES:\n{drawer}:END:\n{block()}").values
+        assert {k: v for k, v in values.items() if k in "abc"} == {"a": "1", "b": "1", "c": "1"}
+
     def test_a_call_adds_its_own_arguments_to_those_of_the_block(self) -> None:
         text = f"#+NAME: n\n{block(':a 1 :b 1 :var x=1')}#+CALL: n[:a 2](x=2) :b 3\n"
         document = OrgDocument(text)

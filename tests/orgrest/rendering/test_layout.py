@@ -194,10 +194,10 @@ class TestTables:
 
 
 class TestData:
-    def read(self, text: str, indices: str = "", *, header: bool = False) -> object:
+    def read(self, text: str, indices: str = "", colnames: str | None = None) -> object:
         element = element_named(OrgDocument(f"#+NAME: n\n{text}"), "n")
         assert element is not None
-        return data.read(element, "n", indices, header=header)
+        return data.selected(data.read(element), "n", indices, colnames)
 
     TABLE = "| a | b |\n|---+---|\n| 1 | 2 |\n| 3 | x \\vert{} y |\n#+TBLFM: $1=1\n"
 
@@ -222,7 +222,10 @@ class TestData:
 
     def test_a_table_is_its_rows_without_rules_and_header(self) -> None:
         assert self.read(self.TABLE) == [["1", "2"], ["3", "x | y"]]
-        assert self.read(self.TABLE, header=True) == [["a", "b"], ["1", "2"], ["3", "x | y"]]
+        assert self.read(self.TABLE, colnames="no") == [["a", "b"], ["1", "2"], ["3", "x | y"]]
+        assert self.read("| a |\n| 1 |\n", colnames="yes") == [["1"]]
+        ruled = "|---|\n| a |\n|---|\n| 1 |\n|---|\n"
+        assert self.read(ruled) == [["a"], ["1"]]  # as in Org, only a single rule marks a header
 
     @pytest.mark.parametrize(
         ("indices", "value"),
@@ -231,8 +234,11 @@ class TestData:
             ("0,0", "a"),
             ("-1,0", "3"),
             ("2", ["1", "2"]),
-            ("*,0", ["a", "1", "3"]),
-            (",1", ["b", "2", "x | y"]),
+            ("*,0", ["1", "3"]),
+            (",1", ["2", "x | y"]),
+            ("0:-1", [["1", "2"], ["3", "x | y"]]),
+            ("0:2,0", ["1"]),
+            ("2:2", ["1", "2"]),
             ("2:3,0", ["1", "3"]),
             ("2:,0", ["1", "3"]),
         ],
@@ -256,7 +262,10 @@ class TestData:
     @pytest.mark.parametrize(
         ("text", "value"),
         [
-            ("- one\n- [X] two\n  - three\n", ["one", "two", "three"]),
+            (
+                "- one\n- [X] two\n  - three\n    more\n- four\n  more\n",
+                ["one", "two", "four\nmore"],
+            ),
             (": a\n:  b\n", "a\n b"),
             ("#+begin_example\n  a\n\n    ,* b\n#+end_example\n", "a\n\n  * b"),
             ("  two\n  lines\n", "two\nlines"),

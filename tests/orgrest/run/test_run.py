@@ -332,6 +332,10 @@ class TestVariables:
             ("token", "t0ken"),
             ("token()", "t0ken"),
             ('param(p="q")', "/line?p=q"),
+            ("rows", "[[%22a%22,%201],%20[%22b%22,%202]]"),
+            ("rows[1,0]", "b"),
+            ("rows()[,1]", "[1,%202]"),
+            ("lines[1]", "two"),
             ('(concat "a" "b")', "ab"),
         ],
     )
@@ -346,6 +350,8 @@ class TestVariables:
             "#+NAME: shell\n#+begin_src sh\necho 7\n#+end_src\n\n#+RESULTS: shell\n: 7\n\n"
             + block("/token", ":results silent", name="token")
             + block("/line?p=:p", ':results silent :var p="d"', name="param")
+            + block("/rows", ":results value table", name="rows")
+            + block("/lines", ":results silent list", name="lines")
             + block("/line?x=:x", f":results value :var x={value}")
         )
         done = run(text)
