@@ -348,12 +348,14 @@ class LineState:
     - `indent` is the number of leading blanks to remove from the lines of a body.
     - `head_after` is set if a comment follows the head. The comment ends the head unless a header
       comes next.
+    - `directives` are the directives so far of the current request (only in request files).
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"
     url: bool = False
     indent: int = 0
     head_after: bool = False
+    directives: tuple[Directive, ...] = ()
 
 
 class Definitions:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from orgrest.editor.completion.model import Context, Offer
 from orgrest.editor.request_files import API, DIRECTIVE
 from orgrest.http.parsing.directives import DIRECTIVES, rule_of
+from orgrest.http.parsing.request_file import read_above
 from orgrest.http.values.dynamic import DYNAMICS
 from orgrest.http.values.sources import set_by
 
@@ -34,6 +35,10 @@ _PARTS = {
     "response.status": "the status code",
     "request.body": "the body that was sent",
     "request.headers": "a header that was sent: `.headers.NAME`",
+}
+_PROMPTS = {
+    "$input": "$input QUESTION\n\nAsks for a value before sending (httpyac's syntax).",
+    "$password": "$password QUESTION\n\nAsks for a secret before sending (httpyac's syntax).",
 }
 
 
@@ -98,6 +103,7 @@ def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
 def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     """Yield everything that can be written in double braces, except for the names in `known`."""
     seen = set(known)
+    yield from _set_by_directives(cursor)
     matches = {match["name"]: match for match in _DEFINITIONS.finditer(cursor.code)}
     lines = cursor.lines(match.start("name") for match in matches.values())
     for (name, match), line in zip(matches.items(), lines, strict=True):
@@ -124,6 +130,20 @@ def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     for entry in DYNAMICS:
         insert = f"{entry.name}}}}}" if entry.usage == entry.name else entry.name
         yield Offer(entry.name, f"{entry.usage}\n\n{entry.description}", insert, rank=3)
+    for name, about in _PROMPTS.items():
+        yield Offer(name, about, rank=3)
+
+
+def _set_by_directives(cursor: Cursor) -> Iterator[Offer]:
+    """Yield the variables that the directives of the request at the cursor set before sending."""
+    directives = read_above(cursor.code[: cursor.start + len(cursor.before)]).directives
+    lines = cursor.lines(directive.span.start for directive in directives)
+    for directive, line in zip(directives, lines, strict=True):
+        names = ["$index"] if directive.name == "loop" else []
+        if directive.sets and directive.name != "env-json-key":
+            names.append(directive.sets[0])
+        for name in names:
+            yield variable(name, f"@{directive.name} {directive.value.text}", f"line {line}")
 
 
 def variable(name: str, value: str, where: str, *, is_braced: bool = True) -> Offer:

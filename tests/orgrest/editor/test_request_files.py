@@ -478,6 +478,13 @@ def test_the_outline_writes_definitions_as_the_file_does(folder: Path) -> None:
             "sid}}",
             "script",
         ),
+        ("# @prompt pin Your PIN\nGET http://x/{{pi|", "pin", "pin}}", "@prompt pin Your PIN"),
+        ("@pin = 1\n# @prompt pin\n@a = {{pi|\nGET http://x/", "pin", "pin}}", "line 2"),
+        ("# @loop for u of {{us}}\nGET http://x/{{|}}", "u", "u}}", "@loop for u of {{us}}"),
+        ("# @loop for 3\nPOST http://x/\n\n{{$in|}}", "$index", "$index}}", "@loop for 3"),
+        ("# @file-to-variable f ./a.txt\nGET http://x/\nA: {{|}}", "f", "f}}", "./a.txt"),
+        ("GET http://x/{{$in|", "$input", None, "$input QUESTION"),
+        ("GET http://x/{{$pa|", "$password", None, "secret"),
     ],
 )
 def test_what_request_files_have_is_offered(
@@ -486,6 +493,18 @@ def test_what_request_files_have_is_offered(
     (found,) = (one for one in offered(marked) if one.label == label)
     assert found.insert == (insert or label)
     assert documentation in found.documentation
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "# @prompt a\n# @loop for b of [1]\nGET http://x/\n\n### next\nGET http://x/{{|}}",
+        "# @prompt a\n# @loop for b of [1]\nGET http://x/\n\nGET http://x/{{|}}",
+        "# @env-json-key a b.c\nGET http://x/{{|}}",
+    ],
+)
+def test_what_a_directive_sets_for_another_request_is_not_offered(marked: str) -> None:
+    assert not {"a", "b", "$index"} & {one.label for one in offered(marked)}
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ the loop over the lines. `lines`, `request` and `scripts` contain the steps trie
 
 from __future__ import annotations
 
+from orgrest import classes
 from orgrest.http.parsing.request_file import lines, request, scripts
 from orgrest.http.parsing.request_file.grammar import (
     LONG_COMMENT,
@@ -79,9 +80,9 @@ STEPS = (
 
 def read_above(text: str) -> LineState:
     """Return the parser's state at the end of `text`. Only the last part is parsed."""
-    reader = Reader(Source(text[parts(text)[-1] :]))
+    reader = Reader(Source(text), Span(parts(text)[-1], len(text)))
     reader.read(STEPS)
-    return reader.state
+    return classes.evolve(reader.state, directives=tuple(reader.region.directives))
 
 
 def parts(text: str) -> list[int]:
