@@ -309,9 +309,8 @@ class Names:
         """Return the edits that rename all occurrences of a name.
 
         `others` are the files of other documents that import this document. Raises RenameError if
-        `new` is invalid or already exists, or if this document does not define the name. Also
-        raises RenameError if a script, another file or the prefix in an `oauth2` header may use the
-        name, or if the edits would change the meaning of other text.
+        `new` is invalid or already exists, if the edits would change the meaning of other text, or
+        in the cases listed at `check_rename`.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -323,20 +322,28 @@ class Names:
                 "with a digit"
             )
             raise RenameError(f"invalid name {new!r}: {what}")
-        places = self.same(name)
         if new == name.name:
             return []
-        if not any(place.role != "use" for place in places):
+        self.check_rename(name, others)
+        if self._is_taken(name, new):
+            raise RenameError(f"{new} already exists: choose another name")
+        places = self.same(name)
+        edits = [Edit(place.span.start, place.span.end, new) for place in places]
+        self._check_meaning(places, edits, new)
+        return edits
+
+    def check_rename(self, name: Occurrence, others: Iterable[File] = ()) -> None:
+        """Raise RenameError if a name cannot be renamed, whatever the new name is.
+
+        This is the case if this document does not define the name, or if a script, another file or
+        the prefix in an `oauth2` header may use it. `others` is the same as for `rename`.
+        """
+        if not any(place.role != "use" for place in self.same(name)):
             where = self.in_file(name)
             if where is not None and self.analysis.imports is not None:
                 raise RenameError(f"{name.name} is defined in {where}: rename it there")
             raise RenameError(f"{name.name} is not defined in this document")
-        edits = [Edit(place.span.start, place.span.end, new) for place in places]
-        if self._is_taken(name, new):
-            raise RenameError(f"{new} already exists: choose another name")
         self._check_other_uses(name, others)
-        self._check_meaning(places, edits, new)
-        return edits
 
     def _is_taken(self, name: Occurrence, new: str) -> bool:
         if name.part is None:

@@ -7,6 +7,7 @@ results of other modules in `orgrest.editor` to LSP types.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ from orgrest.model import OrgrestError, Span
 from orgrest.org.blocks import ALL_LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from orgrest.editor.analysis import Analysis
     from orgrest.org.text import Edit
@@ -106,9 +107,12 @@ async def _references(
 async def _prepare_rename(
     server: Server, document: OpenDocument, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    name, _, text = await server.name_at(document, params.position)
+    name, names, text = await server.name_at(document, params.position)
     if name is None:
         return None
+    others = await server.files_with(document)
+    with _as_error_response():
+        await asyncio.to_thread(names.check_rename, name, others)
     return types.PrepareRenamePlaceholder(to_range(text, name.span), name.name)
 
 
@@ -122,11 +126,18 @@ async def _rename(
             "no name to rename at this position", types.LSPErrorCodes.RequestFailed
         )
     others = await server.files_with(document)
-    try:
+    with _as_error_response():
         edits = await asyncio.to_thread(names.rename, name, params.new_name, others)
+    return server.workspace_edit(document, version, text, edits)
+
+
+@contextlib.contextmanager
+def _as_error_response() -> Iterator[None]:
+    """Answer the client's request with an error if the `with` block raises an OrgrestError."""
+    try:
+        yield
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
-    return server.workspace_edit(document, version, text, edits)
 
 
 async def _symbols(

@@ -78,15 +78,35 @@ def test_what_another_open_document_uses_is_not_renamed(editor: Editor, folder: 
         params = types.RenameParams(buffer.identifier, buffer.at(marked), "new")
         return buffer.ask(types.TEXT_DOCUMENT_RENAME, params)
 
-    with pytest.raises(JsonRpcException, match=r"line 3 of a\.http also uses base: change"):
-        rename("@ba|se")
-    with pytest.raises(JsonRpcException, match=r"line 3 of a\.http also uses login: change"):
-        rename("login|")
-    with pytest.raises(JsonRpcException, match=r"line 1 of second\.http also uses own: change it"):
-        rename("@ow|n")
+    def refused(marked: str, reason: str) -> None:
+        with pytest.raises(JsonRpcException, match=reason):
+            rename(marked)
+        # The user is not even asked for the new name.
+        params = types.PrepareRenameParams(buffer.identifier, buffer.at(marked))
+        with pytest.raises(JsonRpcException, match=reason):
+            buffer.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, params)
+
+    refused("@ba|se", r"line 3 of a\.http also uses base: change")
+    refused("login|", r"line 3 of a\.http also uses login: change")
+    refused("@ow|n", r"line 1 of second\.http also uses own: change it")
     importing.replace("{{base}}", "{{new}}")
     editor.make(rename("@ba|se"))
     assert buffer.text == lib.replace("base", "new")
+
+
+def test_a_name_that_is_not_defined_here_is_refused_before_a_new_one_is_asked_for(
+    editor: Editor, folder: Path
+) -> None:
+    (folder / "lib.http").write_text("@base = 1\n")
+    text = "# @import lib.http\nGET http://x/{{base}}/{{nowhere}}\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    for marked, reason in (
+        ("{{ba|se", r"base is defined in lib\.http, line 1: rename it there"),
+        ("{{now|here", "nowhere is not defined in this document"),
+    ):
+        params = types.PrepareRenameParams(buffer.identifier, buffer.at(marked))
+        with pytest.raises(JsonRpcException, match=reason):
+            buffer.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, params)
 
 
 def test_the_outline_is_shown(editor: Editor, folder: Path) -> None:
