@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 _STATUS = re.compile(r"\bHTTP/[\d.]+[ \t]+(\d{3})\b")
 _MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+")
+# A block of code (see `_code`), bold text or inline code.
+_MARKUP = re.compile(
+    r"^(`{3,})\n(?P<code>.*?)\n\1$|\*\*(?P<bold>[^\n]+?)\*\*|`(?P<inline>[^`\n]+)`",
+    re.MULTILINE | re.DOTALL,
+)
 _MOST = 2000
 
 
@@ -44,6 +49,11 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
     if part is not None and (near := _near(analysis, part, offset)) is not None:
         return near
     return _status(analysis.text, offset)
+
+
+def as_plain_text(markdown: str) -> str:
+    """Return a hover text without its Markdown syntax, for clients that only show plain text."""
+    return _MARKUP.sub(r"\g<code>\g<bold>\g<inline>", markdown)
 
 
 def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:

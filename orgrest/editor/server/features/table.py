@@ -55,14 +55,17 @@ async def _diagnostic(
 async def _hover(
     server: Server, document: OpenDocument, params: types.HoverParams
 ) -> types.Hover | None:
-    from orgrest.editor.hover import hover
+    from orgrest.editor.hover import as_plain_text, hover
 
     names, text = await server.names(document)
     offset = to_offset(text, params.position)
     shown = await asyncio.to_thread(hover, names.analysis, names, offset)
     if shown is None:
         return None
+    formats = server.capability("text_document", "hover", "content_format")
     content = types.MarkupContent(types.MarkupKind.Markdown, shown[0])
+    if formats and formats[0] == types.MarkupKind.PlainText:  # the client's preferred format
+        content = types.MarkupContent(types.MarkupKind.PlainText, as_plain_text(shown[0]))
     return types.Hover(content, to_range(text, shown[1]))
 
 

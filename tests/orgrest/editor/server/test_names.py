@@ -109,6 +109,26 @@ def test_a_name_that_is_not_defined_here_is_refused_before_a_new_one_is_asked_fo
             buffer.ask(types.TEXT_DOCUMENT_PREPARE_RENAME, params)
 
 
+def test_a_client_that_shows_only_plain_text_gets_no_markdown(folder: Path) -> None:
+    editor = Editor()
+    assert editor.capabilities.text_document is not None
+    hover = types.HoverClientCapabilities(content_format=[types.MarkupKind.PlainText])
+    editor.capabilities.text_document.hover = hover
+    with editor:
+        text = "@v = **`a`**\n# @tag x\nPOST http://x/{{v}}\n"
+        buffer = editor.open(folder / "a.http", text, "http")
+
+        def hovered(marked: str) -> str:
+            params = types.HoverParams(buffer.identifier, buffer.at(marked))
+            contents = buffer.ask(types.TEXT_DOCUMENT_HOVER, params).contents
+            assert contents.kind == types.MarkupKind.PlainText
+            return str(contents.value)
+
+        assert hovered("{{v|") == "v\n\n**`a`**\n\nset on line 1"
+        assert hovered("@t|ag") == "@tag TAG, ...\n\nTags the request, for --tag."
+        assert hovered("x/|{{").startswith("POST\n\nhttp://x/")
+
+
 def test_the_outline_is_shown(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "a.org", ORG, "org")
     (symbol,) = buffer.ask(
