@@ -44,13 +44,14 @@ NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 """Matches a reference to a block, ``<<name>>``, which Org replaces with the block's text."""
 
 
-class _Named(values.RequestNames):
+class Named(values.RequestNames):
     """The names of a document's requests, for checks that send nothing."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
 
     def requests_named(self, name: str, using: syntax.ParsedRequest) -> tuple[Hashable, ...]:
+        """Return a tuple that identifies the request with this name, empty if there is none."""
         del using
         return (name,) if name in self._names else ()
 
@@ -354,7 +355,7 @@ class Analysis:
 
     def new_context(self) -> values.Context:
         """Return a new context in which the document's requests can refer to each other by name."""
-        run = self.imports if self.imports is not None else _Named(self.named)
+        run = self.imports if self.imports is not None else Named(self.named)
         return values.Context(self._inputs, run)
 
     @property

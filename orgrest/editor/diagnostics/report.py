@@ -21,6 +21,7 @@ from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.model import Notice, OrgrestError, Span
 from orgrest.org import lisp
+from orgrest.org.blocks import VERB
 from orgrest.rendering import masking
 
 if TYPE_CHECKING:
@@ -107,6 +108,13 @@ class Report:
         if analysis.document is not None:
             for check in document_checks.CHECKS:
                 yield from check(analysis, analysis.document)
+            if any(block.language == VERB for block in analysis.sent):
+                from orgrest.editor.diagnostics.verb import of_verb
+
+                errors = list(of_verb(analysis, analysis.document))
+                # Several requests can inherit the same error.
+                found = dict.fromkeys(_as_problems(analysis.text, errors, (), 0))
+                yield from map(Finding, found)
         for problem in of_names(analysis):
             part = analysis.part_at(problem.span.start) or analysis.parts[-1]
             yield self._placed(part, problem.moved(-part.region.span.start))

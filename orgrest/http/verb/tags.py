@@ -146,7 +146,8 @@ class Tags:
         name = self._only_argument("getenv", arguments)
         content = self._context.env(name)
         if content is None:
-            raise ArgumentError(f"{name} is not set in the environment or in an env file")
+            reason = f"{name} is not set in the environment or in an env file"
+            raise ArgumentError(reason, code="unset-environment")
         return content
 
     def _slot(self, arguments: Sequence[Form]) -> str:

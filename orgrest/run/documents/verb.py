@@ -86,7 +86,7 @@ class VerbTree:
         Text without a method is a request only if it inherits a method and the heading has no
         subheadings.
         """
-        parsed = self._read(block)
+        parsed = self.read(block)
         if parsed.method or parsed.problems:
             return True
         if block.heading in self._parents:
@@ -103,7 +103,7 @@ class VerbTree:
         return not (REQUEST.fullmatch(line) or "://" in line or "{{" in line)
 
     def _above(self, block: Block) -> tuple[ParsedRequest, ...]:
-        parents = [self._read(parent) for parent in self._blocks_above(block)]
+        parents = [self.read(parent) for parent in self._blocks_above(block)]
         return tuple(reversed(parents))
 
     def _blocks_above(self, block: Block) -> Iterator[Block]:
@@ -114,7 +114,8 @@ class VerbTree:
             if VERB in heading.tags or (self._everywhere and heading.level):
                 yield own
 
-    def _read(self, block: Block) -> ParsedRequest:
+    def read(self, block: Block) -> ParsedRequest:
+        """Return the request of a block as written, without its parents' requests."""
         parsed = self._parsed.get(block)
         if parsed is None:
             body = self.document.body(block)

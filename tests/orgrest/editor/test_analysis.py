@@ -975,6 +975,74 @@ def test_requests_can_be_sent_from_their_first_line() -> None:
     assert outline.lenses(Analysis("#+begin_src http\n#+end_src\n", "org")) == []
 
 
+VERB = """\
+* API :verb:
+template {{(verb-var base)}}
+** Lisp
+get /{{(verb-var id)}}/{{(user-login-name)}}
+** Header
+post /x
+no header
+** Assertion
+get /x
+?? staus == 200
+** Environment
+get /{{(getenv "ORGREST_UNSET")}}
+** Stored
+get /{{(oref (verb-stored-response "nowhere") body)}}
+** Proxy
+:PROPERTIES:
+:Verb-Proxy: x
+:END:
+get /x
+* Bad template :verb:
+template ftp://x
+** One
+get /a
+** Two
+get /b
+* Block
+  #+begin_src verb :var host="x"
+  get {{(verb-var host)}}/a
+  #+end_src
+"""
+
+
+def test_verbs_requests_are_checked_while_one_types_as_a_run_checks_them() -> None:
+    found = diagnostics(VERB, "org", environ={})
+    assert [(VERB[d.span.start : d.span.end], d.severity, d.message[:30]) for d in found] == [
+        ("{{(user-login-name)}}", "error", "Emacs Lisp is not run: (user-l"),
+        ("no header", "error", "expected a header (Name: value"),
+        ("?? staus == 200", "error", "unknown subject staus; availab"),
+        ('{{(getenv "ORGREST_UNSET")}}', "warning", "ORGREST_UNSET is not set in th"),
+        (
+            '{{(oref (verb-stored-response "nowhere") body)}}',
+            "error",
+            "no heading in this document ha",
+        ),
+        ("** Proxy", "error", "the property Verb-Proxy is not"),
+        ("ftp://x", "error", "expected an http or https URL,"),
+        ("{{(verb-var host)}}", "error", "no http:// or https:// URL wit"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* A :verb:\nget {{(verb-var url)}}\nX: {{(verb-var x)}}\n",
+        "* A :verb:\nget http://{{(verb-var host)}}:{{(verb-var port)}}/{{(verb-var id)}}\n",
+        """* A :verb:\n:PROPERTIES:\n:Verb-Store: a\n:END:\nget http://x/
+* B :verb:\nget {{(oref (verb-stored-response "a") body)}}\n""",
+        "#+NAME: a\n: http://x/\n#+begin_src verb :var u=a\nget {{(verb-var u)}}\n#+end_src\n",
+        "#+begin_src verb :noweb yes\n<<a>>\n#+end_src\n",
+        "* A :verb:\nsome notes\n",
+        "* COMMENT A :verb:\nget {{(x)}}\n",
+    ],
+)
+def test_nothing_is_wrong_with_what_only_a_run_of_verbs_requests_knows(text: str) -> None:
+    assert diagnostics(text, "org", environ={}) == ()
+
+
 def test_verbs_requests_are_in_the_outline_and_can_be_sent_from_there() -> None:
     text = """* API :verb:
 template https://a.example
