@@ -57,7 +57,8 @@ class Command:
     data: str | None = None
     added: list[str] = classes.field(factory=list)
     files: list[str] = classes.field(factory=list)
-    uploads: bool = False  # whether curl completes the URL with the name of the file
+    uploads: list[str] = classes.field(factory=list)  # from -T; only the first is for the URL
+    head: bool = False  # whether the method is HEAD unless -X gives another one
     forms: list[tuple[str, str, str, str, bool]] = classes.field(factory=list)  # see `multipart`
     query: bool = False
     user: str = ""
@@ -245,10 +246,26 @@ def read_words(words: list[str], mark: str, values: Mapping[str, str]) -> Comman
             f"sends one request for each value of {glob[0]}, but orgrest sends a single one with "
             "these characters: write a request for each value, or use -g if they belong to the URL"
         )
-    if command.uploads:
+    if command.uploads and (file := command.expanded(command.uploads[0])):
+        if file in ("-", "."):
+            raise ConversionError(f"-T {file}: {_STDIN}")
+        if command.globs and (glob := _GLOB.search(file)):
+            raise ConversionError(
+                f"-T {file} uploads one file for each value of {glob[0]}: write a command for each "
+                "file, or use -g if these characters belong to the name of the file"
+            )
+        command.files.append(_one_line(command.uploads[0], "the name of the file"))
+        command.method = command.method or "PUT"
+        command.removed.append("content-type")
         path = cast("re.Match[str]", _PATH.match(command.expanded(command.url)))[2]
         if (path or "/").endswith("/"):
             raise ConversionError("-T adds the name of the file to the URL: write it there")
+    if command.head:
+        if command.files or command.forms or (command.data is not None and not command.query):
+            raise ConversionError(
+                "curl cannot combine -I with -T, -d or -F, so it sends nothing: use only one"
+            )
+        command.method = command.method or "HEAD"
     command.user = command.expanded(command.user, ":")
     if re.fullmatch(r"[^\s:]+:\S+", command.user) and not command.scheme:
         command.scheme = ("Basic",)
@@ -468,13 +485,8 @@ def _data(command: Command, word: str, value: str) -> None:
         _add(command, value)
 
 
-def _upload(command: Command, word: str, value: str) -> None:
-    if value in ("-", "."):
-        raise ConversionError(f"{word} {value}: {_STDIN}")
-    command.files.append(_one_line(value, "the name of the file"))
-    command.method = command.method or "PUT"
-    command.removed.append("content-type")
-    command.uploads = True
+def _upload(command: Command, _: str, value: str) -> None:
+    command.uploads.append(value)
 
 
 def _json(command: Command, word: str, value: str) -> None:
@@ -525,7 +537,7 @@ def _each(table: dict[str, _Effect]) -> dict[str, _Effect]:
 _FLAGS: dict[str, _Effect] = _each({
     "-G --get": partial(_assign, "query", True),
     "-L --location": partial(_assign, "follows", True),
-    "-I --head": partial(_assign, "method", "HEAD"),
+    "-I --head": partial(_assign, "head", True),
     "--digest": partial(_assign, "scheme", ("Digest",)),
     "--ntlm": partial(_assign, "scheme", ("NTLM",)),
     "--negotiate": partial(_assign, "scheme", ("Negotiate",)),

@@ -446,6 +446,46 @@ class TestFromCurl:
         with pytest.raises(ConversionError):
             request_of(f"curl -T {arguments}")
 
+    @pytest.mark.parametrize("name", ["{a,b}", "{a}", "a[1-2]"])
+    def test_an_upload_of_several_files_is_not_taken_for_one_file(self, name: str) -> None:
+        with pytest.raises(ConversionError, match="uploads one file for each value of"):
+            request_of(f"curl -T '{name}' http://x/y")
+        with pytest.raises(ConversionError, match="uploads one file for each value of"):
+            request_of(f"A='{name}'\ncurl -T $A http://x/y")
+        assert request_of(f"curl -T '{name}' -g http://x/y") == f"PUT http://x/y\n\n< {name}"
+
+    @needs_curl
+    @pytest.mark.parametrize(
+        "arguments",
+        ["-T ''", "-T '' -X DELETE", "-T '' -d a", "-T '' -I", "-T '' -T f", "-T f -T ''",
+         "-T '' -H 'Content-Type: a/b'", "-X DELETE -I", "-I -X DELETE", "-I -G -d a"],
+    )  # fmt: skip
+    def test_what_curl_does_not_upload_is_not_uploaded(
+        self, arguments: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "f").write_text("text")
+        with RawServer(closing(response(b""))) as server, Client() as client:
+            command = f"curl -m 30 -H Expect: {arguments} {server.url}/"
+            if "-T f" in arguments:
+                command += "f"
+            run_curl(command, cwd=tmp_path)
+            client.send(completed(command, tmp_path))
+            curls, ours = map(told, server.requests)
+        assert ours == curls
+
+    @needs_curl
+    @pytest.mark.parametrize("data", ["-T f", "-d a", "-F a=b", "--json 1", "-T f -X PUT"])
+    def test_options_with_which_curl_sends_nothing_are_reported(
+        self, data: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "f").write_text("text")
+        for command in (f"curl -I {data} http://x/f", f"curl {data} -I http://x/f"):
+            with pytest.raises(subprocess.CalledProcessError) as raised:
+                run_curl(command, cwd=tmp_path)
+            assert raised.value.returncode == 2  # wrong options
+            with pytest.raises(ConversionError, match="curl cannot combine -I with"):
+                request_of(command)
+
     @needs_curl
     @pytest.mark.parametrize(
         "options",
