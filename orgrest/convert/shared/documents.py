@@ -258,7 +258,8 @@ class _OrgWriter(_Writer):
         yield from self._comments(request.description, request.notes)
         if lines:
             body = escape("\n".join(lines))
-            off = " :eval no" if _is_off(request) else ""
+            is_comment = all(line.startswith("#") for line in lines)  # it could not be written
+            off = " :eval no" if is_comment or _is_off(request) else ""
             yield f"#+NAME: {without_links(own)}\n#+begin_src http{off}\n{body}\n#+end_src"
         yield ""
 

@@ -312,6 +312,17 @@ def test_a_body_that_needs_a_file_is_reported_where_there_is_none() -> None:
     assert "# POST http://x/\n" in done.stdout
 
 
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_request_that_could_not_be_written_does_not_make_the_run_fail(
+    output: str, tmp_path: Path
+) -> None:
+    commands = "curl http://x/a -H 'Authorization: Digest a b'\ncurl http://x/b\n"
+    assert "shorthand" in imported(tmp_path, commands, output=output).stderr
+    assert [request.url for request in sent(tmp_path, output)] == ["http://x/b"]
+    text = (tmp_path / output).read_text()
+    assert text.count(":eval no") == (output == "out.org")
+
+
 def test_bytes_are_never_sent_as_their_description_in_python() -> None:
     data = {"mimeType": "image/png", "text": "AAECAwT/", "encoding": "base64"}
     entry = {"request": {"method": "POST", "url": "http://x/", "headers": [], "postData": data}}
