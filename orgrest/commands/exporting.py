@@ -71,7 +71,7 @@ def export(
     orgrest export --to python --name login notes.org
     orgrest export --to curl api.http
     """
-    from orgrest.convert.formats import writer
+    from orgrest.convert.formats import dynamic_values, writer
     from orgrest.convert.shared.completing import read
     from orgrest.files import FileError, is_request_file
 
@@ -86,6 +86,7 @@ def export(
         plain=is_request_file(path),
         settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
         beside=None if output is None else f"{output.stem}-bodies",
+        dynamic=dynamic_values(target),
     )
     written = writer(target)(exported)
     if exported.calls:

@@ -12,7 +12,7 @@ from orgrest import classes
 from orgrest.convert.shared.model import ConversionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from orgrest.convert.shared.exports import Export
     from orgrest.convert.shared.model import Collection, Written
@@ -70,6 +70,14 @@ def read(source: Source) -> Collection:
     supported = ", ".join(format_.title for format_ in importable)
     reason = f"not a format that orgrest can import; supported: {supported}"
     raise ConversionError(reason, file=source.name)
+
+
+def dynamic_values(name: str) -> Mapping[str, str]:
+    """Return the dynamic values that the format called `name` also has, with their names there."""
+    values: Mapping[str, str] = getattr(
+        import_module(f"orgrest.convert.{EXPORTERS[name]}"), "DYNAMIC", {}
+    )
+    return values
 
 
 def writer(name: str) -> Callable[[Export], Written]:

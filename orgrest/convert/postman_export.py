@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from orgrest.convert.shared.exports import Basic, Export, ExportedRequest, Text, each
 from orgrest.convert.shared.model import POSTMAN_BODILESS, ConversionError, Note, Written
+from orgrest.convert.shared.variables import DYNAMIC as _IMPORTED
 from orgrest.http.assertions.comparing import quoted
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.ntlm import NtlmCredentials
@@ -21,6 +22,11 @@ from orgrest.http.auth.sigv4 import AwsCredentials
 from orgrest.http.syntax import Assertion, Script
 from orgrest.http.transport.wire import wire_url
 
+DYNAMIC: Final = {ours: theirs for theirs, ours in _IMPORTED.items()} | {
+    "$uuid": "$guid",
+    "$random.uuid": "$guid",
+}
+"""The dynamic values that Postman also has, mapped to their names in Postman."""
 _SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REFERENCE: Final = re.compile(r"\{\{[^{}\n]+\}\}")
 _GLOBAL: Final = re.compile(r"(?:globals\.set|setGlobalVariable)\(\s*[\"'`]([^\"'`]+)[\"'`]")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from orgrest import classes
 from orgrest.convert.shared import kept
-from orgrest.convert.shared.exports import Export, ExportedRequest
+from orgrest.convert.shared.exports import Export, ExportedRequest, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.convert.shared.texts import title
 from orgrest.http.parsing.directives import rule_of
@@ -18,7 +18,7 @@ from orgrest.http.values import Context, Origin
 from orgrest.http.values.dynamic import find
 from orgrest.http.values.expansion import value_of
 from orgrest.http.values.references import UNKNOWN, names_in
-from orgrest.http.values.sources import CAPTURED, SCRIPT
+from orgrest.http.values.sources import CAPTURED, DYNAMIC, SCRIPT
 from orgrest.model import Request, explained, secrets_in
 from orgrest.run.outcomes import Exchange, Outcome, Task
 from orgrest.run.run import Run
@@ -121,20 +121,33 @@ class _Document:
             )
 
 
-def read(text: str, *, file: str, plain: bool, settings: Settings, beside: str | None) -> Export:
+def read(
+    text: str,
+    *,
+    file: str,
+    plain: bool,
+    settings: Settings,
+    beside: str | None,
+    dynamic: Mapping[str, str],
+) -> Export:
     """Return an export of the requests that `settings` selects in a document.
 
     `file` is the document's name, and `plain` is true for a request file. For `beside`, see
-    `Export`. References to variables are kept where `kept` allows it. Raises OrgrestError if a
-    selected name or line does not exist.
+    `Export`. References to variables are kept where `kept` allows it. `dynamic` maps the dynamic
+    values that the other tool also has to their names there. Raises OrgrestError if a selected name
+    or line does not exist.
     """
     document = _Document(text, file, plain, settings)
     shown, failed, secrets = document.completed(complete=False)
     exact, _, more = document.completed(complete=True)
     secrets |= more
     items = {key: _better(exact.get(key), item) for key, item in shown.items()}
+    origins = [origin for item in items.values() for origin in item.origins]
+    defined = {origin.name for origin in origins if origin.origin != DYNAMIC}
+    has_seed = settings.inputs.seed is not None  # then orgrest sends the same values each time
+    dynamic = {name: dynamic[name] for name in dynamic if not has_seed and name not in defined}
     around = text + "".join(repr(item.request) for item in items.values())
-    table = kept.markers(_values(items.values(), secrets), _begins(items.values()), around)
+    table = kept.markers(_values(items.values(), secrets, dynamic), _begins(items.values()), around)
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
     variables = kept.Variables(secrets)
@@ -145,13 +158,15 @@ def read(text: str, *, file: str, plain: bool, settings: Settings, beside: str |
             continue
         own = _own(item)
         try:
-            merged = _merged(item, again, table, own, secrets)
+            merged = _merged(item, again, table, own, secrets, dynamic)
             texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
             late = {origin.name: origin for origin in _late(item) if origin.name in used}
             lost = (*_lost(item.parsed), *_needed(late.values()), *merged.notes)
-            if settings.inputs.seed is None:  # otherwise, orgrest sends the same values each time
-                lost += tuple(_frozen(own))
+            if not has_seed:
+                markers = {name: table[name] for name in used if name in dynamic}
+                computed = _computed(item, again, texts, markers)
+                lost += tuple(_frozen(name for name in own if name not in computed))
             notes = [Note(item.place, reason) for reason in lost]
             calls.append(
                 ExportedRequest(
@@ -161,7 +176,9 @@ def read(text: str, *, file: str, plain: bool, settings: Settings, beside: str |
                     item.options.get("follow", True),
                     item.options.get("timeout"),
                     {
-                        table[name]: variables.of(
+                        table[name]: Variable(dynamic[name], own.get(name, ""))
+                        if name in dynamic
+                        else variables.of(
                             name,
                             own.get(name),
                             _environment_variable(name, item.parsed, settings.inputs.environ),
@@ -188,6 +205,7 @@ def _merged(
     table: Mapping[str, str],
     own: Mapping[str, str | None],
     secrets: frozenset[str],
+    dynamic: Container[str],
 ) -> kept.Merged:
     """Return an item's request, keeping references to variables where possible.
 
@@ -197,7 +215,8 @@ def _merged(
     if again is not None:
         values = {marker: own.get(name) for name, marker in table.items()}
         private = {name for name, value in values.items() if value and kept.holds(value, secrets)}
-        return kept.merged(item.request, again, values, private)
+        changing = [marker for name, marker in table.items() if name in dynamic]
+        return kept.merged(item.request, again, values, private, changing)
     assert item.request is not None  # noqa: S101 - else it is not exported
     merged = kept.Merged(item.request)
     if item.origins:
@@ -264,7 +283,9 @@ def _late(item: _Item) -> Iterator[Origin]:
     return (origin for origin in _unknown(item) if not secrets_in(origin.value))
 
 
-def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | None]:
+def _values(
+    items: Iterable[_Item], secrets: frozenset[str], dynamic: Container[str]
+) -> dict[str, str | None]:
     """Return the variables that exports may refer to, with their first known values."""
     values: dict[str, str | None] = {}
     for item in items:
@@ -273,7 +294,7 @@ def _values(items: Iterable[_Item], secrets: frozenset[str]) -> dict[str, str | 
             value = own.get(name)
             # An export contains the values of all other expressions.
             remains = value is None or kept.PLAIN.fullmatch(name) or kept.holds(value, secrets)
-            if values.get(name) is None and remains:
+            if values.get(name) is None and (remains or name in dynamic):
                 values[name] = value
     return values
 
@@ -296,6 +317,23 @@ def _needed(late: Iterable[Origin]) -> Iterator[str]:
     for origin in late:
         if origin.origin not in (CAPTURED, SCRIPT):
             yield f"the value of {origin.name}, which is only known during a run ({origin.origin})"
+
+
+def _computed(
+    item: _Item, again: Request | None, texts: str, markers: Mapping[str, str]
+) -> set[str]:
+    """Return the dynamic values that the export computes at each use.
+
+    `texts` contains the exported request's strings, and `markers` maps the names to markers.
+    """
+    definitions = (item.parsed.definition(origin.name) for origin in item.origins)
+    inner = "\n".join(each.value.text for each in definitions if each is not None)
+    whole = "" if again is None else "\n".join(kept.Merged(again).texts())
+    return {
+        name
+        for name, marker in markers.items()
+        if texts.count(marker) >= whole.count(marker) and name not in inner
+    }
 
 
 def _frozen(names: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from orgrest import classes
@@ -29,6 +29,9 @@ _ENCODED: Final = (
     "a secret that is encoded or otherwise changed before it is sent: store it in the form in "
     "which it is sent"
 )
+_CHANGING: Final = "\0"
+"""Stands for a dynamic value, which is different at each use."""
+_DYNAMIC_VALUE: Final = re.compile(r"[\w.:@-]+", re.ASCII)
 _SCHEME: Final = re.compile(r"https?://")
 
 
@@ -87,12 +90,14 @@ def merged(
     marked: Request,
     values: Mapping[str, str | None],
     secrets: Container[str],
+    changing: Iterable[str] = (),
 ) -> Merged:
     """Return the request `marked`, with values in the parts that cannot keep their markers.
 
     `resolved` is the same request with values instead of markers, or None if a value is unknown. If
     it is None, all markers are kept. `values` maps each marker to its value, or to None if unknown.
-    A part always keeps its markers if it contains an unknown value or a marker in `secrets`.
+    A part always keeps its markers if it contains an unknown value or a marker in `secrets`. The
+    markers in `changing` represent dynamic values, which the export also computes at each use.
     """
     if resolved is None:
         resolved, values = marked, dict.fromkeys(values)
@@ -101,7 +106,8 @@ def merged(
     merged_request = Merged(classes.evolve(hidden, secrets=resolved.secrets))
 
     def same(first: str, other: str) -> bool:
-        if _replaced(first, values) in (None, other):
+        replaced = _replaced(first, {**values, **dict.fromkeys(changing, _CHANGING)})
+        if replaced is None or _fits(replaced, other):
             return True
         if not any(marker in secrets and marker in first for marker in values):
             return False
@@ -187,6 +193,22 @@ def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:
     pieces = re.split(f"({'|'.join(values)})", text)
     replaced = [values.get(piece, piece) for piece in pieces]
     return None if None in replaced else "".join(piece or "" for piece in replaced)
+
+
+def _fits(template: str, text: str) -> bool:
+    """Return whether `text` is `template` with a dynamic value in each place that has one."""
+    first, *others = template.split(_CHANGING)
+    if not others or not text.startswith(first):
+        return text == template
+    *inner, last = others
+    at = len(first)
+    for piece in inner:
+        end = text.find(piece, at + 1)
+        if _DYNAMIC_VALUE.fullmatch(text, at, end) is None:
+            return False
+        at = end + len(piece)
+    value = _DYNAMIC_VALUE.fullmatch(text, at, len(text) - len(last))
+    return value is not None and text.endswith(last)
 
 
 def _pair(value: str) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from orgrest.convert.shared.texts import Variable
 from orgrest.http.values.dynamic import find
 from orgrest.http.values.references import RESERVED
 
-_DYNAMIC: Final = {
+DYNAMIC: Final = {
     "$guid": "$guid",
     "$randomUUID": "$uuid",
     "$timestamp": "$timestamp",
@@ -56,8 +56,8 @@ class Names:
     def variable(self, original: str) -> Variable:
         """Return the variable that the text between double braces refers to."""
         original = original.strip()
-        if original in _DYNAMIC:
-            return Variable(_DYNAMIC[original])
+        if original in DYNAMIC:
+            return Variable(DYNAMIC[original])
         if not original.startswith("$"):
             return Variable(self.name(original))
         if isinstance(find(original), str):
@@ -70,7 +70,7 @@ class Names:
         If an expression cannot contain the variable's name, it contains an alias (see `aliases`).
         """
         name = variable.name
-        if name in _DYNAMIC.values():  # needs no encoding
+        if name in DYNAMIC.values():  # needs no encoding
             return variable
         if not _IDENTIFIER.fullmatch(name) or _UNUSABLE.fullmatch(name):
             base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")

@@ -43,6 +43,7 @@ _SAME = ("$processEnv", "$env.", "$dotenv", "$secret", "$projectRoot")
 """Dynamic values that are the same at each use."""
 CAPTURED = "a response or a script"
 SCRIPT = "a script"
+DYNAMIC = "a dynamic value"
 # The names for which VS Code REST Client hides the input.
 _HIDDEN = frozenset({"password", "passwd", "pass"})
 
@@ -281,7 +282,7 @@ def _dynamic(use: Use) -> Found | None:
             name = match["what"] + definition.value.text
     varies = not name.startswith(_SAME)
     compute = partial(use.context.dynamic, name)
-    return Computed(compute, "a dynamic value", in_run=in_run, varies=varies)
+    return Computed(compute, DYNAMIC, in_run=in_run, varies=varies)
 
 
 def _exchange(use: Use) -> Found | None:

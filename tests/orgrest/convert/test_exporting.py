@@ -390,6 +390,72 @@ def test_variables_that_are_kept_send_what_their_values_send(
     assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
 
 
+DYNAMIC = """\
+@note = a b
+### one
+POST {{base}}/{{$uuid}}/{{ $random.uuid }}?t={{$timestamp}}&i={{$isoTimestamp}}
+X-Note: {{note}} {{$guid}}{{$randomInt}}.
+X-Basic: {{$random.email}}
+Authorization: Basic me {{$uuid}}
+Content-Type: application/json
+
+{"n": {{$randomInt}}, "t": {{$timestamp}}, "id": "{{$uuid}}{{$uuid}}", "note": "{{note}}"}
+"""
+RANDOM = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]{12}Z|[a-z]{10}(?=@)|"
+    r'\b\d{10}\b|(?<="n": )\d+|\d+(?=\.\r)'
+)
+VARYING = re.compile(r"(?:Authorization: Basic|Content-Length:) .*\r\n")
+
+
+def test_postman_computes_the_dynamic_values_that_it_also_has_at_each_use(tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_text(DYNAMIC)
+    with RawServer(response(b"ok")) as server:
+        done = export(tmp_path / "a.http", "postman", "--var", f"base={server.url}")
+        assert (done.exit_code, done.stderr) == (0, "")
+        run_orgrest(tmp_path / "a.http", base=server.url)
+        run_postman(done.stdout, tmp_path)
+        run_orgrest(tmp_path / "out.http")
+        texts = [data.decode() for data in server.requests]
+    values = [RANDOM.findall(text) for text in texts]
+    assert [len(each) for each in values] == [11, 11, 11]
+    assert values[1][0] != values[2][0]
+    assert len({RANDOM.sub("", VARYING.sub("", text)) for text in texts}) == 1
+    (item,) = json.loads(done.stdout)["item"]
+    headers = {pair["key"]: pair["value"] for pair in item["request"]["header"]}
+    assert headers["X-Note"] == "{{note}} {{$guid}}{{$randomInt}}."
+    assert headers["X-Basic"] == "{{$randomExampleEmail}}"
+    variables = [each["key"] for each in json.loads(done.stdout)["variable"]]
+    assert sorted(variables) == ["base", "note"]
+
+
+@pytest.mark.parametrize("more", [("--seed", "1"), ("--var", "$uuid=5"), ()])
+def test_a_dynamic_value_that_the_document_fixes_stays_fixed_in_postman(
+    more: tuple[str, ...], tmp_path: Path
+) -> None:
+    definition = "" if more else "@$uuid = 5\n"
+    (tmp_path / "a.http").write_text(f"{definition}GET http://h/{{{{$uuid}}}}\n")
+    done = export(tmp_path / "a.http", "postman", *more)
+    (item,) = json.loads(done.stdout)["item"]
+    assert "{{" not in item["request"]["url"]
+
+
+def test_what_postman_would_not_compute_in_the_same_way_is_exported_as_it_is(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.http").write_text(
+        "@note = a b\nPOST http://h/{{$uuid}}\nX: {{note}} {{$uuid}} {{$mongoId}}\n"
+        "Content-Type: application/x-www-form-urlencoded\n\na={{note}}&b={{$uuid}}\n"
+    )
+    done = export(tmp_path / "a.http", "postman")
+    (item,) = json.loads(done.stdout)["item"]
+    request = item["request"]
+    assert request["url"] == "http://h/{{$guid}}"
+    assert re.fullmatch(r"a b [0-9a-f-]{36} [0-9a-f]{24}", request["header"][0]["value"])
+    assert re.fullmatch(r"a=a%20b&b=[0-9a-f-]{36}\n?", request["body"]["raw"])
+    assert "the variables in X: they were replaced with their values" in done.stderr
+
+
 def run_postman(collection: str, folder: Path) -> None:
     """Send the requests that orgrest imports from a collection."""
     assert imported(folder, collection).exit_code == 0

@@ -279,15 +279,21 @@ def test_a_url_whose_variables_are_replaced_is_not_called_missing(tmp_path: Path
 
 @pytest.mark.parametrize("target", EVERY)
 @pytest.mark.parametrize(
-    "text", ["GET http://h/{{$uuid}}\n", "@a = {{$uuid}}\nGET http://h/{{a}}\n"]
+    ("name", "text"),
+    [
+        ("$mongoId", "GET http://h/{{$mongoId}}\n"),
+        ("$uuid", "@a = {{$uuid}}\nGET http://h/{{a}}\n"),
+        ("$uuid", "@a = {{$uuid}}\nGET http://h/{{a}}/{{$uuid}}\n"),
+        ("$uuid", "GET http://h/{{$uuid}}\nA: {{$uuid}} {{$mongoId}}\n"),
+    ],
 )
 def test_a_value_that_no_longer_changes_is_reported_with_the_reason(
-    text: str, target: str, tmp_path: Path
+    name: str, text: str, target: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, text)
-    reason = "{{$uuid}}: replaced with its present value, because exports cannot compute it"
+    reason = f"{{{{{name}}}}}: replaced with its present value, because exports cannot compute it"
     assert reason in export(path, target).stderr
-    assert "$uuid" not in export(path, target, "--seed", "1").stderr  # orgrest does the same
+    assert name not in export(path, target, "--seed", "1").stderr  # orgrest does the same
     fixed = written(tmp_path, "GET http://h/{{$projectRoot}}\nA: {{$processEnv TOKEN}}\n")
     assert "present value" not in export(fixed, target, TOKEN="abc").stderr
 
