@@ -93,6 +93,10 @@ GRAPHQL = compiled(
 )
 GRAPHQL_TYPE = compiled(r"(?i:application/graphql)[ \t]*(?:;|\Z)")
 IMPORT = compiled(r"(?P<word>import|run)[ \t]+(?P<what>\S.*)")
+# Within a body, only these lines look like instructions: `run` and `import` may also begin prose.
+IMPORT_IN_BODY = compiled(
+    r"(?:run[ \t]+#\S|(?:import|run)[ \t]+[^\s#]+\.(?:http|rest)(?=[ \t]*(?:[#(]|$))).*"
+)
 RUN = compiled(
     r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#[ \t]*(?P<request>[^(\s][^(]*?))?[ \t]*"
     r"(?P<values>\([ \t]*@.*)?"

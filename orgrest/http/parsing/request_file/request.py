@@ -19,6 +19,7 @@ from orgrest.http.parsing.request_file.grammar import (
     HEADER_SPREAD,
     HEADER_VARIABLE,
     HTTPYAC,
+    IMPORT_IN_BODY,
     INCLUSION,
     METHODS,
     NEXT_REQUEST,
@@ -159,9 +160,22 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
     elif re.match(r"<@|[<>][ \t]*\{|>>", text):
         reason = "unexpected line; it is not sent as part of the body"
         reader.problem(line.start, reason, "unknown-line")
+    elif text.startswith(("run", "import")):
+        _warn_of_import(reader, line, text)
     region.body.append((line.raw, line.offset))
     region.end = line.span.end
     return True
+
+
+def _warn_of_import(reader: Reader, line: Line, text: str) -> None:
+    """Warn about an `import` or `run` line that is sent, as in httpyac, with the body above it."""
+    is_import = IMPORT_IN_BODY.fullmatch(text) is not None
+    if is_import and not (reader.in_org or reader.region.is_delimited()):
+        reason = (
+            "this line is sent as part of the body: if it is an instruction, insert ### above it; "
+            "otherwise, add # @force-region-delimiter to the request"
+        )
+        reader.notice(line.start, reason, "no-separator")
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:

@@ -230,6 +230,32 @@ def test_a_line_of_a_body_that_sets_a_variable_is_reported(body: str, lines: lis
     assert found == lines
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run ./cleanup.http",
+        "run cleanup.rest (@id=1)",
+        "run all.http#cleanup",
+        "run #cleanup",
+        "import ./cleanup.http",
+    ],
+)
+def test_a_line_that_should_run_a_file_but_is_sent_as_a_body_is_reported(line: str) -> None:
+    text = f"GET http://a/\n\n?? status == 200\n\n{line}\n"
+    (notice,) = only(text).notices
+    assert (notice.line, notice.code) == (5, "no-separator")
+    assert "sent as part of the body: if it is an instruction, insert ### above" in notice.reason
+    assert body_of(only(text)) == line
+    assert only(f"# @force-region-delimiter\n{text}").notices == ()
+
+
+@pytest.mark.parametrize(
+    "line", ["run the tests", "run # all", "run rest.example.org", 'import x from "./a.http"']
+)
+def test_prose_in_a_body_is_not_reported_as_a_line_that_runs_a_file(line: str) -> None:
+    assert only(f"POST http://a/\n\n{line}\n").notices == ()
+
+
 def test_words_in_a_body_are_no_request() -> None:
     request = only("POST http://a/\n\nGET ready\nPOST\nget http://b/\nDELETE this\n")
     assert body_of(request) == "GET ready\nPOST\nget http://b/\nDELETE this"
