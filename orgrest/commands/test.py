@@ -204,15 +204,15 @@ def _run(
         openapi = services.descriptions.coverage()
         summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
         _print_summary(run, summary, len({unit.file for unit in plan}))
-        if run.failure is not None:
-            lost = "; no reports were written, because they would be incomplete"
-            complain(f"{run.failure}{lost if options.reports else ''}")
-            status = status or 1
-        elif spool is not None:
-            try:
-                spool.write({"summary": summary})
-            except FileError as error:
-                complain(str(error))
+        if spool is not None:
+            failure = run.failure
+            if failure is None:
+                try:
+                    spool.write({"summary": summary})
+                except FileError as error:
+                    failure = error
+            if failure is not None:
+                complain(str(failure))
                 status = status or 1
             if not write_all(options.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1

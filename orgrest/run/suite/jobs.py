@@ -54,7 +54,7 @@ class SuiteRun:
 
     Records are written to `spool`, if any. `summary` counts the outcomes, and `unreadable` lists
     the reasons why documents could not be read. If a record cannot be written, the run ends, and
-    `failure` is the error.
+    `failure` is the error. The spool still has all records for the reports.
     """
 
     def __init__(
@@ -164,10 +164,10 @@ class SuiteRun:
                 return
 
     def _keep(self, unit: Unit, record: Record) -> None:
-        if self._spool is not None and self.failure is None:
+        if self._spool is not None:
             try:
                 self._spool.add(record)
-            except FileError as error:  # a run whose records are lost should send no more
+            except FileError as error:  # the later records have to fit into memory: send no more
                 self.failure = error
                 self._control.stop(str(error))
         self._messages.append(_Message(unit.number, Brief.of(record)))

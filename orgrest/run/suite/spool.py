@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import threading
+from heapq import merge
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
@@ -70,7 +71,10 @@ _STANDARD_OUTPUT = Path("-")
 
 
 class Spool:
-    """The file of records, as a context manager. Any thread may add records."""
+    """The file of records, as a context manager. Any thread may add records.
+
+    If a record cannot be written, this record and all later ones are kept in memory.
+    """
 
     def __init__(self, path: Path | None, head: Record) -> None:
         """Create the file and write `head` as its first line. Raises FileError.
@@ -80,12 +84,13 @@ class Spool:
         self._lock = threading.Lock()
         self._told = path == _STANDARD_OUTPUT
         self._places: list[tuple[int, int, int, int]] = []
-        self._path = path
+        self._unwritten: list[Record] = []
+        self._path = None if self._told else path
         self._end = 0
         try:
-            self._stream = _temporary() if path is None or self._told else _alone(path)
+            self._stream = _temporary() if self._path is None else _alone(self._path)
         except OSError as error:
-            raise FileError(f"could not write the file: {error.strerror}", file=str(path)) from None
+            raise _unwritable(self._path, error) from None
         try:
             self.write({"format": FORMAT, **head})
         except FileError:
@@ -99,34 +104,57 @@ class Spool:
         self._stream.close()
 
     def add(self, record: Record) -> None:
-        """Append the record of a request. Raises FileError, for instance if the disk is full."""
+        """Append the record of a request. Raises FileError, for instance if the disk is full.
+
+        The error is raised only once: later records are not written, but only kept.
+        """
         with self._lock:
+            if self._unwritten:
+                self._unwritten.append(record)
+                return
             unit, number = record["order"]
             place = self._end
-            self.write(record)
+            try:
+                self.write(record)
+            except FileError:
+                self._unwritten.append(record)
+                raise
             self._places.append((unit, number, place, self._end - place))
 
     def write(self, value: Record) -> None:
         """Append a line that is not the record of a request. Raises FileError."""
-        line = encoded(value) + b"\n"
+        line, path = encoded(value) + b"\n", self._path
         try:
             rest = memoryview(line)
             while rest:  # where little space is left, a write may be incomplete
                 rest = rest[self._stream.write(rest) :]
             if self._told:
+                path = _STANDARD_OUTPUT
                 sys.stdout.buffer.write(line)
                 sys.stdout.buffer.flush()
         except OSError as error:
-            raise FileError(
-                f"could not write the file: {error.strerror}", file=str(self._path)
-            ) from None
+            raise _unwritable(path, error) from None
         self._end += len(line)
 
     def records(self) -> Iterator[Record]:
         """Yield the records of requests, document by document."""
+        unwritten = sorted(self._unwritten, key=itemgetter("order"))
+        yield from merge(self._written(), unwritten, key=itemgetter("order"))
+
+    def _written(self) -> Iterator[Record]:
         for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
             yield json.loads(self._stream.read(length))
+
+
+def _unwritable(path: Path | None, error: OSError) -> FileError:
+    """Return the error for a file that cannot be written. `path` is None for a temporary file."""
+    if path is not None:
+        return FileError(f"could not write the file: {error.strerror}", file=str(path))
+    from tempfile import tempdir
+
+    reason = f"could not write a temporary file: {error.strerror} (set TMPDIR to another folder)"
+    return FileError(reason, file=tempdir)
 
 
 def _alone(path: Path) -> IO[bytes]:

@@ -8,12 +8,14 @@ import random
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
+from full_disk import run_with_full_disk
 from servers import RawServer, by_path, closing, reset, response, silent, stalling
 from waiting import wait_until
 
@@ -115,13 +117,34 @@ def test_a_disk_that_becomes_full_ends_the_run_and_what_was_sent_is_shown(
     for name in "abc":
         text = f"{steps}### end\n# @name teardown\nGET {server.url}/json\n?? status == 200\n"
         (folder / f"{name}.http").write_text(text)
-    done = limited(3000, "-j", jobs, "a.http", "b.http", "c.http", "--junit", "j.xml")
+    done = limited(3000, "-j", jobs, "a.http", "b.http", "c.http", "--tap", "r.tap")
     assert done.returncode == 1
-    assert "r.jsonl: could not write the file: File too large; no reports were" in done.stderr
+    assert "orgrest: r.jsonl: could not write the file: File too large\n" in done.stderr
     shown = sum(line.startswith("ok ") for line in done.stderr.splitlines())
     assert shown == len(server.requests)
     assert "3 documents: " in done.stderr
-    assert not (folder / "j.xml").exists()
+    _, plan, *lines, end = (folder / "r.tap").read_text().splitlines()
+    assert (plan, end) == ("1..21", "Bail out! r.jsonl: could not write the file: File too large")
+    assert sum(line.startswith("ok ") and "# SKIP" not in line for line in lines) == shown
+    numbers = [line.split()[1] for line in lines if line.startswith("ok ")]
+    assert numbers == [str(number) for number in range(1, 22)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits on the sizes of files")
+def test_a_full_temporary_folder_is_named_and_the_report_has_what_was_sent(
+    folder: Path, server: RawServer
+) -> None:
+    step = f"### NAME\nGET {server.url}/json\n\n"
+    (folder / "a.http").write_text("".join(step.replace("NAME", f"r{n}") for n in range(6)))
+    code = "from orgrest.commands.main import main; main()"
+    done = run_with_full_disk(code, "test", "a.http", "--tap", "r.tap", most_bytes=3000)
+    assert done.returncode == 1
+    reason = "could not write a temporary file: File too large (set TMPDIR to another folder)"
+    assert f"orgrest: {tempfile.gettempdir()}: {reason}\n" in done.stderr
+    lines = (folder / "r.tap").read_text().splitlines()
+    sent = [line for line in lines if line.startswith("ok ") and "# SKIP" not in line]
+    assert 0 < len(sent) == len(server.requests) < 6
+    assert sum("# SKIP" in line for line in lines) == 6 - len(sent)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits on the sizes of files")
