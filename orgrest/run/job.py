@@ -54,10 +54,10 @@ class Work:
     """The state that all jobs of a run share.
 
     `client` is None if requests are not sent, and `file` is the document's name in messages. The
-    last list in `asked` contains the token requests that were sent for the current job. `sent_at`
-    contains the times of requests for each slot of `@ratelimit`. `ran` contains the results of
-    scripts that run only once. `pending` contains these scripts' log messages and test results
-    until they are reported with the next request, even if that request is not sent.
+    last list in `asked` contains the token requests that were sent for the current job. `ran`
+    contains the results of scripts that run only once. `pending` contains these scripts' log
+    messages and test results until they are reported with the next request, even if that request
+    is not sent.
     """
 
     settings: Settings
@@ -69,7 +69,6 @@ class Work:
     numbers: Iterator[int] = classes.field(factory=partial(itertools.count, 1))
     tokens: TokenRequests | None = None
     asked: list[list[Exchange]] = classes.field(factory=lambda: [[]])
-    sent_at: dict[str, list[float]] = classes.field(factory=dict)
     ran: dict[tuple[Source, int], OrgrestError | bool] = classes.field(factory=dict)
     pending: Logged = classes.field(factory=Logged)
     _slept: float = 0.0
@@ -137,7 +136,8 @@ class Job:
     variables for this iteration. `values` contains the values that the request uses. `defined`
     contains the values of definitions that scripts read. `held` contains the secrets in parts of
     the request that scripts created. `features` selects the stages of the request. If `declined` is
-    true, the request is not sent.
+    true, the request is not sent. `hold`, if any, waits until the request's rate limit allows an
+    attempt to send it.
 
     `attempts` contains the attempts to send the request. `asked` contains the token requests and
     the scripts' requests that `keep` will add to an exchange. `tested` is the index of the
@@ -162,6 +162,7 @@ class Job:
     held: set[tuple[str, Secret]] = classes.field(factory=set)
     features: set[str] = classes.field(factory=set)
     declined: bool = False
+    hold: Callable[[], None] | None = None
     unsent: dict[str, list[int]] = classes.field(factory=dict)
     tested: int = 0
     attempts: list[Exchange] = classes.field(factory=list)
@@ -175,7 +176,7 @@ class Job:
         self.parsed, self.context = parsed, self.task.context.request()
         self.tested = len(self.scripts.tests)
         self.declined = self.scripts.cancelled = False
-        self.held = set()
+        self.held, self.hold = set(), None
         prepared: Job | None = self.task.prepared
         if prepared is not None:
             self.parsed = parsed = prepared.parsed

@@ -1,7 +1,8 @@
 """`# @ratelimit` delays requests to limit the load on a server.
 
-Requests with the same `slot NAME` share a limit. `minIdleTime MS` is the minimum time between two
-of these requests. `max N expire MS` allows at most N of them in any period of MS milliseconds.
+Requests with the same `slot NAME` share a limit, in all documents that this process runs.
+`minIdleTime MS` is the minimum time between two of these requests. `max N expire MS` allows at most
+N of them in any period of MS milliseconds. Each attempt to send a request counts.
 
 Source: httpyac's guide, "Meta data: ratelimit".
 """
@@ -9,21 +10,26 @@ Source: httpyac's guide, "Meta data: ratelimit".
 from __future__ import annotations
 
 import re
+import threading
 import time
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self
 
 from orgrest import classes
 from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from orgrest.run.job import Job
+    from orgrest.run.job import Job, Work
 
 _LIMIT = compiled(
     r"\s*(?:slot:?\s+(?P<slot>\S+)\s*)?(?:minIdleTime:?\s+(?P<idle>\d{1,9})\s*)?"
     r"(?:max:?\s+(?P<most>\d{1,9})\s+expire:?\s+(?P<expire>\d{1,9})\s*)?",
     re.IGNORECASE,
 )
+SENT: Final[dict[str, list[float]]] = {}
+"""The times of requests for each slot, including those that are still waiting."""
+_LOCK: Final = threading.Lock()
 
 
 @classes.frozen
@@ -56,9 +62,24 @@ class Limit:
 
 
 def act(text: str, job: Job) -> None:
-    """Wait until the request may be sent. Raises EvaluationError if the value is invalid."""
+    """Set the rate limit of the job. Raises EvaluationError if the value is invalid."""
     limit = Limit.read(text)
-    job.work.sleep(wait(limit, job.work.sent_at.setdefault(limit.slot, [])), "@ratelimit")
+    if not job.work.settings.dry_run:
+        job.hold = partial(_hold, limit, job.work)
+
+
+def _hold(limit: Limit, work: Work) -> None:
+    """Wait until a request may be sent. If the wait fails, the request does not count."""
+    with _LOCK:
+        sent = SENT.setdefault(limit.slot, [])
+        length = wait(limit, sent)
+        own = sent[-1]
+    try:
+        work.sleep(length, "@ratelimit")
+    except BaseException:
+        with _LOCK:
+            sent.remove(own)
+        raise
 
 
 def wait(limit: Limit, sent: list[float], now: float | None = None) -> float:

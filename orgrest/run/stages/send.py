@@ -141,6 +141,8 @@ def _once(job: Job, request: Request) -> Exchange:
     Raises BrokenOffError if the run ended before the request was sent.
     """
     work, parsed = job.work, job.parsed
+    if job.hold is not None and job.attempts:  # before the first attempt, `stages` has waited
+        job.hold()
     hops: list[Hop] = []
     response, failure = None, None
     cookies = work.cookies

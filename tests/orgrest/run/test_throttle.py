@@ -10,13 +10,19 @@ from hypothesis import strategies as st
 from servers import RawServer, response
 
 from orgrest.http.transport.client import Client
+from orgrest.run.directives import ratelimit
 from orgrest.run.directives.ratelimit import Limit, wait
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.run import Run
 from orgrest.run.services import Services
-from orgrest.run.settings import Settings
+from orgrest.run.settings import RetryPolicy, Settings
 
 MILLISECONDS = st.integers(1, 2000)
+
+
+@pytest.fixture(autouse=True)
+def _no_earlier_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ratelimit, "SENT", {})
 
 
 @given(
@@ -97,3 +103,61 @@ def test_requests_of_a_file_are_held_back(monkeypatch: pytest.MonkeyPatch) -> No
         assert [outcome.reason for outcome in run.outcomes()] == [None] * 3
     # The first goes at once, the others ten minutes after it, and twenty.
     assert [round(wait / 600) for wait in waits if wait] == [1, 2]
+
+
+def waits_of(
+    monkeypatch: pytest.MonkeyPatch, reply: bytes, *texts: str, settings: Settings | None = None
+) -> list[int]:
+    """Run documents, and return how many times the limit of ten minutes each request waited."""
+    waits: list[float] = []
+    with RawServer(reply) as server, Client() as client:
+        monkeypatch.setattr(client.budget, "wait", waits.append)
+        for text in texts:
+            run = Run(
+                text.replace("HOST", server.url),
+                file="a.http",
+                settings=settings or Settings(),
+                services=Services(client=client),
+                plain=True,
+            )
+            list(run.outcomes())
+    return [round(wait / 600) for wait in waits if wait > 60]
+
+
+def test_documents_of_a_run_do_not_exceed_the_limit_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "# @ratelimit minIdleTime 600000\nGET HOST/\n"
+    assert waits_of(monkeypatch, response(b"{}"), text, text, text) == [1, 2]
+
+
+def test_retries_do_not_exceed_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    down = response(b"", "Retry-After: 0", status="503 Service Unavailable")
+    text = "# @ratelimit max 1 expire 600000\nGET HOST/\n"
+    settings = Settings(retry_policy=RetryPolicy(2))
+    assert waits_of(monkeypatch, down, text, settings=settings) == [1, 2]
+
+
+def test_polling_does_not_exceed_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# @ratelimit minIdleTime 600000\nGET HOST/\n\n?? eventually 100ms status == 201\n"
+    waits = waits_of(monkeypatch, response(b"{}"), text)
+    assert len(waits) > 1
+    assert waits == list(range(1, len(waits) + 1))
+
+
+def test_a_request_for_each_element_of_a_list_does_not_exceed_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "# @ratelimit minIdleTime 600000\nGET HOST/{{$.ids.all[*]}}\n"
+    text = f'@ids = {{"all": [1, 2, 3]}}\n\n###\n{text}'
+    assert waits_of(monkeypatch, response(b"{}"), text) == [1, 2]
+
+
+def test_a_request_that_was_not_sent_does_not_delay_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "# @ratelimit minIdleTime 2400000\nGET HOST/\n"
+    # The second request waits for 40 minutes. The third would have to wait for 80, but a document
+    # may wait for 60 at most, so the fourth is sent 10 minutes after the second.
+    last = text.replace("2400000", "600000")
+    assert waits_of(monkeypatch, response(b"{}"), text, text, text, last) == [4, 5]
