@@ -153,9 +153,11 @@ def _is_at(error: OrgrestError, file: str, line: int) -> bool:
 
 def _described(outcome: Outcome, exchanges: Iterable[Exchange]) -> Record:
     hide = partial(mask, secrets=outcome.secrets)
+    # Names and titles are text of the document, except that Noweb may insert results into titles.
+    is_expanded = outcome.task is not None and outcome.task.arguments.flag("noweb")
     return {
-        "name": hide(outcome.name or "") or None,
-        "title": hide(outcome.title) or None,
+        "name": outcome.name or None,
+        "title": (hide(outcome.title) if is_expanded else outcome.title) or None,
         "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
         "exchanges": [_of_exchange(exchange, outcome.secrets) for exchange in exchanges],
         "notes": [hide(note) for note in outcome.notes],

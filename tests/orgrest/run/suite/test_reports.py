@@ -666,6 +666,32 @@ class TestSecrets:
         assert ["Authorization", "***"] in kept
         assert ["Cookie", "***"] in kept
 
+    def test_a_test_has_the_same_name_whatever_the_secrets_are(
+        self, run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("STAGE", "staging")
+        text = (
+            "### log in to staging\nGET HOST/json?stage={{$processEnv STAGE}}\n\n"
+            "###\nGET HOST/echo?staging&stage={{$processEnv STAGE}}\n"
+        )
+        first, second = run("a.http", a_http=text).requests
+        assert first["name"] == "log in to staging"
+        assert second["title"].endswith("/echo?staging&stage={{$processEnv STAGE}}")
+        assert second["exchanges"][0]["request"]["url"].endswith("/echo?***&stage=***")
+
+    def test_a_secret_that_noweb_inserts_into_a_url_is_in_no_title(
+        self, run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t-t0ken")
+        text = (
+            '#+name: key\n#+begin_src restclient\n:key := env("TOKEN")\n'
+            "GET KEYS/?k=:key\n#+end_src\n"
+            "#+begin_src restclient :noweb yes\nGET KEYS/?key=<<key()>>\n#+end_src\n"
+        )
+        with RawServer(response(b"s3cr3t-t0ken", "Content-Type: text/plain")) as keys:
+            [_, record] = run("a.org", a_org=text.replace("KEYS", keys.url)).requests
+        assert record["title"].endswith("/?key=***")
+
 
 class TestHostile:
     @pytest.mark.parametrize("payload", HOSTILE, ids=[repr(one)[:30] for one in HOSTILE])
