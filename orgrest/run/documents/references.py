@@ -10,7 +10,6 @@ from orgrest.org.argument_syntax import Lisp, ValueReference, call_arguments, va
 from orgrest.org.arguments import Arguments
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import element_named
-from orgrest.rendering import layout
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import CallId
 
@@ -129,4 +128,6 @@ class References:
             )
         if rendered is None:
             return None
+        from orgrest.rendering import layout
+
         return layout.shaped(self._editor.arguments(block), rendered.uncut()) or ""
