@@ -9,15 +9,15 @@ from pure_protobuf.message import BaseMessage
 
 
 def one_line(message: BaseMessage) -> str:
-    """Return the message's `repr` on one line."""
+    """Return the message's `repr` on one line. Of a large message, it is only the beginning."""
     printer = _PlainPrinter()
-    _Writer(printer).write(message, 0)
+    _Writer(printer, messages=100, items=20).write(message, 0)
     return "".join(printer.parts)
 
 
 def write(message: BaseMessage, printer: Any) -> None:
     """Write the message's `repr` to IPython's or Hypothesis's printer, on several lines."""
-    _Writer(printer).write(message, 0)
+    _Writer(printer, messages=1000, items=1000).write(message, 0)
 
 
 class _PlainPrinter:
@@ -38,15 +38,19 @@ class _PlainPrinter:
 
 
 class _Writer:
-    """Writes a message as the expression that creates it. Parts beyond the limits become `...`."""
+    """Writes a message as the expression that creates it.
+
+    Parts beyond the limits become `...`, so that the text is not an expression any more. `messages`
+    is the maximum number of messages, and `items` that of a list.
+    """
 
     depth: Final = 40
-    messages: Final = 100
-    items: Final = 20
+    characters: Final = 150
 
-    def __init__(self, printer: Any) -> None:
+    def __init__(self, printer: Any, *, messages: int, items: int) -> None:
         self.printer = printer
-        self.left = self.messages
+        self.left = messages
+        self.items = items
 
     def write(self, value: object, depth: int) -> None:
         text = self.printer.text
@@ -81,7 +85,9 @@ class _Writer:
             text(f"{type(value).__qualname__}.{value.name}")
         else:
             short = repr(value)
-            text(short if len(short) <= 200 else f"{short[:150]}...{short[-20:]}")
+            more = len(short) - self.characters
+            shown = f"{short[: self.characters]}{short[0]}... {more} more characters"
+            text(short if more <= 50 else shown)
 
     def _separate(self, position: int) -> None:
         if position:

@@ -166,7 +166,7 @@ def programs(
 
     `size`, from 1 to `MAX_SIZE`, is the approximate maximum number of nodes. If `with_module` is
     true, programs may have a module. The other options are those of `generation.programs.program`.
-    Failing examples shrink to a few statements that still run. Raises ValueError for invalid
+    Failing examples shrink to one or two idioms that still run. Raises ValueError for invalid
     options.
 
     For programs that compile but need not run, use `module_sets().map(repair)`.

@@ -16,23 +16,28 @@ if TYPE_CHECKING:
     from scriptschema.versions import Version
 
 
-def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
+def tree_files(
+    inputs: Sequence[Path], form: str | None, *, with_sources: bool = False
+) -> list[Input]:
     """Return the files to read as trees, and report how many files are skipped.
 
-    If `form` is None, a file in a folder is skipped unless its suffix indicates a tree.
+    If `form` is None, a file in a folder is skipped unless its suffix indicates a tree or, if
+    `with_sources` is true, a source.
     """
     from scriptschema import files
+    from scriptschema.luau import sources
 
     candidates = files.expand(inputs)
     if form is not None:
         return candidates
-    endings = set(files.ENDINGS)
+    endings = {*files.ENDINGS, *(sources.ENDINGS if with_sources else ())}
     chosen = [item for item in candidates if not item.in_folder or item.path.suffix in endings]
     skipped = {item.path.suffix or "none" for item in candidates} - endings
     if len(chosen) < len(candidates):
         click.echo(
             f"skipped {counted(len(candidates) - len(chosen), 'file')} whose suffix does not "
-            f"indicate a tree ({', '.join(sorted(skipped)[:5])}): use --from to read them",
+            f"indicate a tree ({', '.join(sorted(skipped)[:5])}): use --from to read trees, "
+            "and `scriptschema parse` to read sources",
             err=True,
         )
     return chosen

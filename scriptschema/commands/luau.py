@@ -133,10 +133,11 @@ def check_command(
     Luau compiles every program for which no problem is reported. Three rules (`depth`, `registers`
     and `size`) are stricter than Luau, so Luau may also compile programs that break only these.
 
-    An INPUT is a source (.luau, .lua), a tree, a folder with trees, or - for a source from standard
-    input (for a tree with --from). Prints a line for each problem: the file, the line and column in
-    a source or the path in a tree, a message, and the rule. The exit status is 1 if there is a
-    problem, or nothing to check. With --luau, features newer than that version are also problems.
+    An INPUT is a source (.luau, .lua), a tree, a folder with sources or trees, or - for a source
+    from standard input (for a tree with --from). Prints a line for each problem: the file, the line
+    and column in a source or the path in a tree, a message, and the rule. The exit status is 1 if
+    there is a problem, or nothing to check. With --luau, features newer than that version are also
+    problems.
 
     \b
     scriptschema check program.luau
@@ -164,7 +165,7 @@ def check_command(
             problems += 1
             click.echo(f"{files.name_of(item.path)}: {problem}")
 
-    items = tree_files(inputs, from_format)
+    items = tree_files(inputs, from_format, with_sources=True)
     require_some(items)
     status = run_each([(item, item.path) for item in items], "checking", run)
     sys.exit(1 if problems else status)

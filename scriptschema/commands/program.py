@@ -133,18 +133,24 @@ class Program(Group):
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Make SIGTERM raise KeyboardInterrupt, so that commands can clean up.
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, so that commands can clean up.
 
-    A shell's background jobs ignore SIGINT (Ctrl-C), so only SIGTERM can end them.
+    A shell's background jobs ignore SIGINT (Ctrl-C), so only SIGTERM can end them. A terminal that
+    is closed sends SIGHUP.
     """
     if threading.current_thread() is not threading.main_thread():  # cannot set handlers
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
+            before[number] = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 command = partial(click.command, cls=Command)

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 import attrs
 
@@ -178,19 +178,23 @@ def _make_chunk(make: Callable[[int], MadeT], seeds: Sequence[int]) -> list[Made
     return [*map(make, seeds)]
 
 
+STOPS: Final = frozenset([signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT)])
+"""The signals that end a command. Windows has no SIGHUP."""
+
+
 @contextlib.contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Delay SIGINT and SIGTERM until the `with` block ends.
+    """Delay SIGINT, SIGTERM and SIGHUP until the `with` block ends.
 
     Worker processes that the block starts inherit the delay until they are ready. Otherwise Ctrl-C
     could interrupt their imports and print a traceback.
     """
     received: list[int] = []
     handlers = {}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     if threading.current_thread() is threading.main_thread():
         # The handlers run in the main thread, even if another thread gets the signal.
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPS:
             if callable(signal.getsignal(number)):
                 handlers[number] = signal.signal(number, lambda n, _: received.append(n))
     try:
@@ -205,7 +209,7 @@ def interrupts_later() -> Iterator[None]:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # exits without a traceback
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -344,7 +344,15 @@ def test_repr_of_a_large_or_deep_tree_stays_readable() -> None:
         deep = Expr(group=ExprGroup(expr=deep))
     assert len(repr(deep)) < 2000
     assert "Expr(...)" in repr(deep)
-    assert len(repr(ExprConstantString(val="x" * 10_000))) < 300
+    long = repr(ExprConstantString(val="x" * 10_000))
+    assert len(long) < 300
+    with pytest.raises(SyntaxError):  # rather than another string
+        eval(long, vars(messages))
+
+
+def test_hypothesis_prints_a_failing_example_of_hundreds_of_messages_whole() -> None:
+    tree = StatBlock(body=[Stat(block=StatBlock()) for _ in range(400)])
+    assert eval(pretty(tree), vars(messages)) == tree
 
 
 def test_hypothesis_prints_a_failing_example_as_repr_does() -> None:

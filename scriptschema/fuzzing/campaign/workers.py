@@ -30,7 +30,7 @@ from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.leftovers import adopt
 from scriptschema.fuzzing.targets.processes import kill_all, kill_all_for_good
-from scriptschema.generation.bulk import interrupts_later
+from scriptschema.generation.bulk import STOPS, interrupts_later
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
@@ -200,8 +200,10 @@ def _main(
     """Execute each `Order` or `Task` from the pipe until the pipe is closed."""
     adopt()  # all children are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    signal.signal(signal.SIGTERM, lambda *_: _end())
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    for number in STOPS - {signal.SIGINT}:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
+            signal.signal(number, lambda *_: _end())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     fuzzer: Fuzzer | None = None
     runner: Runner | None = None

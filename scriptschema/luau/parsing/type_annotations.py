@@ -69,7 +69,7 @@ def _read_named_type(r: Reader) -> Reading:
     """Read a type that begins with a name."""
     start = r.index
     text = r.take()
-    if text == "typeof":
+    if text == "typeof" and r.kind != ".":  # otherwise, a module in a local of this name
         opening = r.index
         r.expect("(", "after `typeof`")
         expr = yield r.expression(r)

@@ -187,7 +187,7 @@ def in_group(group: int) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_leaves_whole_files_and_the_next_run_continues(
     tmp_path: Path, jobs: int, stop: signal.Signals
 ) -> None:

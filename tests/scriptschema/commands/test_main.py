@@ -323,11 +323,17 @@ def test_files_in_a_folder_that_are_no_trees_are_skipped_and_said_to_be_once(
         (tmp_path / name).write_text("return 1")
     message = (
         b"skipped 3 files whose suffix does not indicate a tree (.luau, none): "
-        b"use --from to read them\n"
+        b"use --from to read trees, and `scriptschema parse` to read sources\n"
     )
-    for arguments in (["check"], ["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):
+    for arguments in (["render"], ["convert", "--to", "json", "-o", tmp_path / "out"]):
         done = run_here(*arguments, tmp_path)
         assert (done.returncode, done.stderr) == (0, message)
+    (tmp_path / "b.luau").write_text("return nope(")
+    done = run_here("check", tmp_path)  # which checks sources, too
+    assert done.returncode == 1
+    assert b"skipped 1 file whose" in done.stderr
+    assert b"b.luau:1:13:" in done.stderr + done.stdout
+    (tmp_path / "b.luau").write_text("return 1")
     assert b"5 trees" in ok_here("corpus", "stats", tmp_path)  # which reads sources, too
 
 

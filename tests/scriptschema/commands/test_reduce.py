@@ -178,7 +178,7 @@ def test_a_test_that_wavers_is_reported_and_ends_with_status_1() -> None:
     assert b"different results for the same tree:" in done.stderr
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on(
     stop: signal.Signals,
 ) -> None:

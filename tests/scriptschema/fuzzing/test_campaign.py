@@ -461,7 +461,7 @@ def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     first = subprocess.Popen(fuzz("-t", "command:cat", "-o", folder, "--json"), stdout=-1)

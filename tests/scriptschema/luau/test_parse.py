@@ -132,6 +132,10 @@ def test_canonical_source_comes_back_as_it_was(source: str) -> None:
     assert losses(source) == []
 
 
+def test_a_type_of_a_module_in_a_local_called_typeof_is_read() -> None:
+    assert again("local typeof = {} type A = typeof.B") == "local typeof = {} type A = typeof.B"
+
+
 @pytest.mark.parametrize(
     ("source", "canonical"),
     [
