@@ -17,7 +17,7 @@ order, but those of nested imports run first.
 
 from __future__ import annotations
 
-import posixpath
+import os
 from bisect import bisect_left
 from functools import cached_property
 from pathlib import Path
@@ -47,7 +47,8 @@ MOST_FILES = 100
 class File:
     """A request file and the files that it imports, in order.
 
-    `name` is used in messages. `path` need not exist if the document is not in a file.
+    `name` is used in messages and reports. An imported file is named relative to the folder that
+    the document's name is relative to. `path` need not exist if the document is not in a file.
     """
 
     name: str
@@ -176,9 +177,7 @@ class Imports(RequestNames):
             return existing
         if len(self._files) > MOST_FILES:
             raise EvaluationError(f"{path}: too many imported files (the maximum is {MOST_FILES})")
-        name = path
-        if importing is not self.main:
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(importing.name), path))
+        name = os.path.normpath(Path(importing.name).parent / Path(path).expanduser())
         return File(name, location, self._read(location, name))
 
     def _locate(self, path: str, importing: File) -> Path:

@@ -109,12 +109,12 @@ def test_what_is_wrong_with_imports_is_reported_at_their_line(
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        ("base}}/{{deep", ["http://example.org", "set in ./lib.http, line 1"]),
+        ("base}}/{{deep", ["http://example.org", "set in lib.http, line 1"]),
         ("deep}}", ["3", "set in sub/deep.http, line 1"]),
-        ("login.token", ["POST {{base}}/login", "defined in ./lib.http, line 4"]),
-        ("response.headers", ["POST {{base}}/login", "./lib.http, line 4, which is sent first"]),
+        ("login.token", ["POST {{base}}/login", "defined in lib.http, line 4"]),
+        ("response.headers", ["POST {{base}}/login", "lib.http, line 4, which is sent first"]),
         ("again", ["GET http://x/", "sub/deep.http, line 2"]),
-        ("whole file", ["GET {{base}}", "./lib.http, line 7"]),
+        ("whole file", ["GET {{base}}", "lib.http, line 7"]),
     ],
 )
 def test_hover_tells_the_value_and_the_file_that_it_comes_from(
@@ -161,9 +161,9 @@ def test_the_path_of_an_import_leads_to_its_file(folder: Path) -> None:
 
 def test_what_another_file_names_is_renamed_there(folder: Path) -> None:
     names = Names(analysed(folder))
-    with pytest.raises(RenameError, match=r"login is defined in \./lib\.http, line 4: rename"):
+    with pytest.raises(RenameError, match=r"login is defined in lib\.http, line 4: rename"):
         names.rename(occurrence(names, "login.response"), "enter")
-    with pytest.raises(RenameError, match=r"base is defined in \./lib\.http, line 1: rename"):
+    with pytest.raises(RenameError, match=r"base is defined in lib\.http, line 1: rename"):
         names.rename(occurrence(names, "base}}"), "root")
 
 

@@ -117,9 +117,7 @@ def _summary(run: KeptRun, number: int, last: Record) -> dict[str, Any]:
 
 
 def _file(run: KeptRun, record: Record) -> Path:
-    document = Path(run.directory, record["document"])
-    same = record["file"] == record["document"]
-    return document if same else document.parent / record["file"]
+    return Path(run.directory, record["file"])
 
 
 def _answer(server: Server, which: str, number: int) -> dict[str, Any]:

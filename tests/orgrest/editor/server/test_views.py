@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,6 +77,19 @@ def test_what_was_sent_before_is_listed_the_last_first_for_the_folder_that_is_op
         ("one", "failed", 200),
         ("Two", "error", None),
     ]
+
+
+def test_a_request_of_an_imported_file_can_be_opened_wherever_it_was_sent(
+    editor: Editor, server: RawServer, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/a.http").write_text("run ./lib.http\n")
+    (tmp_path / "sub/lib.http").write_text(f"GET {server.url}/json\n")
+    environ = os.environ | {"HOME": str(home), "ORGREST_HISTORY": str(home / "history")}
+    command = [sys.executable, "-m", "orgrest", "test", "-q", "sub/a.http"]
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True)
+    [run] = runs(editor, tmp_path)
+    assert [one["uri"] for one in run["requests"]] == [(tmp_path / "sub/lib.http").as_uri()]
 
 
 def test_the_history_of_a_folder_is_cleared_and_that_of_others_is_kept(

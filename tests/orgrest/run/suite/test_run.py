@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 from servers import RawServer, response, silent
@@ -369,6 +370,34 @@ class TestChoosing:
         ]
         done = run("docs/*.http", "docs", **given)
         assert [request["file"] for request in done.requests] == ["docs/a.http", "docs/b.rest"]
+
+    def test_an_imported_file_is_named_by_a_path_that_can_be_opened(
+        self, run, folder: Path
+    ) -> None:
+        for name in "ab":
+            (folder / name).mkdir()
+            (folder / name / "lib.http").write_text("### login\nGET {{nope}}/login\n")
+        done = run(
+            "a/x.http",
+            "b/x.http",
+            "--allow-read=a",
+            "--junit=r.xml",
+            a__x_http="# @import ./lib.http\n\n# @ref login\nGET HOST/json\n",
+            b__x_http="run ./lib.http\n\n###\nrun ../a/lib.http\n",
+        )
+        of_files = [(one["file"], one["document"]) for one in done.requests]
+        assert of_files == [
+            ("a/lib.http", "a/x.http"),
+            ("a/x.http", "a/x.http"),
+            ("b/lib.http", "b/x.http"),
+            ("a/lib.http", "b/x.http"),
+        ]
+        assert "a/lib.http:2" in done.err
+        assert "./" not in done.err
+        cases = ElementTree.parse("r.xml").iter("testcase")
+        names = [(case.get("classname"), case.get("name")) for case in cases]
+        assert ("a/lib.http", "login") in names
+        assert ("b/lib.http", "login") in names
 
     @pytest.mark.parametrize(
         ("name", "rows"),
