@@ -293,7 +293,7 @@ def _message(message: Record) -> Iterator[str]:
         yield f"[{body['size']} bytes of binary data]"
     elif body["text"]:
         yield body["text"]
-    if body["cut"]:
+    if body["cut"] and body["size"]:
         yield f"[truncated: only the beginning of {body['size']} bytes was saved]"
     yield ""
 

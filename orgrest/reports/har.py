@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 from orgrest.convert.har import NO_RESPONSE
 from orgrest.run.record import CUT, encoded
+from orgrest.run.suite.summary import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,7 +68,7 @@ def _entry(record: Record, exchange: Record, page: str) -> Record:
         "response": _response(exchange["response"], exchange["error"] or record["reason"]),
         "cache": {},
         "timings": timings,
-        "comment": f"{record['file']}:{record['line']}: {record['outcome']}",
+        "comment": ": ".join(filter(None, (place(record), record["outcome"], exchange["error"]))),
     }
 
 

@@ -133,14 +133,12 @@ def _of_exchanges(
     old: Mapping[str, Any], new: Mapping[str, Any], ignored: Collection[str]
 ) -> Iterator[Difference]:
     before, after = old["response"], new["response"]
-    if before is None or after is None:
-        yield from _of_values(
-            "answer",
-            *(
-                exchange["error"] if exchange["response"] is None else "answered"
-                for exchange in (old, new)
-            ),
-        )
+    answers = [
+        exchange["error"] or (None if exchange["response"] is None else "answered")
+        for exchange in (old, new)
+    ]
+    if before is None or after is None or answers[0] != answers[1]:
+        yield from _of_values("answer", *answers)
         return
     yield from _of_values("status", before["status"], after["status"])
     headers = [_by_name(response["headers"], ignored) for response in (before, after)]

@@ -166,7 +166,7 @@ function headersAbove(response: Response): string {
 
 function pretty(response: Response, formatted: string | undefined): string {
   const { body } = response;
-  if (body.size === 0) return `<p class="note">The body is empty.</p>`;
+  if (body.size === 0) return `<p class="note">The body is ${body.cut ? "incomplete" : "empty"}.</p>`;
   const text = formatted ?? (body.pretty || body.text);
   if (text === undefined) {
     return `<p class="note">${size(body.size)} of ${escaped(body.type || "binary data")}</p>`;

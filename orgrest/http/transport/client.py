@@ -26,7 +26,7 @@ from orgrest.http.transport.limits import (
     Limits,
 )
 from orgrest.http.transport.pools import Pools, tls_context
-from orgrest.http.transport.reading import ConnectionExchange, read
+from orgrest.http.transport.reading import ConnectionExchange, answer, read
 from orgrest.http.transport.wire import (
     EVENTS,
     Url,
@@ -66,8 +66,8 @@ class Hop:
 
     `number` is the request's position in the run, starting at 1. `started` is a Unix time, and
     `began` is the same moment on the monotonic clock. If no response arrived, `response` is None,
-    and `duration` is the time in seconds until the error. If an error caused the request to be sent
-    again, `error` is that error.
+    and `duration` is the time in seconds until the error. If its body could not be read to the end,
+    `response` has no body. If an error caused the request to be sent again, `error` is that error.
     """
 
     request: Request
@@ -90,6 +90,7 @@ class _Sending:
     hops: list[Hop]
     numbers: Iterator[int]
     listener: Listener | None = None
+    forwarded: bool = False  # by a proxy
 
     def begin(self, request: Request, lines: Headers) -> Hop:
         wired = classes.evolve(request, headers=lines, credentials=None)
@@ -213,7 +214,10 @@ class Client:
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
                 from orgrest.http.transport.errors import code_of, explain, is_timeout
 
-                reason = CANCELLED if self._sockets.aborted else explain(error, limits)
+                response = sending.hops[-1].response if sending.hops else None
+                reason = explain(error, limits, forwarded=sending.forwarded, response=response)
+                if self._sockets.aborted:
+                    reason = CANCELLED
                 if is_timeout(error) and self.budget.is_overtime:
                     reason = f"{CANCELLED}: {TIME_OVER}"
                 raise TransportError(reason, code=code_of(error)) from error
@@ -327,8 +331,8 @@ class Client:
         check_destination(request, url)
         limits = sending.limits
         lines = headers_for(request, url, sending.cookies.header(url))
-        pool, forwarded = pools.pool(url, request.certificate, sending.proxy)
-        target = url.text if forwarded else url.target
+        pool, sending.forwarded = pools.pool(url, request.certificate, sending.proxy)
+        target = url.text if sending.forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
         announced = length is None or length == str(len(request.body or b""))
@@ -364,11 +368,17 @@ class Client:
                 is_stale = exchange.reused and is_closed(error) and not self._sockets.aborted
                 if not (is_stale and request.method.upper() in _SAFE):
                     raise
-                hop.error = TransportError(explain(error, limits), code=code_of(error))
+                hop.error = TransportError(
+                    explain(error, limits, forwarded=sending.forwarded), code=code_of(error)
+                )
                 sending.end()
                 continue
             original = cast("Any", raw)._original_response
             sending.cookies.store(url, original.fields.get("set-cookie", ()))
-            hop.response = read(raw, exchange, url, sending.listener, limits)
+            try:
+                hop.response = read(raw, exchange, url, sending.listener, limits)
+            except Exception:
+                hop.response = answer(raw, exchange, url)
+                raise
             self.budget.receive(len(hop.response.body))
             return hop.response

@@ -17,21 +17,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orgrest.http.transport.limits import Limits
+    from orgrest.model import Response
 
     Phrase: TypeAlias = "Callable[[Any, Limits], str | None]"
 
 
-def explain(error: BaseException, limits: Limits) -> str:
+def explain(
+    error: BaseException,
+    limits: Limits,
+    *,
+    forwarded: bool = False,
+    response: Response | None = None,
+) -> str:
     """Explain an error from urllib3, http.client or the operating system in plain words.
 
-    `limits` are the limits of the failed exchange.
+    `limits` are the limits of the failed exchange. If `forwarded` is true, a proxy forwards the
+    request, so the connection is that to the proxy. `response` is the response whose body could not
+    be read.
     """
     causes = list(_causes(error))
     reasons = (_explain_one(cause, limits) for cause in causes)
     explanation = next(filter(None, reasons), None)
     reason = explanation or show(str(causes[0]) or type(causes[0]).__name__)
+    if response is not None and response.status >= 400:
+        reason += f"; the status is {response.status} {show(response.reason)}".rstrip()
     by_proxy = any(isinstance(cause, urllib3.exceptions.ProxyError) for cause in causes)
-    return f"through the proxy: {reason}" if by_proxy else reason
+    return f"through the proxy: {reason}" if by_proxy or forwarded else reason
 
 
 def is_closed(error: BaseException) -> bool:

@@ -271,8 +271,8 @@ def read(
 ) -> Response:
     """Read a response, and at most `limits.body` bytes of its decoded body.
 
-    A `listener` receives server-sent events. Raises TransportError if the body is damaged or
-    incomplete.
+    A `listener` receives server-sent events. Raises TransportError or an error from urllib3 if the
+    body is damaged or incomplete; `answer` then returns the response without a body.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
     codings = (*_codings(original.fields, "content-encoding"), *original.codings)
@@ -295,18 +295,33 @@ def read(
         coding = show(raw.headers["Content-Encoding"])
         reason = f"the body is truncated: its {coding} data is incomplete"
         raise TransportError(reason, code=INTERRUPTED)
+    warnings = (*_oddities(original), *(() if why is None else (why,)))
+    return answer(raw, exchange, url, body[:limit], truncated=truncated, warnings=warnings)
+
+
+def answer(
+    raw: urllib3.BaseHTTPResponse,
+    exchange: ConnectionExchange,
+    url: Url,
+    body: bytes = b"",
+    *,
+    truncated: bool = True,
+    warnings: tuple[str, ...] = (),
+) -> Response:
+    """Return a response with the part of its body that was read."""
+    original = cast("HttpResponse", cast("Any", raw)._original_response)
     opened, end = exchange.opened, time.monotonic()
     wait = max(0.0, exchange.answered - exchange.sent)
     return Response(
-        status=raw.status,
+        status=original.status,
         reason=original.reason.encode("latin-1").decode("utf-8", "surrogateescape"),
         version="1.0" if original.version == 10 else "1.1",
         headers=original.lines,
-        body=body[:limit],
+        body=body,
         duration=end - exchange.began,
         url=url.text,
         truncated=truncated,
-        warnings=(*_oddities(original), *(() if why is None else (why,))),
+        warnings=warnings,
         timing=Timing(opened.resolve, opened.connect, opened.tls, wait, end - exchange.answered),
         certificate=exchange.certificate,
     )

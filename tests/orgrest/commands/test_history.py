@@ -16,7 +16,7 @@ from components import require
 from full_disk import run_with_full_disk
 from hypothesis import given
 from hypothesis import strategies as st
-from servers import RawServer, by_path, echo, response
+from servers import RawServer, by_path, closing, echo, response
 
 from orgrest.run import history
 from orgrest.run.comparison import compare
@@ -408,6 +408,21 @@ def test_status_and_headers_are_compared(orgrest, document, server) -> None:
     document("### one\nGET http://127.0.0.1:1/\n")
     orgrest("a.http", "-q")
     assert orgrest("diff", "one").lines[0].startswith('answer: "answered" -> "')
+
+
+def test_a_response_that_broke_off_is_not_said_to_be_empty(orgrest, document) -> None:
+    whole = response(b"some text")
+    answers = iter((closing(whole), closing(whole[:-3])))
+    with RawServer(lambda *given: next(answers)(*given)) as server:
+        document(f"### one\nGET {server.url}\n")
+        for _ in range(2):
+            orgrest("a.http", "-q")
+    reason = "the connection was closed after 6 of 9 bytes"
+    assert orgrest("diff", "one").lines == [f'answer: "answered" -> "{reason}"']
+    shown = orgrest("history", "show", "--name", "one").out
+    assert f"error: {reason}" in shown
+    assert "HTTP/1.1 200 OK" in shown
+    assert "[truncated" not in shown
 
 
 def test_requests_without_any_response_are_not_said_to_be_the_same(orgrest, document) -> None:

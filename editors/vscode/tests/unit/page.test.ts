@@ -84,6 +84,14 @@ test("a request without an answer says why, once", () => {
   assert.match(html, /data-tab="Request"/);
 });
 
+test("a response that broke off is not said to be empty", () => {
+  const failed = exchange({ status: 502, body: body({ size: 0, text: "", pretty: "", cut: true }) }, { error: "closed after 5 of 9 bytes" });
+  const html = page({ ...shown, answers: [answer({ outcome: "error", exchanges: [failed], reason: "closed after 5 of 9 bytes" })] }, "n");
+  assert.match(html, /502 OK[^<]*closed after 5 of 9 bytes/);
+  assert.match(html, /The body is incomplete\./);
+  assert.doesNotMatch(html, /The body is empty/);
+});
+
 test("binary data are shown as bytes, and as an image where they are one", () => {
   const data = Buffer.from([0x89, 0x50, 0x4e, 0x47]).toString("base64");
   const { text: _, ...binary } = body({ type: "image/png", pretty: "", base64: data, size: 4 });

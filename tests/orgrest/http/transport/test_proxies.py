@@ -18,7 +18,7 @@ import pytest
 import trustme
 from components import require
 from exchanges import failure, head_of, tls_of
-from servers import Proxy, RawServer, Socks, echo, response
+from servers import Proxy, RawServer, Socks, closing, echo, response
 from waiting import wait_until
 
 from orgrest import classes
@@ -342,6 +342,16 @@ def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyP
     with Client() as client:
         reason = failure(client, Request("GET", "http://example.org/"))
     assert reason == "through the proxy: connection to 127.0.0.1:1 refused"
+
+
+def test_a_proxy_whose_refusal_breaks_off_is_named_with_its_status() -> None:
+    refusal = closing(response(b"wrong password", status="401 Unauthorized")[:-1])
+    with RawServer(refusal) as proxy, Client(proxy=proxy.url) as client:
+        reason = failure(client, Request("POST", "http://example.org/", body=b"abc"))
+    assert reason == (
+        "through the proxy: the connection was closed after 13 of 14 bytes; "
+        "the status is 401 Unauthorized"
+    )
 
 
 @pytest.mark.parametrize(

@@ -282,10 +282,31 @@ class TestData:
         assert {name for name in documented if name.partition(".")[0] in report} <= _fields(report)
 
     def test_a_failed_request_is_there_with_what_was_sent(self, run) -> None:
-        [request] = run("a.http", a_http="POST HOST/short\n\nabc").requests
+        [request] = run("a.http", a_http="POST http://127.0.0.1:1/\n\nabc").requests
         [exchange] = request["exchanges"]
         assert exchange["request"]["body"]["text"] == "abc"
         assert exchange["response"] is None
+
+    def test_a_response_that_breaks_off_is_there_with_its_status_and_headers(
+        self, run, folder: Path
+    ) -> None:
+        short = closing(response(b"x" * 10, "X-Id: 7", status="502 Bad Gateway")[:-3])
+        with RawServer(short) as server:
+            text = f"POST {server.url}\n\nabc\n\n###\nGET http://127.0.0.1:1/"
+            done = run("a.http", "--har", "r.har", "--junit", "r.xml", a_http=text)
+        [exchange] = done.requests[0]["exchanges"]
+        reason = "the connection was closed after 7 of 10 bytes; the status is 502 Bad Gateway"
+        assert done.outcomes == ["error", "error"]
+        assert exchange["error"] == reason
+        assert exchange["response"]["status"] == 502
+        assert ["X-Id", "7"] in exchange["response"]["headers"]
+        assert exchange["response"]["body"]["cut"]
+        entries = json.loads((folder / "r.har").read_text())["log"]["entries"]
+        assert [entry["response"]["status"] for entry in entries] == [502, 0]
+        assert entries[0]["comment"] == f"a.http:1: error: {reason}"
+        assert ": 502 Bad Gateway</error>" in (folder / "r.xml").read_text()
+        assert "a.http:1  POST" in done.err
+        assert "  502  " in done.err
 
     def test_the_last_of_too_many_redirects_is_there(self, run, folder: Path) -> None:
         moved = response(b"on and on", "Location: /again", status="302 Found")
@@ -465,7 +486,7 @@ class TestHar:
         _check(found["log"], "log", "log")
         assert found["log"]["version"] == "1.2"
         entries = found["log"]["entries"]
-        assert [entry["response"]["status"] for entry in entries] == [200, 200, 0, 200]
+        assert [entry["response"]["status"] for entry in entries] == [200, 200, 200, 200]
         assert entries[0]["request"]["queryString"] == [
             {"name": "q", "value": "1"},
             {"name": "q", "value": "two"},
