@@ -96,6 +96,7 @@ class Work:
                 self.services.logins,
                 identity(self.settings.inputs.directory, self.file),
                 self.asked,
+                self.settings.retry_policy,
             )
         return self.tokens.get(needed.grant, self.sending, needed.secrets, needed.url)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from orgrest.http.transport.client import Client, Hop
     from orgrest.model import Bound, Request, Response, Secret
     from orgrest.run.logins import Logins, Person, Use
+    from orgrest.run.settings import RetryPolicy
 
 
 class TokenRequests:
@@ -30,13 +32,15 @@ class TokenRequests:
         logins: Logins | None,
         document: tuple[str, bool],
         exchanges: list[list[Exchange]],
+        retry_policy: RetryPolicy,
     ) -> None:
         """Prepare to get tokens for the requests of a document.
 
         `numbers` yields the index of each request in the run. `person` is the user who can sign in,
         or None if no user is present. `logins` contains the user's logins. If it is None, logins
         are forgotten at the end of the run. `document` is the document's path, and whether it is a
-        file. Exchanges are appended to the last list in `exchanges`.
+        file. Exchanges are appended to the last list in `exchanges`. `retry_policy` decides which
+        failed requests are sent again.
         """
         self._client: Client | None = None
         self._secrets: frozenset[Secret] = frozenset()
@@ -50,6 +54,7 @@ class TokenRequests:
         self._renewed: dict[str, Token] = {}  # by the tokens that were refused
         self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # each login is tried once
         self._asked = exchanges
+        self._retry_policy = retry_policy
         self._hidden: frozenset[str] = frozenset()  # the secrets in the responses
 
     def get(
@@ -183,27 +188,42 @@ class TokenRequests:
         return self._person
 
     def _send(self, request: Request) -> Response:
-        from orgrest.http.auth.flows import secrets_in
         from orgrest.http.auth.oauth2 import origin
 
-        hops: list[Hop] = []
         self._hidden |= request.secrets
+        held = frozenset(("body", secret) for secret in self._secrets)
+        request = classes.evolve(request, held=held)
+        for attempt in itertools.count(1):
+            try:
+                return self._once(request)
+            except TransportError as error:
+                if error.code == BROKEN_OFF:
+                    raise
+                delay = self._retry_policy.after_error(request, error, attempt)
+                if delay is None:
+                    reason = f"could not get a token from {origin(request.url)}: {error.reason}"
+                    raise TransportError(reason, code=error.code) from None
+            self._wait(delay)
+        raise AssertionError  # itertools.count never ends
+
+    def _once(self, request: Request) -> Response:
+        from orgrest.http.auth.flows import secrets_in
+
+        assert self._client is not None  # noqa: S101 - see get
+        hops: list[Hop] = []
+        failure = None
         try:
-            assert self._client is not None  # noqa: S101 - see get
-            held = frozenset(("body", secret) for secret in self._secrets)
-            request = classes.evolve(request, held=held)
             return self._client.send(request, follow=False, hops=hops, numbers=self._numbers)
         except TransportError as error:
-            if error.code == BROKEN_OFF:
-                raise
-            reason = f"could not get a token from {origin(request.url)}: {error.reason}"
-            raise TransportError(reason, code=error.code) from None
+            failure = error
+            raise
         finally:
             for hop in hops:
                 if hop.response is not None:
                     self._hidden |= secrets_in(hop.response)
                 sent = classes.evolve(hop.request, secrets=self._hidden)
-                self._asked[-1].append(Exchange.of_hop(hop, sent, reason="token"))
+                why = failure if hop is hops[-1] else hop.error
+                self._asked[-1].append(Exchange.of_hop(hop, sent, reason="token", error=why))
 
 
 def _with_token(request: Request, old: str, new: Token) -> Request:

@@ -136,21 +136,13 @@ class _Interruptible(_Exact):
     _dns_host: str
 
     def _new_conn(self) -> socket.socket:
-        errors = urllib3.exceptions
-        this = cast("urllib3.connection.HTTPConnection", self)
-        try:
-            return self._sockets.connect(
-                (self._dns_host.strip("[]"), self.port),
-                self.timeout,
-                self.socket_options or (),
-                public=self._sockets.thread.exchange.public and not getattr(self, "proxy", None),
-            )
-        except socket.gaierror as error:
-            raise errors.NameResolutionError(self.host, this, error) from error
-        except TimeoutError as error:
-            raise errors.ConnectTimeoutError(this, str(error)) from error
-        except OSError as error:
-            raise errors.NewConnectionError(this, str(error)) from error
+        return self._sockets.connect(
+            self,
+            self._dns_host.strip("[]"),
+            self.timeout,
+            self.socket_options or (),
+            public=self._sockets.thread.exchange.public and not getattr(self, "proxy", None),
+        )
 
 
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
@@ -197,7 +189,8 @@ class Sockets:
 
     def connect(
         self,
-        address: tuple[str, int],
+        place: Any,
+        host: str,
         timeout: float | None,
         options: Iterable[Any],
         *,
@@ -205,9 +198,29 @@ class Sockets:
     ) -> socket.socket:
         """Return a socket connected to a host. Must be called in the context of `connecting`.
 
-        If `public` is set, raises PrivateAddressError if any address of the host is not public.
-        Raises the errors of `socket.create_connection`, and `TransportError` after `abort`.
+        `place` is an object with the attributes `host` and `port`, which messages name. If `public`
+        is set, raises PrivateAddressError if any address of the host is not public. Raises the
+        errors with which urllib3 says that no connection was established, and `TransportError`
+        after `abort`.
         """
+        errors = urllib3.exceptions
+        try:
+            return self._connect((host, place.port), timeout, options, public=public)
+        except socket.gaierror as error:
+            raise errors.NameResolutionError(place.host, place, error) from error
+        except TimeoutError as error:
+            raise errors.ConnectTimeoutError(place, str(error)) from error
+        except OSError as error:
+            raise errors.NewConnectionError(place, str(error)) from error
+
+    def _connect(
+        self,
+        address: tuple[str, int],
+        timeout: float | None,
+        options: Iterable[Any],
+        *,
+        public: bool,
+    ) -> socket.socket:
         host, port = address
         family = urllib3.util.connection.allowed_gai_family()
         failed: OSError = OSError("the host has no address")

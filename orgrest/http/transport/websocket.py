@@ -83,8 +83,8 @@ def exchange(
     At the end, `sent` is called with the header lines of the handshake, if they were sent. The
     response may also be the server's refusal, with a status of 400 or above. Raises
     `TransportError` for any other response that does not open the WebSocket, for an invalid frame,
-    and if the connection is lost or not opened in time. Raises OSError if TCP or TLS fails for any
-    other reason.
+    and if the WebSocket is lost or not opened in time. Raises urllib3's errors if no connection is
+    established, and OSError if TCP or TLS fails for any other reason.
     """
     from websockets import exceptions
 
@@ -105,7 +105,7 @@ def exchange(
     with contextlib.ExitStack() as stack:
         try:
             with sockets.connecting():
-                sock = sockets.connect((url.host.strip("[]"), url.port), limits.connect, ())
+                sock = sockets.connect(url, url.host.strip("[]"), limits.connect, ())
                 opened = stack.enter_context(
                     client.connect(
                         url.text, sock=sock, ssl=tls, create_connection=connection, **options

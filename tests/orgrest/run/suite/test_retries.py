@@ -66,6 +66,33 @@ def test_only_what_is_safe_is_sent_again(
     assert done.requests[0]["exchanges"][0]["attempts"] == sent
 
 
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("ws://127.0.0.1:1/", "connection to 127.0.0.1:1 refused"),
+        ("ws://no-such-host.invalid/", "could not resolve the host name no-such-host.invalid"),
+    ],
+)
+def test_a_websocket_without_a_connection_is_opened_again_and_its_host_is_named(
+    run, url: str, reason: str
+) -> None:
+    [request] = run(*RETRY, "a.http", a_http=f"WEBSOCKET {url}\n\na\n").requests
+    assert request["reason"] == reason
+    assert request["exchanges"][0]["attempts"] == 3
+
+
+def test_a_token_is_requested_again_until_its_server_can_be_reached(run) -> None:
+    text = (
+        "@d_tokenEndpoint = http://127.0.0.1:1/token\n@d_clientId = me\n@d_clientSecret = x\n\n"
+        "GET HOST/json\nAuthorization: oauth2 client_credentials d\n"
+    )
+    [request] = run(*RETRY, "a.http", a_http=text).requests
+    refused = "connection to 127.0.0.1:1 refused"
+    assert request["reason"].endswith(f"could not get a token from http://127.0.0.1:1: {refused}")
+    [last] = request["exchanges"]
+    assert [one["error"] for one in (*last["earlier"], last)] == [refused] * 3
+
+
 LIMITED = response(b"", "Retry-After: 0", status="429 Slow")
 
 
