@@ -202,7 +202,8 @@ def _run(
                 _print_outcome(brief, quiet=options.quiet)
         status = _status(options, run, control)
         openapi = services.descriptions.coverage()
-        summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
+        ended = _ended(options, run, control)
+        summary = {**run.summary.as_data(), "ended": ended, "openapi": openapi}
         _print_summary(run, summary, len({unit.file for unit in plan}))
         if spool is not None:
             failure = run.failure
@@ -238,11 +239,17 @@ def _status(options: SimpleNamespace, run: SuiteRun, control: Control) -> int:
         return 130
     if run.unreadable:
         return 2
-    if not sum(run.summary.counts.values()):
-        chosen = " with this name or tag" if options.names or options.tags else ""
-        complain(f"no requests found{chosen}")
-        return 2 if chosen else 1
+    if not any(run.summary.counts.values()):
+        return 2 if options.names or options.tags else 1
     return 0 if run.summary.held and not control.why else 1
+
+
+def _ended(options: SimpleNamespace, run: SuiteRun, control: Control) -> str | None:
+    """Return why the run ended early or had nothing to send, or None."""
+    if control.why or any(run.summary.counts.values()):
+        return control.why or None
+    chosen = " with this name or tag" if options.names or options.tags else ""
+    return f"no requests found{chosen}"
 
 
 @contextmanager

@@ -230,6 +230,21 @@ class TestOutcomes:
         assert done.status == 2
         assert why in done.err
 
+    def test_a_misspelt_tag_is_no_success_in_any_report(self, run, folder: Path) -> None:
+        from orgrest.commands.main import main
+
+        options = ("--tag", "nope", "--junit", "r.xml", "--tap", "r.tap", "--jsonl", "r.jsonl")
+        done = run(*options, "a.http", a_http="GET HOST/json")
+        why = "no requests found with this name or tag"
+        assert (done.status, done.requests, done.report["summary"]["ended"]) == (2, [], why)
+        assert done.err.count(why) == 1
+        assert (folder / "r.tap").read_text() == f"TAP version 13\n1..0\nBail out! {why}\n"
+        with pytest.raises(SystemExit):
+            main(["report", "r.jsonl", "--junit", "later.xml"])
+        for report in ("r.xml", "later.xml"):
+            [error] = ElementTree.parse(folder / report).iter("error")
+            assert error.get("message") == why
+
     def test_a_document_that_cannot_be_read_is_status_2_and_the_others_are_run(
         self, run, folder: Path
     ) -> None:
