@@ -38,7 +38,7 @@ _Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None, str 
 
 _PROXY_VARIABLES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 _PROXY = compiled(
-    r"(?P<scheme>https?|socks(?:4a?|5h?)?)://(?:(?P<user>[^\s/]*)@)?"
+    r"(?P<scheme>https?|socks(?:4a?|5h?)?)://(?:(?P<user>[^\s/?#\\]*)@)?"
     r"(?P<place>(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?)/?",
     re.IGNORECASE | re.ASCII,
 )
@@ -188,7 +188,13 @@ def read_proxy(text: str) -> str:
     """Return a proxy's URL, with `http` as the default scheme. Raises OrgrestError if invalid."""
     url = text if "://" in text else f"http://{text}"
     if _PROXY.fullmatch(url) is None:
-        raise OrgrestError(f"invalid proxy URL: {without_userinfo(url)}")
+        shown = without_userinfo(url)
+        if shown != url and _PROXY.fullmatch(shown):
+            raise OrgrestError(
+                f"invalid user or password in the proxy URL {shown}: percent-encode special "
+                "characters, such as / as %2F"
+            )
+        raise OrgrestError(f"invalid proxy URL: {shown}")
     return re.sub(r"^socks(?=:)", "socks5", url, flags=re.IGNORECASE)
 
 

@@ -205,6 +205,19 @@ def test_what_is_no_proxy_is_wrong_usage(orgrest, tmp_path: Path, option: str, g
     assert PASSWORD not in output
 
 
+@pytest.mark.parametrize("password", ["s3c/ret", "s3c#ret", "s3c?ret", "s3c\\ret", "s3c ret"])
+def test_a_password_that_must_be_encoded_is_not_called_an_invalid_url(
+    orgrest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    file = document(tmp_path, "GET http://127.0.0.1:1/")
+    why = "invalid user or password in the proxy URL http://proxy.example:3128: percent-encode"
+    status, output = orgrest(file, "--proxy", f"http://me:{password}@proxy.example:3128")
+    assert (status, why in output, "s3c" in output) == (2, True, False)
+    monkeypatch.setenv("http_proxy", f"http://me:{password}@proxy.example:3128")
+    status, output = orgrest(file)
+    assert (status, why in output, "s3c" in output) == (1, True, False)
+
+
 def test_a_proxy_is_the_same_however_it_is_written() -> None:
     known = read_proxy("me:s3cret@Proxy.example:3128")
     assert chosen("http://proxy.example:3128/", [known]) == "http://me:s3cret@Proxy.example:3128"
