@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
@@ -145,15 +146,49 @@ class _Interruptible(_Exact):
         )
 
 
+class _Socks(_Exact):
+    """A connection through a SOCKS proxy.
+
+    PySocks creates and connects a socket in one step, which cannot be replaced.
+    """
+
+    host: str
+    port: int
+    _socks_options: dict[str, Any]
+
+    def _new_conn(self) -> socket.socket:
+        errors = urllib3.exceptions
+        try:
+            return cast("socket.socket", super()._new_conn())  # type: ignore[misc]  # a mixin's super
+        except (errors.ConnectTimeoutError, errors.NewConnectionError) as error:
+            cause: Any = error.__cause__ or error.__context__
+            inner = getattr(cause, "socket_err", None)  # that PySocks got when it used the socket
+            options, place = self._socks_options, SimpleNamespace(host=self.host, port=self.port)
+            if not isinstance(inner, socket.gaierror):  # it is not about the server's name
+                place.host, place.port = options["proxy_host"], options["proxy_port"]
+            failure = _unmade(place, inner or cause)
+            failure.__cause__ = inner or cause
+            raise errors.ProxyError("SOCKS", failure) from None
+
+
+def _unmade(place: Any, error: OSError) -> urllib3.exceptions.HTTPError:
+    """Return the error with which urllib3 says that no connection to `place` was established."""
+    errors = urllib3.exceptions
+    if isinstance(error, socket.gaierror):
+        return errors.NameResolutionError(place.host, place, error)
+    if isinstance(error, TimeoutError):
+        return errors.ConnectTimeoutError(place, str(error))
+    return errors.NewConnectionError(place, str(error))
+
+
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
     """Return a subclass of `pool` whose connections send the given bytes unchanged.
 
     Their sockets are registered in `sockets`.
     """
     cls = pool.ConnectionCls
-    # PySocks creates and connects a socket in one step, which cannot be replaced.
     direct = cls._new_conn is urllib3.connection.HTTPConnection._new_conn
-    ours = _Interruptible if direct else _Exact
+    ours = _Interruptible if direct else _Socks
     connection = type(f"Exact{cls.__name__}", (ours, cls), {"_sockets": sockets})
     return type(f"Exact{pool.__name__}", (pool,), {"ConnectionCls": connection})
 
@@ -203,15 +238,10 @@ class Sockets:
         errors with which urllib3 says that no connection was established, and `TransportError`
         after `abort`.
         """
-        errors = urllib3.exceptions
         try:
             return self._connect((host, place.port), timeout, options, public=public)
-        except socket.gaierror as error:
-            raise errors.NameResolutionError(place.host, place, error) from error
-        except TimeoutError as error:
-            raise errors.ConnectTimeoutError(place, str(error)) from error
         except OSError as error:
-            raise errors.NewConnectionError(place, str(error)) from error
+            raise _unmade(place, error) from error
 
     def _connect(
         self,

@@ -31,10 +31,12 @@ from orgrest.installing import install_command
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 PASSWORD = "s3c:r@t"
+GET = Request("GET", "http://127.0.0.2:9/")
 
 
 @classes.frozen
@@ -325,7 +327,44 @@ def test_a_proxy_gets_its_credentials_in_a_forwarded_request(
             assert client.send(Request("GET", server.url)).status == 200
 
 
-@pytest.mark.skipif(find_spec("socks") is None, reason="pip install pysocks: SOCKS needs it")
+needs_socks = pytest.mark.skipif(
+    find_spec("socks") is None, reason="pip install pysocks: SOCKS needs it"
+)
+
+
+@needs_socks
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"", "could not connect within 0.3 s"),
+        (b"\x05\xff", "all offered socks5 authentication methods were rejected"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "socks5 proxy server sent invalid data"),
+    ],
+)
+def test_a_proxy_that_does_not_speak_socks_is_named(answer: bytes, reason: str) -> None:
+    class NoSocks(RawServer):
+        def _serve(self, connection: socket.socket) -> None:
+            with connection, contextlib.suppress(OSError):
+                connection.recv(3)
+                connection.sendall(answer)
+                connection.recv(1)
+
+    with NoSocks(b"") as server:
+        url = server.url.replace("http", "socks5")
+        with Client(proxy=url, connect_timeout=0.3) as client:
+            assert failure(client, GET) == f"through the proxy: {reason}"
+
+
+@needs_socks
+def test_a_missing_socks_proxy_is_named_instead_of_the_server() -> None:
+    with Client(proxy="socks5://127.0.0.1:1") as client:
+        assert failure(client, GET) == "through the proxy: connection to 127.0.0.1:1 refused"
+    with Client(proxy="socks5h://no-such-host.invalid:1") as client:
+        reason = "through the proxy: could not resolve the host name no-such-host.invalid"
+        assert failure(client, GET) == reason
+
+
+@needs_socks
 def test_a_socks_proxy_is_used_with_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     with RawServer(echo) as server, Socks() as proxy:
         monkeypatch.setenv("all_proxy", proxy.url.replace("http", "socks5"))
