@@ -6,6 +6,7 @@ checkers see attrs itself. Only type checkers enforce `frozen`, not the classes 
 
 from __future__ import annotations
 
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ else:
     from types import SimpleNamespace
 
     _MISSING = object()
-    _FIELDS = {}
 
     class Factory:
         """A function that returns a field's default.
@@ -66,27 +66,25 @@ else:
         """Return the class, with methods generated from its fields, including `__hash__`."""
         return define(cls, frozen=True, **options)
 
+    @cache
     def _fields(cls):
-        entry = _FIELDS.get(cls)
-        if entry is None:
-            fields = {}
-            for base in reversed(cls.__mro__):
-                if "_kw_only_" in base.__dict__:
-                    for name, annotation in base.__annotations__.items():
-                        if not str(annotation).startswith("ClassVar"):
-                            default = base.__dict__.get(name, _MISSING)
-                            options = default if type(default) is field else field(default=default)
-                            options.kw_only |= base._kw_only_
-                            fields.pop(name, None)
-                            fields[name] = options
-            names = [name for name, options in fields.items() if options.init]
-            entry = _FIELDS[cls] = SimpleNamespace(
-                all=fields,
-                parameters=[name.lstrip("_") for name in names],
-                values=_reader(names),
-                compared=_reader([name for name, options in fields.items() if options.eq]),
-            )
-        return entry
+        fields = {}
+        for base in reversed(cls.__mro__):
+            if "_kw_only_" in base.__dict__:
+                for name, annotation in base.__annotations__.items():
+                    if not str(annotation).startswith("ClassVar"):
+                        default = base.__dict__.get(name, _MISSING)
+                        options = default if type(default) is field else field(default=default)
+                        options.kw_only |= base._kw_only_
+                        fields.pop(name, None)
+                        fields[name] = options
+        names = [name for name, options in fields.items() if options.init]
+        return SimpleNamespace(
+            all=fields,
+            parameters=[name.lstrip("_") for name in names],
+            values=_reader(names),
+            compared=_reader([name for name, options in fields.items() if options.eq]),
+        )
 
     def _reader(names):
         if len(names) > 1:
@@ -151,8 +149,7 @@ else:
         """Return a copy of an object in which some fields have other values."""
         fields = _fields(value.__class__)
         arguments = dict(zip(fields.parameters, fields.values(value), strict=True))
-        arguments.update(changes)
-        return value.__class__(**arguments)
+        return value.__class__(**arguments | changes)
 
     def astuple(value):
         """Return the values of an object's fields."""

@@ -225,12 +225,11 @@ class Run:
             tasks = self._tasks(step.id, partial(self.document.tasks, step), control)
             for number, task_or_outcome in enumerate(tasks):
                 if isinstance(task_or_outcome, Task):
-                    known = self.results.known(task_or_outcome.id)
-                    if number and known is None and control is not None and control.why:
-                        what = "`run` line" if task_or_outcome.id.runs else "loop"
-                        reason = OrgrestError(
-                            f"the rest of this {what} was not sent: {control.why}"
-                        )
+                    step_id = task_or_outcome.id
+                    why = number and control is not None and control.why
+                    if why and self.results.known(step_id) is None:
+                        what = "`run` line" if step_id.runs else "loop"
+                        reason = OrgrestError(f"the rest of this {what} was not sent: {why}")
                         yield Outcome(step.line, step.name, "skipped", reason=reason)
                         break
                     yield self._placed(task_or_outcome, self.send(task_or_outcome))

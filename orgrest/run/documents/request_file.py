@@ -70,25 +70,22 @@ class RequestFile:
     def tasks(self, step: Step) -> Iterator[Task | Outcome]:
         """Yield the tasks of a step: one for a request, several for a `run` line."""
         if isinstance(step.source, ParsedRequest):
-            yield self._task(step.source)
+            yield self._task(step.id, step.source)
         else:
             yield from self._run(step.source, self._source, {}, (self.names.main,), ())
 
     def needed(self, needed: RequestNeededError) -> Iterator[Task]:
         """Yield the task for a request that another request needs."""
-        yield self._task(self.names.request(needed.key))
+        yield self._task(needed.key.request, self.names.request(needed.key))
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
         """Return the outcome unchanged. Results are not inserted into request files."""
         return outcome
 
     def _task(
-        self,
-        parsed: ParsedRequest,
-        variables: Mapping[str, str] | None = None,
-        runs: tuple[tuple[str, int], ...] = (),
+        self, step: StepId, parsed: ParsedRequest, variables: Mapping[str, str] | None = None
     ) -> Task:
-        """Return a request's task. `runs` are the positions of the `run` lines that lead to it."""
+        """Return the task of a request, for which a `run` line may set `variables`."""
         context, file = self._context, self.names.file(parsed.source)
         if file is not None and (variables or file is not self.names.main):
             own = file is self.names.main
@@ -103,7 +100,7 @@ class RequestFile:
         if self._settings.dry_run:  # in a dry run nothing is sent for it, but errors are reported
             needed = [error for error in needed if isinstance(error, EvaluationError)]
         return Task(
-            classes.evolve(self.names.id_of(parsed), runs=runs),
+            step,
             position(parsed),
             parsed.name,
             (parsed,),
@@ -167,7 +164,8 @@ class RequestFile:
             if isinstance(sent, Import) and file is not None:
                 yield from self._run(sent, file.document.source, variables, (*above, file), runs)
             elif isinstance(sent, ParsedRequest):
-                yield self._task(sent, variables, runs)
+                step = classes.evolve(self.names.id_of(sent), runs=runs)
+                yield self._task(step, sent, variables)
 
     def _found(
         self, item: Import, source: Source, file: File | None
