@@ -377,7 +377,7 @@ class Request:
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name`, ignoring case, or None."""
-        return next(find_headers(self.headers, name), None)
+        return find_header(self.headers, name)
 
     def holds(self, part: str) -> bool:
         """Return whether a part of the request contains a secret, or may contain one."""
@@ -463,7 +463,7 @@ class Response:
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name`, ignoring case, or None."""
-        return next(find_headers(self.headers, name), None)
+        return find_header(self.headers, name)
 
     @property
     def unread(self) -> str:
@@ -505,7 +505,16 @@ class Verdict:
     about_status: bool = False
 
 
-def find_headers(headers: Headers, name: str) -> Iterator[str]:
+def find_header(headers: Iterable[tuple[str, str]], name: str) -> str | None:
+    """Return the value of the first header called `name`, ignoring case, or None."""
+    lower = name.lower()
+    for header, value in headers:
+        if header.lower() == lower:
+            return value
+    return None
+
+
+def find_headers(headers: Iterable[tuple[str, str]], name: str) -> Iterator[str]:
     """Return the values of the headers called `name`, ignoring case, in order."""
     lower = name.lower()
     return (value for header, value in headers if header.lower() == lower)

@@ -25,7 +25,7 @@ from orgrest.description.serialized import (
     typed,
 )
 from orgrest.description.shapes import kinds, properties
-from orgrest.model import find_headers
+from orgrest.model import find_header, find_headers
 
 if TYPE_CHECKING:
     from orgrest.description.model import Operation
@@ -261,7 +261,7 @@ def _body(
     content = node.child("content")
     if not findings.found(content, what) or not content.object:
         return
-    content_type = next(find_headers(headers, "Content-Type"), "")
+    content_type = find_header(headers, "Content-Type") or ""
     kind = content_type.partition(";")[0].strip().lower()
     if not kind:
         if body:

@@ -6,7 +6,7 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.model import find_headers
+from orgrest.model import find_header
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 _PARAMETER = compiled(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
 _XML_ENCODING = compiled(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
 _HTML_CHARSET = compiled(rb"""<meta[^>]*?\bcharset\s*=\s*["']?([\w.-]+)""", re.IGNORECASE)
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins with the mark of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_BOM = compiled(b"|".join(map(re.escape, _BOMS)))
 # Python codecs that are not charsets of the web; some take quadratic time.
 _NO_CHARSETS = frozenset(
     "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem".replace("_", "-").split()
@@ -33,7 +34,7 @@ def codec_of(body: bytes, headers: Headers) -> tuple[str, str | None]:
 
     If the charset is unknown, the codec is UTF-8, and the second value is the charset.
     """
-    content_type = next(find_headers(headers, "Content-Type"), "")
+    content_type = find_header(headers, "Content-Type") or ""
     match = _PARAMETER.search(content_type)
     charset = match and (match[1] if match[1] is not None else match[2].strip("'"))
     if match is None:
@@ -55,7 +56,8 @@ def codec_of(body: bytes, headers: Headers) -> tuple[str, str | None]:
 
 def marked_codec(body: bytes) -> str | None:
     """Return the codec that the byte order mark of a body names, or None if it has none."""
-    return next((name for bom, name in _BOMS if body.startswith(bom)), None)
+    match = _BOM.match(body)
+    return None if match is None else _BOMS[match[0]]
 
 
 def _codec(charset: str) -> str | None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.http.charsets import codec_of
-from orgrest.model import OrgrestError, find_headers, whole
+from orgrest.model import OrgrestError, find_header, whole
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def value(reference: ResponseReference, request: Request, response: Response) ->
     if reference.part == "status":
         return str(response.status)
     if reference.part == "headers":
-        content = next(find_headers(headers, reference.path), None)
+        content = find_header(headers, reference.path)
         if content is None:
             raise OrgrestError(
                 f"{reference.name}'s {reference.what} has no header {reference.path}"
@@ -114,7 +114,7 @@ def _in_body(reference: ResponseReference, text: str, headers: Headers) -> str:
     path = reference.path
     if path in ("", "*"):
         return text
-    content_type = next(find_headers(headers, "content-type"), "").lower()
+    content_type = (find_header(headers, "content-type") or "").lower()
     as_xml = path.startswith(("/", "asXml.")) or (
         "xml" in content_type and not path.startswith("asJson.")
     )

@@ -20,7 +20,7 @@ from orgrest.model import (
     Headers,
     OrgrestError,
     TransportError,
-    find_headers,
+    find_header,
     to_bytes,
 )
 from orgrest.regular import compiled
@@ -116,7 +116,7 @@ def sign(
     """
     region, service = region_and_service(credentials, host)
     added: list[tuple[str, str]] = []
-    moment = next(find_headers(headers, "X-Amz-Date"), None)
+    moment = find_header(headers, "X-Amz-Date")
     if moment is None:
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         added.append(("X-Amz-Date", moment))
@@ -124,7 +124,7 @@ def sign(
         raise TransportError("X-Amz-Date must be written like 20150830T123600Z")
     if credentials.token:
         added.append(("X-Amz-Security-Token", credentials.token))
-    payload = next(find_headers(headers, "X-Amz-Content-Sha256"), None)
+    payload = find_header(headers, "X-Amz-Content-Sha256")
     if payload is None:
         payload = hashlib.sha256(body).hexdigest()
         if service == "s3":

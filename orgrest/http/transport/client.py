@@ -45,6 +45,7 @@ from orgrest.model import (
     Response,
     Timing,
     TransportError,
+    find_header,
     find_headers,
 )
 
@@ -333,8 +334,8 @@ class Client:
         lines = headers_for(request, url, sending.cookies.header(url))
         pool, sending.forwarded = pools.pool(url, request.certificate, sending.proxy)
         target = url.text if sending.forwarded else url.target
-        length = next(find_headers(lines, "Content-Length"), None)
-        coding = next(find_headers(lines, "Transfer-Encoding"), None)
+        length = find_header(lines, "Content-Length")
+        coding = find_header(lines, "Transfer-Encoding")
         announced = length is None or length == str(len(request.body or b""))
         while True:
             self.budget.send(begun=bool(sending.hops))

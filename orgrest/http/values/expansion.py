@@ -32,6 +32,7 @@ from orgrest.model import (
     Secret,
     Source,
     Text,
+    find_header,
     secrets_in,
     short,
     to_bytes,
@@ -254,7 +255,7 @@ class Expansion:
     def _body(self, body: Body, headers: Headers) -> bytes | None:
         if body.file is not None:
             return self._read(body.file)
-        content_type = next((v for n, v in headers if n.lower() == "content-type"), "")
+        content_type = find_header(headers, "Content-Type") or ""
         if content_type.lower().lstrip().startswith("multipart/"):
             whole = b"".join(self._pieces(body, _crlf))
             if self._parsed.restclient:
@@ -511,7 +512,7 @@ class _Check(Expansion):
         where = self._parsed.body
         content, is_known = None, where is None
         if where is not None:
-            kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+            kind = find_header(headers, "Content-Type") or ""
             plain = where.file is None and not where.files
             if plain and not kind.lower().lstrip().startswith("multipart/"):
                 body = tuple(self._text_pieces(where, kind))

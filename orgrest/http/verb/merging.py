@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from orgrest import classes
 from orgrest.http.syntax import HeaderLine, is_token
 from orgrest.http.verb.tags import Tags
-from orgrest.model import ExpansionError, Request, short
+from orgrest.model import ExpansionError, Request, find_header, short
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class _Merging:
             text = self._text(level, level.body.template)
             if not text.strip():
                 continue
-            content_type = next((v for n, v in headers if n.lower() == "content-type"), "")
+            content_type = find_header(headers, "Content-Type") or ""
             charset = match[1] if (match := _CHARSET.search(content_type)) else "utf-8"
             try:
                 return text.encode(charset, "surrogateescape")
