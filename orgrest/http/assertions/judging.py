@@ -41,7 +41,7 @@ def judge(
     cannot be evaluated, it fails, and the verdict has no actual value. Raises OrgrestError only if
     the evaluation is interrupted.
     """
-    verdict = unjudged(assertion, source)
+    verdict_with = partial(verdict_on, assertion, source, expected=expected)
     negated = assertion.operator.startswith("not ")
     operator = OPERATORS[assertion.operator.removeprefix("not ")]
     subject = SUBJECTS[assertion.subject]
@@ -55,13 +55,13 @@ def judge(
     except OrgrestError as error:
         if error.code == BROKEN_OFF:  # the assertion was not checked
             raise
-        return classes.evolve(verdict, expected=expected, reason=error.reason)
+        return verdict_with(reason=error.reason)
     except RecursionError:
-        return classes.evolve(verdict, expected=expected, reason="the value is nested too deeply")
+        return verdict_with(reason="the value is nested too deeply")
     text = "null" if value is None and comparison.matches else _text(value)
     actual = _cut(text, _KEPT, tools.hide)
-    verdict = classes.evolve(verdict, held=held, expected=expected, actual=actual)
-    if verdict.held:
+    verdict = verdict_with(held=held, actual=actual)
+    if held:
         return verdict
     shown = explanation or f" is {_shown(value, text, expected, tools.hide)}"
     shown += _how_read(assertion, operator)
@@ -86,19 +86,22 @@ def _how_read(assertion: Assertion, operator: Operator) -> str:
     return ""
 
 
-def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
-    """Return a preliminary verdict on an assertion: failed, with its name and position."""
+def verdict_on(
+    assertion: Assertion, source: Source | None, *, held: bool = False, **found: Any
+) -> Verdict:
+    """Return a verdict on an assertion, with its name and position and the fields in `found`."""
     position = source.position(assertion.span.start) if source is not None else None
     text = assertion.text.text
     return Verdict(
         f"{assertion.title} ({text})" if assertion.title else text,
-        False,
+        held,
         subject=" ".join(filter(None, (assertion.subject, assertion.path))),
         operator=assertion.operator,
         file=source.file if source is not None else None,
         line=position.line if position is not None else None,
         column=position.column if position is not None else None,
         about_status=is_about_status(assertion),
+        **found,
     )
 
 

@@ -26,6 +26,7 @@ _FIRST: Final = compiled(
 _LAST: Final = compiled(
     rf"{_SUBJECT}(?:\s++{_PATH.format('')}(?<!\snot))?(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
+_OF_JAVASCRIPT: Final = compiled(r"js\s", re.IGNORECASE)
 _FIELD: Final = compiled(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)
 _EVENTUALLY: Final = compiled(
     r"eventually\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)\s+(?=\S)", re.IGNORECASE
@@ -59,9 +60,9 @@ def find(text: str) -> ParsedAssertion | str:
     condition = text[start:]
     if condition.startswith("$"):  # a JSONPath alone selects from the body
         condition, start = f"body {condition}", start - len("body ")
-    if re.match(r"response[.\[]", condition):  # httpyac's response object, without the word js
+    if condition.startswith(("response.", "response[")):  # httpyac's object, without the word js
         condition, start = f"js {condition}", start - len("js ")
-    pattern = _LAST if re.match(r"js\s", condition, re.IGNORECASE) else _FIRST
+    pattern = _LAST if _OF_JAVASCRIPT.match(condition) else _FIRST
     match = pattern.fullmatch(condition)
     if match is None:
         left, *right = _SINGLE_EQUALS.split(condition, maxsplit=1)

@@ -7,15 +7,16 @@ from orgrest.http.syntax import Assertion, Template
 from orgrest.model import Span
 
 
-def read_assertion(text: Template, span: Span) -> Assertion | str:
+def read_assertion(text: Template, span: Span, title: str = "") -> Assertion | str:
     """Return the assertion in `text`, the part after `??` of the line at `span`.
 
-    If the assertion is invalid, the reason is returned instead.
+    `title` is the comment on the line above. If the assertion is invalid, the reason is returned
+    instead.
     """
     result = find(text.text)
     if isinstance(result, str):
         return result
     expected = Template(result.expected, ((0, text.offset(result.start)),))
     return Assertion(
-        text, result.subject, result.path, result.operator, expected, span, result.within
+        text, result.subject, result.path, result.operator, expected, span, result.within, title
     )

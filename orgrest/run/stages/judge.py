@@ -63,7 +63,7 @@ def verdicts(
     """Check a response against `assertions` of the job's request, and return the verdicts."""
     assert job.request is not None  # noqa: S101 - the order of the stages
     from orgrest.http.assertions import judge as judged
-    from orgrest.http.assertions.judging import unjudged
+    from orgrest.http.assertions.judging import verdict_on
 
     source = job.parsed.source
     values = Values(job.parsed, job.context)
@@ -81,7 +81,7 @@ def verdicts(
         try:
             expected = yield from resolved(job.context, partial(values.text, assertion.expected))
         except OrgrestError as error:
-            results.append(classes.evolve(unjudged(assertion, source), reason=error.reason))
+            results.append(verdict_on(assertion, source, reason=error.reason))
         else:
             judge_it = partial(judged, assertion, expected, response, tools, source)
             results.append((yield from resolved(job.context, judge_it)))

@@ -120,17 +120,16 @@ class Reader:
         """Parse the text of an assertion in `line`, and add it to the current region."""
         from orgrest.http.assertions.reading import read_assertion
 
-        assertion = read_assertion(text, line.span)
+        span, start, source_text = line.span, line.start, self.source.text
+        above = source_text.rfind("\n", 0, max(start - 1, 0)) + 1
+        comment = _TITLE.fullmatch(source_text, above, max(start - 1, above))
+        assertion = read_assertion(text, span, comment[1] if comment else "")
         if isinstance(assertion, str):
-            self.problem(line.start, assertion, "bad-assertion")
+            self.problem(start, assertion, "bad-assertion")
         else:
-            source_text = self.source.text
-            above = source_text.rfind("\n", 0, max(line.start - 1, 0)) + 1
-            comment = _TITLE.fullmatch(source_text, above, max(line.start - 1, above))
-            title = comment[1] if comment else ""
-            self.region.assertions.append(classes.evolve(assertion, title=title))
+            self.region.assertions.append(assertion)
         if self.region.begun:
-            self.region.end = line.span.end
+            self.region.end = span.end
 
     def notice(self, offset: int, reason: str, code: str) -> None:
         """Record a warning about the current region."""

@@ -74,11 +74,12 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         match = REQUEST.fullmatch(text) or BARE.fullmatch(text)
         if match is None or HTTPYAC.fullmatch(text):
             return False
-    method = match.groupdict().get("method") or "GET"
+    written = match.groupdict().get("method") or ""
+    method = written or "GET"
     region.method = method.upper() if _STANDARD.fullmatch(method) else method
     at = line.start
     region.indent = line.indent
-    region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))
+    region.method_span = Span(at, at + len(written))
     region.url.append((match["target"], at + match.start("target")))
     region.end = line.span.end
     if method == "curl":
