@@ -240,8 +240,9 @@ class Outcome:
         """
         if self.state == "failed":
             return "error"
-        answered = any(exchange.response is not None for exchange in self.own)
-        if self.own and not answered:
+        own = self.own
+        answered = any(exchange.response is not None for exchange in own)
+        if own and not answered:
             return "skipped"  # a dry run, in which tests may fail for lack of responses
         if not all(test.held for test in self.tests):
             return "failed"

@@ -30,7 +30,7 @@ from orgrest.rendering.masking import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from orgrest.model import Headers, Request, Response, Verdict
     from orgrest.run.outcomes import Exchange, Outcome
@@ -104,6 +104,7 @@ OUTCOME: Final = {
 """The structure of records in the history, for `structured.matches`."""
 RECORD: Final = {**OUTCOME, "turn": int, "row": (int, None)}
 """The structure of records of test runs."""
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
@@ -113,16 +114,12 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     `place` has the fields for the position in the run: file, repetition and row of data. If `fail`
     is true, a status of 400 or above is a failure unless a test checks the status.
     """
-    step, started, duration = outcome.step, outcome.began, outcome.duration
-    exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
     described = outcome.described
     if not described:
-        described.update(_described(outcome, exchanges))
+        described.update(_described(outcome))
     if outcome.file is not None:
         place = {**place, "file": outcome.file}
-    if step is None:  # sent because another request needs it
-        started = min((exchange.started for exchange in exchanges), default=started)
-        duration = sum(exchange.took or 0.0 for exchange in exchanges)
+    verdict = described["outcome"]
     bad = outcome.unexpected if fail else []
     reason = None
     if bad:
@@ -130,34 +127,35 @@ def of_outcome(outcome: Outcome, place: Record, *, fail: bool) -> Record:
     if outcome.reason is not None:
         here = _is_at(outcome.reason, place["file"], outcome.line)
         reason = mask(outcome.reason.reason if here else str(outcome.reason), outcome.secrets)
-    return {
-        **place,
-        "line": outcome.line,
-        "name": described["name"],
-        "title": described["title"],
-        "part": step.part if step else "request",
-        "tags": sorted(step.tags) if step else [],
-        "outcome": "failed" if bad and outcome.verdict == "passed" else outcome.verdict,
-        "reason": reason,
-        "started": _time(started),
-        "duration": round(duration, 6),
-        "assertions": described["assertions"],
-        "exchanges": described["exchanges"],
-        "notes": described["notes"],
-    }
+    if bad and verdict == "passed":
+        verdict = "failed"
+    return {**place, **described, "outcome": verdict, "reason": reason}
 
 
 def _is_at(error: OrgrestError, file: str, line: int) -> bool:
     return error.line == line and Path(error.file or file).resolve() == Path(file).resolve()
 
 
-def _described(outcome: Outcome, exchanges: Iterable[Exchange]) -> Record:
+def _described(outcome: Outcome) -> Record:
+    """Return the fields that are the same in the history and in reports."""
+    step, started, duration = outcome.step, outcome.began, outcome.duration
+    exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
+    if step is None:  # sent because another request needs it
+        started = min((exchange.started for exchange in exchanges), default=started)
+        duration = sum(exchange.took or 0.0 for exchange in exchanges)
     hide = partial(mask, secrets=outcome.secrets)
     # Names and titles are text of the document, except that Noweb may insert results into titles.
     is_expanded = outcome.task is not None and outcome.task.arguments.flag("noweb")
     return {
+        "line": outcome.line,
         "name": outcome.name or None,
         "title": (hide(outcome.title) if is_expanded else outcome.title) or None,
+        "part": step.part if step else "request",
+        "tags": sorted(step.tags) if step else [],
+        "outcome": outcome.verdict,
+        "reason": None,
+        "started": _time(started),
+        "duration": round(duration, 6),
         "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
         "exchanges": [_of_exchange(exchange, outcome.secrets) for exchange in exchanges],
         "notes": [hide(note) for note in outcome.notes],
@@ -166,8 +164,7 @@ def _described(outcome: Outcome, exchanges: Iterable[Exchange]) -> Record:
 
 def encoded(value: Record) -> bytes:
     """Return a value as JSON. Surrogates, which represent bytes that are not UTF-8, are escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
+    return _JSON.encode(value).encode("utf-8", "backslashreplace")
 
 
 def without_request(
