@@ -305,20 +305,17 @@ class ParsedRequest:
 
     def header(self, name: str) -> HeaderLine | None:
         """Return the first header line with this name (in lower case), or None."""
-        return next(
-            (
-                item
-                for item in self.headers
-                if isinstance(item, HeaderLine) and item.name.text.lower() == name
-            ),
-            None,
-        )
+        for item in self.headers:
+            if isinstance(item, HeaderLine) and item.name.text.lower() == name:
+                return item
+        return None
 
     def directive(self, name: str) -> Directive | None:
         """Return the last directive with this name, or None."""
-        return next(
-            (directive for directive in reversed(self.directives) if directive.name == name), None
-        )
+        for directive in reversed(self.directives):
+            if directive.name == name:
+                return directive
+        return None
 
     def definition(self, name: str) -> Definition | None:
         """Return the definition of a variable that applies to this request, or None.

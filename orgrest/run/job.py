@@ -152,8 +152,7 @@ class Job:
         init=False, default=classes.Factory(lambda self: self.task.parsed[0], takes_self=True)
     )
     context: Context = classes.field(
-        init=False,
-        default=classes.Factory(lambda self: self.task.context.request(), takes_self=True),
+        init=False, default=classes.Factory(lambda self: self.task.context, takes_self=True)
     )
     asked: list[Exchange] = classes.field(factory=list)
     values: Values | None = None

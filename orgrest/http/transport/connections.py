@@ -94,9 +94,9 @@ class _Exact:
         self._used = True
         # Keeps each line and its spelling; http.client encodes a `str` as Latin-1.
         lines = _Lines((name, to_bytes(value).decode("latin-1")) for name, value in exchange.lines)
-        names = {name.lower() for name in lines}
-        # Any other header is for a proxy.
-        lines.every += [header for header in headers.items() if header[0].lower() not in names]
+        if headers:  # for a proxy
+            names = {name.lower() for name in lines}
+            lines.every += [header for header in headers.items() if header[0].lower() not in names]
         exchange.sent = exchange.answered = time.monotonic()
         try:
             super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super

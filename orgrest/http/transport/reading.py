@@ -275,7 +275,8 @@ def read(
     body is damaged or incomplete; `answer` then returns the response without a body.
     """
     original = cast("HttpResponse", cast("Any", raw)._original_response)
-    codings = (*_codings(original.fields, "content-encoding"), *original.codings)
+    encodings = _codings(original.fields, "content-encoding")
+    codings = (*encodings, *original.codings)
     if codings:  # urllib3 decodes both kinds in reverse order, and takes unknown ones for deflate
         known = list(takewhile(_is_known, reversed(codings)))
         raw.headers["Content-Encoding"] = ", ".join(reversed(known))
@@ -295,7 +296,7 @@ def read(
         coding = show(raw.headers["Content-Encoding"])
         reason = f"the body is truncated: its {coding} data is incomplete"
         raise TransportError(reason, code=INTERRUPTED)
-    warnings = (*_oddities(original), *(() if why is None else (why,)))
+    warnings = (*_oddities(original, encodings), *(() if why is None else (why,)))
     return answer(raw, exchange, url, body[:limit], truncated=truncated, warnings=warnings)
 
 
@@ -366,8 +367,8 @@ def _is_cut_short(decoder: Any) -> bool:
     return True
 
 
-def _oddities(response: HttpResponse) -> Iterator[str]:
-    """Yield warnings about the header of a response."""
+def _oddities(response: HttpResponse, encodings: list[str]) -> Iterator[str]:
+    """Yield warnings about the header of a response, which lists the content `encodings`."""
     if response.spaced:
         yield (
             "removed whitespace between the name of a header and the colon (RFC 9112, section 5.1)"
@@ -378,7 +379,7 @@ def _oddities(response: HttpResponse) -> Iterator[str]:
         yield (
             "the response announces a body, which is not allowed with status 204: it was not read"
         )
-    for coding in _codings(fields, "content-encoding"):
+    for coding in encodings:
         if _is_known(coding):
             continue
         package = PACKAGES.get(coding)

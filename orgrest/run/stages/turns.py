@@ -51,7 +51,8 @@ def tasks(
     Also yields a NeededError for each token or response that is needed first. The scripts above the
     request line run first, unless the loop's request was sent before and `again` is false.
     """
-    task, parsed, context = job.task, job.parsed, job.context
+    task, parsed = job.task, job.parsed
+    context = job.context = task.context.request()
     disabled, loop = parsed.directive("disabled"), parsed.directive("loop")
     try:
         if (disabled and disabled.value.text) or loop:
