@@ -465,6 +465,13 @@ class Response:
         """Return the value of the first header called `name`, ignoring case, or None."""
         return find_header(self.headers, name)
 
+    @cached_property
+    def codec(self) -> tuple[str, str | None]:
+        """The codec for `body`, and its charset if that is unknown (see `charsets.codec_of`)."""
+        from orgrest.charsets import codec_of
+
+        return codec_of(self.body, self.header("Content-Type") or "")
+
     @property
     def unread(self) -> str:
         """Why `body` is only the beginning, or "" if it is complete."""

@@ -22,7 +22,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
-from orgrest.http.charsets import codec_of
+from orgrest.charsets import codec_of
 from orgrest.model import OrgrestError, find_header, whole
 from orgrest.regular import compiled
 
@@ -206,7 +206,8 @@ def all_in_xml(text: str, path: str, prefixes: Mapping[str, str] | None = None) 
 
 def text_of(body: bytes, headers: Headers) -> str:
     """Return a body as a string without a byte order mark, decoded in the same way as results."""
-    return body.decode(codec_of(body, headers)[0], "replace")
+    codec, _ = codec_of(body, find_header(headers, "Content-Type") or "")
+    return body.decode(codec, "replace")
 
 
 def body_text(response: Response) -> str:
@@ -214,7 +215,7 @@ def body_text(response: Response) -> str:
 
     Raises OrgrestError if only the beginning of the body was read.
     """
-    return text_of(response.whole_body(), response.headers)
+    return response.whole_body().decode(response.codec[0], "replace")
 
 
 def reads_status(code: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
-from orgrest.http.charsets import codec_of, marked_codec
+from orgrest.charsets import marked_codec
 from orgrest.regular import compiled
 from orgrest.rendering.sanitize import visible
 
@@ -95,8 +95,8 @@ def is_binary(response: Response, kind: str) -> bool:
     if kind.startswith("image/") or not body:
         return bool(body)
     if kind.startswith("text/") or kind in LANGUAGES or kind.endswith(("+json", "+xml")):
-        codec = codec_of(body, response.headers)[0]
-        sample = codecs.getincrementaldecoder(codec)("replace").decode(body[:_PIECE])
+        decoder = codecs.getincrementaldecoder(response.codec[0])("replace")
+        sample = decoder.decode(body[:_PIECE])
         strange = len(_STRANGE.findall(sample))
         return strange >= _FEW and (strange > 0.3 * len(sample) or sample.count("\0") >= _FEW)
     if marked_codec(body) is not None:
@@ -116,7 +116,7 @@ def decode(response: Response, size: int | None = None) -> tuple[str, list[str]]
     With `size`, only about the first `size` bytes are decoded.
     """
     body = response.body if size is None else response.body[:size]
-    codec, unknown = codec_of(response.body, response.headers)
+    codec, unknown = response.codec
     notes: list[str] = []
     if unknown is not None:
         notes.append(f"unknown charset {visible(unknown, one_line=True)}: read as UTF-8")

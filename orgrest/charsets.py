@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING
 
-from orgrest.model import find_header
 from orgrest.regular import compiled
-
-if TYPE_CHECKING:
-    from orgrest.model import Headers
 
 _PARAMETER = compiled(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
 _XML_ENCODING = compiled(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
@@ -29,12 +24,11 @@ _NO_CHARSETS = frozenset(
 )
 
 
-def codec_of(body: bytes, headers: Headers) -> tuple[str, str | None]:
-    """Return the codec for a body, which removes a byte order mark.
+def codec_of(body: bytes, content_type: str) -> tuple[str, str | None]:
+    """Return the codec for a body with a Content-Type, which removes a byte order mark.
 
     If the charset is unknown, the codec is UTF-8, and the second value is the charset.
     """
-    content_type = find_header(headers, "Content-Type") or ""
     match = _PARAMETER.search(content_type)
     charset = match and (match[1] if match[1] is not None else match[2].strip("'"))
     if match is None:
