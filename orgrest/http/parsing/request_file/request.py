@@ -21,16 +21,13 @@ from orgrest.http.parsing.request_file.grammar import (
     HTTPYAC,
     IMPORT_IN_BODY,
     INCLUSION,
-    METHODS,
     NEXT_REQUEST,
-    RARE_METHODS,
     REQUEST,
     RESPONSE,
     SEGMENT,
 )
 from orgrest.http.syntax import HeaderLine, HeaderVariable, Template
 from orgrest.model import Span
-from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.http.parsing.request_file.reader import Reader
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 2**16
 """The maximum length of a header that continues in several lines, in characters."""
-_STANDARD = compiled(f"{METHODS}|{RARE_METHODS}", re.IGNORECASE)
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
@@ -69,14 +65,14 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         reader.close(line.offset)
         region = reader.region
     else:
-        if RESPONSE.fullmatch(text):
-            return False
-        match = REQUEST.fullmatch(text) or BARE.fullmatch(text)
-        if match is None or HTTPYAC.fullmatch(text):
+        match = REQUEST.fullmatch(text)
+        if match is None and not HTTPYAC.fullmatch(text):
+            match = BARE.fullmatch(text)
+        if match is None:
             return False
     written = match.groupdict().get("method") or ""
     method = written or "GET"
-    region.method = method.upper() if _STANDARD.fullmatch(method) else method
+    region.method = method if method == "curl" else method.upper()
     at = line.start
     region.indent = line.indent
     region.method_span = Span(at, at + len(written))
