@@ -33,6 +33,7 @@ from orgrest.model import (
     Source,
     Text,
     find_header,
+    find_headers,
     secrets_in,
     short,
     to_bytes,
@@ -392,7 +393,7 @@ def _crlf(text: str) -> bytes:
 
 def with_one_cookie(headers: Sequence[tuple[str, str]]) -> Headers:
     """Return the headers with all Cookie headers joined into one (RFC 6265, section 5.4)."""
-    cookies = [value for name, value in headers if name.lower() == "cookie"]
+    cookies = list(find_headers(headers, "Cookie"))
     if len(cookies) < 2:
         return tuple(headers)
     whole = Text("; ".join(cookies), frozenset().union(*map(secrets_in, cookies)))
@@ -418,9 +419,8 @@ def _graphql(
 ) -> tuple[str, Headers, bytes | None]:
     """Return the method, headers and body of a request, with GraphQL converted to JSON."""
     where = parsed.body
-    marked = [value for name, value in headers if name.lower() == "x-request-type"]
     is_marked = method == "GRAPHQL" or parsed.graphql
-    is_marked |= any(value.lower() == "graphql" for value in marked)
+    is_marked |= "graphql" in map(str.lower, find_headers(headers, "X-Request-Type"))
     names = (
         [inclusion.operation for inclusion in where.files if inclusion.operation is not None]
         if where
@@ -431,7 +431,7 @@ def _graphql(
     if is_marked:
         headers = tuple(h for h in headers if h[0].lower() != "x-request-type")
         method = "POST" if method == "GRAPHQL" else method
-    if not any(name.lower() == "content-type" for name, _ in headers):
+    if find_header(headers, "Content-Type") is None:
         headers = (*headers, ("Content-Type", "application/json"))
     if parsed.directive("no-gql-parsing") is not None:
         return method, headers, body

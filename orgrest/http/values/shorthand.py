@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from orgrest.model import Headers, OrgrestError, Text, secrets_in
+from orgrest.model import Headers, OrgrestError, Text, find_header, secrets_in
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
         return "WEBSOCKET", headers
     if method not in EVENTS:
         return method, headers
-    accepts = any(name.lower() == "accept" for name, _ in headers)
+    accepts = find_header(headers, "Accept") is not None
     return "GET", headers if accepts else (*headers, ("Accept", "text/event-stream"))
 
 
