@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from copy import copy
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,15 +32,6 @@ if TYPE_CHECKING:
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.http.values.secrets import UserSecrets
     from orgrest.model import Bound, Request, Response, Secret
-
-
-# Annotated converters: attrs would parse the signature of a built-in function.
-def _tuple(items: Any) -> tuple[Any, ...]:
-    return tuple(items)
-
-
-def _set(items: Any) -> frozenset[Any]:
-    return frozenset(items)
 
 
 @classes.define(kw_only=True, eq=False)
@@ -77,14 +67,14 @@ class Inputs:
     """
 
     directory: Path = classes.field(factory=Path)
-    allow_read: tuple[Path, ...] = classes.field(default=(), converter=_tuple)
+    allow_read: tuple[Path, ...] = classes.field(default=(), converter=tuple)
     environ: Mapping[str, str] = classes.field(factory=dict, repr=False)
     env_file: Mapping[str, str] = classes.field(factory=dict, repr=False)
     netrc: Path | None = None
     overrides: Mapping[str, str] = classes.field(factory=dict)
     remembered: Mapping[str, str] = classes.field(factory=dict)
-    secrets: frozenset[str] = classes.field(default=frozenset(), converter=_set, repr=False)
-    environments: tuple[str, ...] = classes.field(default=(), converter=_tuple)
+    secrets: frozenset[str] = classes.field(default=frozenset(), converter=frozenset, repr=False)
+    environments: tuple[str, ...] = classes.field(default=(), converter=tuple)
     editor_settings: Mapping[str, Any] = classes.field(factory=dict, repr=False)
     seed: int | None = None
 
@@ -289,24 +279,16 @@ class Context:
         directory: Path | None = None,
     ) -> Context:
         """Return the context of a block, with its `:var` values and, if any, its own folder."""
-        inner = copy(self)
-        inner.values = values or {}
-        inner.literal = literal or {}
-        if directory is not None:
-            inner.directory = inner.saves_below = directory
-        return inner
+        folders = {} if directory is None else {"directory": directory, "saves_below": directory}
+        return self._with(values=values or {}, literal=literal or {}, **folders)
 
     def request(self) -> Context:
         """Return the context of a request. Its scripts can set variables that only it has."""
-        inner = copy(self)
-        inner.own = dict(self.own)
-        return inner
+        return self._with(own=dict(self.own))
 
     def iterated(self, variables: Mapping[str, str]) -> Context:
         """Return the context of an iteration, in which `variables` are set."""
-        inner = copy(self)
-        inner.iteration = {**self.iteration, **variables}
-        return inner
+        return self._with(iteration={**self.iteration, **variables})
 
     def imported(self, directory: Path, replaced: Mapping[str, str]) -> Context:
         """Return a context for another file's requests, with paths relative to `directory`.
@@ -314,18 +296,19 @@ class Context:
         `replaced` are the values in the `run` line that runs these requests. Responses are still
         saved in or below the document's folder.
         """
-        inner = copy(self)
-        inner.directory = directory
-        inner.replaced = replaced
-        return inner
+        return self._with(directory=directory, replaced=replaced)
 
     def apart(self) -> Context:
         """Return a context for checks: it asks nothing, and leaves the run's random values alone.
 
         It has no responses of other requests.
         """
-        inner = copy(self)
-        inner.helpers, inner.answers, inner._started = Helpers(), Answers(), _Started()
+        return self._with(helpers=Helpers(), answers=Answers(), _started=_Started())
+
+    def _with(self, **changes: Any) -> Context:
+        """Return a copy in which some attributes have other values."""
+        inner = Context.__new__(Context)
+        inner.__dict__ = self.__dict__ | changes
         return inner
 
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
