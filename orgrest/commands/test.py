@@ -180,11 +180,12 @@ def _run(
     from orgrest.files import FileError
     from orgrest.http.sandbox import children
     from orgrest.run.suite.jobs import SuiteRun
-    from orgrest.run.suite.spool import Spool
 
     with ExitStack() as stack:
         head, spool = {}, None
         if options.reports or options.jsonl:
+            from orgrest.run.suite.spool import Spool
+
             head = _head()
             spool = stack.enter_context(Spool(options.jsonl, head))
         run = SuiteRun(plan, settings, services, control, jobs=options.jobs, spool=spool)

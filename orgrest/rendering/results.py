@@ -167,15 +167,15 @@ def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
         except ValueError as error:
             raise ArgumentError(f":limit: {error}") from None
     # Like restclient.el, write no headers for the output of jq.
-    bare = arguments.flag("noheaders") or arguments.get("jq")
-    heads = arguments.get("headers", "no" if bare else "yes").lower()
+    jq, bare = arguments.get("jq"), arguments.flag("noheaders")
+    heads = arguments.get("headers", "no" if jq or bare else "yes").lower()
     if heads not in ("yes", "no", "only"):
         raise ArgumentError(f":headers must be yes, no or only, found {heads}")
-    if heads == "yes" and arguments.flag("noheaders"):
+    if heads == "yes" and bare:
         heads = "no"
     return {
         "headers": heads,
-        "jq": arguments.get("jq") or None,
+        "jq": jq or None,
         "jq_args": arguments.get("jq-args"),
         "limit": limit,
     }

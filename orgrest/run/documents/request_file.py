@@ -15,7 +15,6 @@ from orgrest.http.values import Context
 from orgrest.http.values.context import RequestNeededError
 from orgrest.model import Source, Span
 from orgrest.run.documents.imports import Imports
-from orgrest.run.documents.selection import check_names
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed
 from orgrest.run.plan import Plan, Step, StepId, split_tags
 
@@ -239,6 +238,8 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
 
 
 def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedRequest]:
+    from orgrest.run.documents.selection import check_names
+
     check_names(settings.names, {parsed.name for parsed in document.requests}, file)
     chosen = [parsed for parsed in document.requests if parsed.name in settings.names]
     source = document.source

@@ -14,6 +14,9 @@ from urllib.parse import urldefrag, urljoin
 
 from orgrest import classes
 from orgrest.http import patterns
+from orgrest.http.assertions import Tools
+from orgrest.http.assertions import judge as judged
+from orgrest.http.assertions.judging import verdict_on
 from orgrest.http.values import Values
 from orgrest.http.values.global_variables import text_of
 from orgrest.model import OrgrestError
@@ -24,7 +27,6 @@ from orgrest.run.stages.bind import without_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from orgrest.http.assertions import Tools
     from orgrest.http.syntax import Assertion
     from orgrest.http.values import Context
     from orgrest.model import Request, Response, Secret, Verdict
@@ -42,9 +44,6 @@ def judge(job: Job) -> Needing[None]:
         file, line = job.parsed.source.file, job.task.line
         expected = expected_status(arguments, file, line)
         if expected is not None:
-            from orgrest.http.assertions import Tools
-            from orgrest.http.assertions import judge as judged
-
             verdict = judged(expected, expected.expected.text, job.sent[1], Tools(), None)
             tests.append(classes.evolve(verdict, file=file, line=line))
     if job.parsed.assertions:
@@ -62,9 +61,6 @@ def verdicts(
 ) -> Needing[list[Verdict]]:
     """Check a response against `assertions` of the job's request, and return the verdicts."""
     assert job.request is not None  # noqa: S101 - the order of the stages
-    from orgrest.http.assertions import judge as judged
-    from orgrest.http.assertions.judging import verdict_on
-
     source = job.parsed.source
     values = Values(job.parsed, job.context)
     tools = _tools(job, values, (job.request, response))
@@ -89,12 +85,11 @@ def verdicts(
 
 
 def _tools(job: Job, values: Values, exchange: tuple[Request, Response]) -> Tools:
-    from orgrest.http.assertions import Tools
-    from orgrest.http.scripts import ScriptInput
-
     context = job.context
 
     def javascript(code: str, host: str) -> list[Any]:
+        from orgrest.http.scripts import ScriptInput
+
         variables = {
             name: captured.made or captured.value
             for name, captured in context.every_capture.items()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from orgrest.rendering import results as rendering
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,8 +22,6 @@ def render(job: Job) -> None:
 
     Raises ArgumentError if a header argument is invalid.
     """
-    from orgrest.rendering import results as rendering
-
     options = rendering.options_of(job.task.arguments, job.work.settings.limit)
     tests = tuple(job.scripts.tests[job.tested :])
     request, response = job.sent
