@@ -61,21 +61,25 @@ __all__ = [
 ]
 
 STEPS = (
-    lines.separator,
-    lines.comment,
-    request.skipped,
-    request.request_line,
-    request.fragment,
-    lines.import_line,
-    lines.definition,
-    scripts.handler,
-    scripts.script_of_httpyac,
-    scripts.after_response,
-    request.pasted_response,
-    request.header,
-    request.body_line,
+    ("", request.skipped),
+    ("#", lines.separator),
+    ("#/@", lines.comment),
+    (None, request.request_line),
+    ("fg", request.fragment),
+    ("ir", lines.import_line),
+    ("@:", lines.definition),
+    ("<>", scripts.handler),
+    ("{", scripts.script_of_httpyac),
+    ("?<>H#/;-\uff1f\u2047", scripts.after_response),
+    (None, request.pasted_response),
+    (None, request.header),
+    (None, request.body_line),
 )
-"""The steps that are tried on each line, in order, until one consumes it."""
+"""The steps that are tried on each line, in order, until one consumes it.
+
+Each step is only tried on lines that begin with one of its characters, or on all if it has None. A
+step with "" is tried on empty lines.
+"""
 
 
 def read_above(text: str) -> LineState:

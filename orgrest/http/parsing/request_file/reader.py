@@ -29,7 +29,7 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    Step: TypeAlias = "Callable[[Reader, Line, str], bool]"
+    Step: TypeAlias = "tuple[str | None, Callable[[Reader, Line, str], bool]]"
 
 _TITLE: Final = compiled(r"[ \t]*(?:#|//)[ \t]*(?![@#/]|\?\?|not translated:)(\S.*?)[ \t]*")
 """Matches a comment that is the title of an assertion directly below it."""
@@ -73,9 +73,9 @@ class Reader:
         while self.at < len(self.lines):
             line = self.lines[self.at]
             self.at += 1
-            text = line.text
-            for step in steps:
-                if step(self, line, text):
+            text, first = line.text, line.text[:1]
+            for characters, step in steps:
+                if (characters is None or first in characters) and step(self, line, text):
                     break
             else:
                 reason = (

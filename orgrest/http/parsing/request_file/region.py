@@ -26,21 +26,13 @@ from orgrest.model import Notice, OrgrestError, Span
 class Line:
     """A line of the source, at `offset`, without its line ending.
 
-    `text` is the stripped line, at offset `start`.
+    `text` is the line without surrounding whitespace, at offset `start`.
     """
 
     raw: str
     offset: int
-
-    @property
-    def text(self) -> str:
-        """The line without surrounding whitespace."""
-        return self.raw.strip(" \t")
-
-    @property
-    def start(self) -> int:
-        """The offset of `text` in the source."""
-        return self.offset + len(self.raw) - len(self.raw.lstrip(" \t"))
+    text: str
+    start: int
 
     @property
     def indent(self) -> int:
@@ -132,9 +124,11 @@ def lines_of(text: str, start: int, end: int) -> list[Line]:
     """Return the lines of a part of a source, without line endings or a byte order mark."""
     lines = []
     start += text.startswith("\ufeff", start)  # a byte order mark
-    for raw in text[start:end].split("\n"):
-        lines.append(Line(raw.removesuffix("\r"), start))
-        start += len(raw) + 1
+    for whole in text[start:end].split("\n"):
+        raw = whole.removesuffix("\r")
+        stripped = raw.strip(" \t")
+        lines.append(Line(raw, start, stripped, start + raw.find(stripped)))
+        start += len(whole) + 1
     return lines
 
 

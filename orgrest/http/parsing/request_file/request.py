@@ -37,11 +37,9 @@ _LONGEST = 2**16
 """The maximum length of a header that continues in several lines, in characters."""
 
 
-def skipped(reader: Reader, line: Line, text: str) -> bool:
+def skipped(reader: Reader, line: Line, _text: str) -> bool:
     """Consume an empty line."""
     region = reader.region
-    if text:
-        return False
     if region.begun and not region.in_body:
         region.in_body = True
     elif region.body:

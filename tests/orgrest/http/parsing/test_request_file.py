@@ -5,6 +5,7 @@ Where the tools' documentation says nothing, the expected result is that of http
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -629,6 +630,27 @@ def test_no_mark_of_a_tool_is_ever_a_part_of_a_body(lines: list[str]) -> None:
             continue
         for line in (body_of(request) or "").split("\n"):
             assert not line.startswith(("> {%", "?? ", ">> ", "<> ", "HTTP/1.1 ", "#", "@a")), line
+
+
+# What lines of all kinds can begin with, and what may follow it.
+MARKS = [
+    "#", "##", "###", "/", "//", "//@", "/*", "@", "@a=", "@xpath_ns", ":", ":a=", "?", "??",
+    "\uff1f", "\u2047", ";", "-", "--", ">", ">>", ">>!", "<", "<>", "<@", "{", "{{", "}", "HTTP",
+    "fragment", "gql", "import", "run", "GET", "http://a/", "A:", "text",
+]  # fmt: skip
+ENDS = [
+    "", " 200", " status == 200", "? status == 200", " ? status == 200", " x on Y", " < f",
+    "/1.1 200", " {% x %}", " a.js", " @name a",
+]  # fmt: skip
+MARKDOWN = "POST http://a/\nContent-Type: text/markdown\n\nb\n"
+
+
+@pytest.mark.parametrize("above", ["", "GET http://a/\n", "GET http://a/\n\nb\n", MARKDOWN])
+def test_every_step_that_could_read_a_line_is_tried_on_it(above: str) -> None:
+    every = tuple((first and None, step) for first, step in request_file.STEPS)
+    for line in map("".join, itertools.product(MARKS, ENDS)):
+        source = Source(above + line)
+        assert repr(parse(source)) == repr(request_file.reader.Reader(source).document(every)), line
 
 
 def test_reading_takes_time_in_proportion_to_the_text() -> None:
