@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # The characters of methods and header names: `tchar` of RFC 9110, section 5.6.2.
 TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _TOKEN = compiled(TCHARS)
+_BREAK = compiled(r"[\r\n\0]")
 LOOP = compiled(
     r"for\s+(?:(?P<count>\d+)|(?P<name>\w+)\s+of\s+(?P<list>.+))|while\s+(?P<condition>.+)"
 )
@@ -33,6 +34,11 @@ _SETTING = {
 def is_token(text: str) -> bool:
     """Return whether a string is valid as a method or as the name of a header."""
     return _TOKEN.fullmatch(text) is not None
+
+
+def has_break(text: str) -> bool:
+    """Return whether a string has a line break or a NUL, which no header may contain."""
+    return _BREAK.search(text) is not None
 
 
 def version_notices(source: Source, version: str | None, offset: int) -> tuple[Notice, ...]:

@@ -161,7 +161,7 @@ def target_of(
     together with the whitespace before it.
     """
     url, http_version = list(url), None
-    for at in (-1, 0):
+    for at in (-1, 0)[: len(url)]:
         text, offset = url[at]
         if http_version is None and (match := version.search(text)):
             http_version = match[1]

@@ -16,7 +16,7 @@ from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 from orgrest import classes
 from orgrest.http.auth.basic import of_userinfo
-from orgrest.http.syntax import is_token
+from orgrest.http.syntax import has_break, is_token
 from orgrest.model import (
     BAD_LENGTH,
     Headers,
@@ -227,7 +227,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
     for name, value in request.headers:
         if not is_token(name):
             raise TransportError(f"invalid header name: {show(name)}")
-        if any(c in value for c in "\r\n\0"):
+        if has_break(value):
             raise TransportError(f"the value of {name} contains a line break or a NUL")
         if name.lower() == "content-length" and value.strip() != str(len(request.body or b"")):
             size = f"{len(request.body or b''):,} bytes"

@@ -18,6 +18,7 @@ from orgrest.http.syntax import (
     Inclusion,
     ParsedRequest,
     Template,
+    has_break,
     is_token,
 )
 from orgrest.http.values import shorthand
@@ -53,6 +54,8 @@ _OF_NODE = dict.fromkeys(("utf16le", "ucs2", "ucs-2"), "utf-16-le") | {"binary":
 """Node's names of encodings that Python does not know."""
 _ONLY_VALUE = compiled(r"\s*(?:\{\{[^{}]*\}\}|:[\w-]+)\s*")
 """A URL that is the value of a variable: there, a fragment is nothing unusual."""
+_SEGMENT = compiled(r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+_WHOLE = compiled(r"^:([^\W\d][\w-]*)$")
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
 
@@ -145,7 +148,7 @@ class Expansion:
                 "(write %23 instead of #)"
             )
             self._notice(template.offset(0), reason, "url-fragment")
-        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+        self._warn_undefined(template, _SEGMENT)
         self._warn_shadowed()
         return url
 
@@ -226,7 +229,7 @@ class Expansion:
         self._holds(field, name)
         self._holds(field, value)
         self._check_header(name, value, item.name.offset(0))
-        self._warn_undefined(item.value, r"^:([^\W\d][\w-]*)$")
+        self._warn_undefined(item.value, _WHOLE)
         return [(name, value)]
 
     def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
@@ -249,7 +252,7 @@ class Expansion:
     def _check_header(self, name: str, value: str, offset: int) -> None:
         if not is_token(name):
             raise self._error(offset, f"invalid header name: {short(name)!r}", "bad-header")
-        if any(c in value for c in "\r\n\0"):
+        if has_break(value):
             reason = f"the value of {name} contains a line break or a NUL"
             raise self._error(offset, reason, "bad-header")
 
@@ -357,9 +360,9 @@ class Expansion:
         except OrgrestError as error:
             raise self._error(path.offset(0), error.reason, "unreadable-file") from error
 
-    def _warn_undefined(self, template: Template, pattern: str) -> None:
+    def _warn_undefined(self, template: Template, pattern: re.Pattern[str]) -> None:
         """Warn about undefined names at positions where only a variable makes sense."""
-        for match in re.finditer(pattern, template.text):
+        for match in pattern.finditer(template.text):
             if not self._values.is_reference(template.text, match.start(1)):
                 reason = f"undefined variable {match[1]}: sent as written"
                 self._notice(template.offset(match.start()), reason, "undefined-variable")

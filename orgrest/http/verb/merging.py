@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from orgrest import classes
-from orgrest.http.syntax import HeaderLine, is_token
+from orgrest.http.syntax import HeaderLine, has_break, is_token
 from orgrest.http.verb.tags import Tags
 from orgrest.model import ExpansionError, Request, find_header, short
 from orgrest.regular import compiled
@@ -151,7 +151,7 @@ class _Merging:
             reason = f"expected an http or https URL, found {short(text)}"
             raise self._error(level, target, reason, "bad-url")
         match = _URL.fullmatch(text)
-        if match is None or any(c in text for c in "\r\n\0"):
+        if match is None or has_break(text):
             raise self._error(level, target, "the URL contains a line break or a NUL", "bad-url")
         origin = f"{match[1]}://{match[2]}" if match[1] else None
         path = match[3]
@@ -170,7 +170,7 @@ class _Merging:
             if not is_token(item.name.text):
                 reason = f"invalid header name: {item.name.text}"
                 raise self._error(level, item.name, reason, "bad-header")
-            if any(c in value for c in "\r\n\0"):
+            if has_break(value):
                 reason = f"the value of {item.name.text} contains a line break or a NUL"
                 raise self._error(level, item.value, reason, "bad-header")
             headers.append((item.name.text, value))

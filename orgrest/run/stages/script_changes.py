@@ -11,7 +11,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
-from orgrest.http.syntax import Body, HeaderLine, Template, is_token
+from orgrest.http.syntax import Body, HeaderLine, Template, has_break, is_token
 from orgrest.http.transport.wire import parse_url
 from orgrest.model import OrgrestError, Request, TransportError, short, to_bytes
 from orgrest.regular import compiled
@@ -108,7 +108,7 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
             "for the original server: change the URL in a script above the request line instead"
         )
     for name, value in changed.headers:
-        if not is_token(name) or any(character in value for character in "\r\n\0"):
+        if not is_token(name) or has_break(value):
             raise OrgrestError(f"the script set an invalid header: {short(name)!r}")
     return classes.evolve(changed, secrets=secrets)
 

@@ -52,8 +52,8 @@ class Line:
         """
         content = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()
-        stripped = content.lstrip(" \t")
-        return one_line(stripped.rstrip(" \t"), self.start + at + len(content) - len(stripped))
+        stripped = content.strip(" \t")
+        return one_line(stripped, self.start + at + content.find(stripped))
 
 
 @classes.define(eq=False)
