@@ -74,7 +74,7 @@ def _long_comment(reader: Reader, line: Line, text: str) -> bool:
     if not text.endswith("*/"):
         reader.problem(first.start, "this comment is never closed: missing */", "unclosed-comment")
         reader.quoted = True
-    reader.items.append(Comment(first.text, None, Span(first.offset, line.span.end)))
+    reader.items.append(Comment(first.text, None, Span(first.offset, line.end)))
     return True
 
 
@@ -161,7 +161,7 @@ def definition(reader: Reader, line: Line, text: str) -> bool:
         name=match["name"],
         operator=match["operator"] if mark == ":" else "=",
         value=line.template(match, "value"),
-        span=Span(line.offset, line.span.end),
+        span=line.span,
         name_span=Span(start, name_end),
         mark=mark,
         when=when,

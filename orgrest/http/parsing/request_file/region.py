@@ -40,9 +40,14 @@ class Line:
         return self.start - self.offset
 
     @property
+    def end(self) -> int:
+        """The offset of the end of the line, without its line ending."""
+        return self.offset + len(self.raw)
+
+    @property
     def span(self) -> Span:
         """The span of the whole line, without its line ending."""
-        return Span(self.offset, self.offset + len(self.raw))
+        return Span(self.offset, self.end)
 
     def template(self, match: re.Match[str], group: str) -> Template:
         """Return the text that `group` captured in `match`, without surrounding blanks.

@@ -75,7 +75,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
     region.indent = line.indent
     region.method_span = Span(at, at + len(written))
     region.url.append((match["target"], at + match.start("target")))
-    region.end = line.span.end
+    region.end = line.end
     if method == "curl":
         reader.problem(at, CURL, "foreign-method")
     if method in FOREIGN_METHODS:
@@ -109,7 +109,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
     else:
         reason = "expected a header (Name: value): insert an empty line before the body"
         reader.problem(line.start, reason, "bad-header")
-    region.end = line.span.end
+    region.end = line.end
     return True
 
 
@@ -137,7 +137,7 @@ def _continued(header: HeaderLine, line: Line) -> HeaderLine:
     return HeaderLine(
         header.name,
         Template(before + line.text, (*value.anchors, (len(before), line.start))),
-        Span(header.span.start, line.span.end),
+        Span(header.span.start, line.end),
     )
 
 
@@ -158,7 +158,7 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
     elif text.startswith(("run", "import")):
         _warn_of_import(reader, line, text)
     region.body.append((line.raw, line.offset))
-    region.end = line.span.end
+    region.end = line.end
     return True
 
 

@@ -71,7 +71,7 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
     when = "response" if text[0] == ">" else "before"
     path = line.template(match, "path")
     region.scripts.append(Script(when, "jetbrains", None, path, "own", line.span))
-    region.end = max(region.end, line.span.end) if region.begun else region.end
+    region.end = max(region.end, line.end) if region.begun else region.end
     return True
 
 
@@ -90,7 +90,7 @@ def find_import(code: str) -> tuple[int, str] | None:
 def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, int]:
     """Return the code between `{%` and `%}`, and the end offset of the last line."""
     if match["end"]:
-        return line.template(match, "text"), line.span.end
+        return line.template(match, "text"), line.end
     pieces = [(match["text"], line.start + match.start("text"))]
     first_line = line
     while reader.at < len(reader.lines):
@@ -101,10 +101,10 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
         before, end, rest = line.raw.partition("%}")
         pieces.append((before, line.offset))
         if end and not rest.strip():
-            return joined(pieces), line.span.end
+            return joined(pieces), line.end
     reader.problem(first_line.start, "this script is never closed: missing %}", "unclosed-script")
     reader.quoted = reader.at == len(reader.lines)
-    return joined(pieces), line.span.end
+    return joined(pieces), line.end
 
 
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
@@ -143,7 +143,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     region = reader.region
     for_all = match["every"] == "+"
     when = _MOMENTS.get(event, "after" if region.begun and not for_all else "before")
-    span = Span(first_line.offset, line.span.end)
+    span = Span(first_line.offset, line.end)
     code = joined(pieces) if pieces else one_line("", span.end)
     script = Script(when, "httpyac", code, None, "every" if for_all else "own", span)
     (reader.scripts if for_all else region.scripts).append(script)
@@ -164,5 +164,5 @@ def after_response(reader: Reader, line: Line, text: str) -> bool:
     elif not (region.begun and HISTORY.fullmatch(text)):
         return False
     if region.begun:
-        region.end = line.span.end
+        region.end = line.end
     return True
