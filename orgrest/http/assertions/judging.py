@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from orgrest.http.assertions.operators import Operator
     from orgrest.http.assertions.subjects import Tools
     from orgrest.http.syntax import Assertion
-    from orgrest.model import Response, Source
+    from orgrest.http.values.values import Place
+    from orgrest.model import Response
 
 MOST_COMPARED = 2_000
 """The maximum number of lines of each string that `unified` compares."""
@@ -32,16 +33,15 @@ _MOST_LINES = 200  # the most lines of a diff
 
 
 def judge(
-    assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
+    assertion: Assertion, expected: str, response: Response, tools: Tools, place: Place
 ) -> Verdict:
     """Evaluate an assertion, and return the verdict with the expected and the actual value.
 
-    `expected` is the assertion's expected value with its variables replaced. `source` is the text
-    that contains the assertion. Without `source`, the verdict has no position. If the assertion
-    cannot be evaluated, it fails, and the verdict has no actual value. Raises OrgrestError only if
-    the evaluation is interrupted.
+    `expected` is the assertion's expected value with its variables replaced. `place` is the
+    assertion's position. If the assertion cannot be evaluated, it fails, and the verdict has no
+    actual value. Raises OrgrestError only if the evaluation is interrupted.
     """
-    verdict_with = partial(verdict_on, assertion, source, expected=expected)
+    verdict_with = partial(verdict_on, assertion, place, expected=expected)
     negated = assertion.operator.startswith("not ")
     operator = OPERATORS[assertion.operator.removeprefix("not ")]
     subject = SUBJECTS[assertion.subject]
@@ -86,20 +86,17 @@ def _how_read(assertion: Assertion, operator: Operator) -> str:
     return ""
 
 
-def verdict_on(
-    assertion: Assertion, source: Source | None, *, held: bool = False, **found: Any
-) -> Verdict:
-    """Return a verdict on an assertion, with its name and position and the fields in `found`."""
-    position = source.position(assertion.span.start) if source is not None else None
-    text = assertion.text.text
+def verdict_on(assertion: Assertion, place: Place, *, held: bool = False, **found: Any) -> Verdict:
+    """Return a verdict on an assertion, with its name, its position and the fields in `found`."""
+    (file, line, column), text = place, assertion.text.text
     return Verdict(
         f"{assertion.title} ({text})" if assertion.title else text,
         held,
         subject=" ".join(filter(None, (assertion.subject, assertion.path))),
         operator=assertion.operator,
-        file=source.file if source is not None else None,
-        line=position.line if position is not None else None,
-        column=position.column if position is not None else None,
+        file=file,
+        line=line,
+        column=column,
         about_status=is_about_status(assertion),
         **found,
     )

@@ -8,7 +8,8 @@ from typing import Final
 from orgrest import classes
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
-from orgrest.model import short
+from orgrest.http.syntax import Assertion, Template
+from orgrest.model import Span, short
 from orgrest.regular import compiled
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
@@ -50,6 +51,21 @@ class ParsedAssertion:
     expected: str
     start: int
     within: float | None = None
+
+
+def read_assertion(text: Template, span: Span, title: str = "") -> Assertion | str:
+    """Return the assertion in `text`, the part after `??` of the line at `span`.
+
+    `title` is the comment on the line above. If the assertion is invalid, the reason is returned
+    instead.
+    """
+    result = find(text.text)
+    if isinstance(result, str):
+        return result
+    expected = Template(result.expected, ((0, text.offset(result.start)),))
+    return Assertion(
+        text, result.subject, result.path, result.operator, expected, span, result.within, title
+    )
 
 
 def find(text: str) -> ParsedAssertion | str:

@@ -115,7 +115,7 @@ def assertion_in(text: str, start: int, end: int) -> Assertion | str | None:
     match = ASSERTION.fullmatch(text)
     if match is None:
         return mismarked(text)
-    from orgrest.http.assertions.reading import read_assertion
+    from orgrest.http.assertions.language import read_assertion
 
     return read_assertion(one_line(match["text"], start + match.start("text")), Span(start, end))
 

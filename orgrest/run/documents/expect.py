@@ -40,7 +40,7 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
         raise EvaluationError(reason, file=file, line=line)
     if not statuses:
         return None
-    from orgrest.http.assertions.reading import read_assertion
+    from orgrest.http.assertions.language import read_assertion
 
     text = f"status == {statuses[0]}" if len(statuses) == 1 else f"status in {', '.join(statuses)}"
     assertion = read_assertion(Template(text, ((0, 0),)), Span(0, len(text)))

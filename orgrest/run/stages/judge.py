@@ -19,6 +19,7 @@ from orgrest.http.assertions import judge as judged
 from orgrest.http.assertions.judging import verdict_on
 from orgrest.http.values import Values
 from orgrest.http.values.global_variables import text_of
+from orgrest.http.values.values import place_in
 from orgrest.model import OrgrestError
 from orgrest.run.documents.expect import expected_status
 from orgrest.run.results import resolved
@@ -44,8 +45,8 @@ def judge(job: Job) -> Needing[None]:
         file, line = job.parsed.source.file, job.task.line
         expected = expected_status(arguments, file, line)
         if expected is not None:
-            verdict = judged(expected, expected.expected.text, job.sent[1], Tools(), None)
-            tests.append(classes.evolve(verdict, file=file, line=line))
+            text, place = expected.expected.text, (file, line, None)
+            tests.append(judged(expected, text, job.sent[1], Tools(), place))
     if job.parsed.assertions:
         tests += yield from verdicts(job, job.parsed.assertions, job.sent[1])
     if "described" in job.features:
@@ -74,12 +75,13 @@ def verdicts(
         tools = classes.evolve(tools, prefixes=prefixes)
     results: list[Verdict] = []
     for assertion in assertions:
+        place = place_in(source, assertion.span.start)
         try:
             expected = yield from resolved(job.context, partial(values.text, assertion.expected))
         except OrgrestError as error:
-            results.append(verdict_on(assertion, source, reason=error.reason))
+            results.append(verdict_on(assertion, place, reason=error.reason))
         else:
-            judge_it = partial(judged, assertion, expected, response, tools, source)
+            judge_it = partial(judged, assertion, expected, response, tools, place)
             results.append((yield from resolved(job.context, judge_it)))
     return results
 

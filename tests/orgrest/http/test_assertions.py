@@ -17,6 +17,7 @@ from orgrest.http.parsing.request_file import parse
 from orgrest.http.syntax import Assertion, Template
 from orgrest.model import Response, Span
 
+NOWHERE = (None, None, None)
 BODY = (
     '{"id": 7, "name": "Ann", "on": true, "none": null, "list": [1, "two"], '
     '"deep": {"a": [{"b": 0}]}}'
@@ -32,7 +33,7 @@ def judged(text: str, response: Response | None = None) -> tuple[bool, str]:
     (request,) = parse(f"GET http://example.org/\n\n?? {text}\n").requests
     assert request.problems == ()
     (assertion,) = request.assertions
-    verdict = judge(assertion, assertion.expected.text, response or answer(), Tools(), None)
+    verdict = judge(assertion, assertion.expected.text, response or answer(), Tools(), NOWHERE)
     return verdict.held, verdict.reason
 
 
@@ -364,7 +365,7 @@ def test_an_assertion_and_its_opposite_never_agree_and_never_break(
     response = answer(json.dumps({"a": value}))
     found = [find(f"body a {word}{operator} {expected}".strip()) for word in ("", "not ")]
     verdicts = [
-        judge(as_assertion(one), one.expected, response, Tools(), None)
+        judge(as_assertion(one), one.expected, response, Tools(), NOWHERE)
         for one in found
         if isinstance(one, ParsedAssertion)
     ]

@@ -118,7 +118,7 @@ class Reader:
 
     def assertion(self, line: Line, text: Template) -> None:
         """Parse the text of an assertion in `line`, and add it to the current region."""
-        from orgrest.http.assertions.reading import read_assertion
+        from orgrest.http.assertions.language import read_assertion
 
         span, start, source_text = line.span, line.start, self.source.text
         above = source_text.rfind("\n", 0, max(start - 1, 0)) + 1
