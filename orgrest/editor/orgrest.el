@@ -392,7 +392,8 @@ Until then, KEY is in `orgrest--pending'."
 
 (defun orgrest--apply (edit)
   "Apply EDIT, the insertion of a result, unless the buffer has changed.
-If it has, send the new text to the server, which then tries again."
+Send the new text to the server, which waits for it before it inserts the
+next result, or tries again."
   (let* ((change (elt (plist-get edit :documentChanges) 0))
          (document (plist-get change :textDocument))
          (buffer (seq-find (lambda (buffer)
@@ -414,6 +415,7 @@ If it has, send the new text to the server, which then tries again."
                         (delete-region (point) (orgrest--point (plist-get range :end)))
                         (insert (plist-get one :newText))))
                     (plist-get change :edits))))
+          (orgrest--synchronize)
           '(:applied t))))))
 
 ;;; Org Babel

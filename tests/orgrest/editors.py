@@ -41,6 +41,8 @@ class Buffer:
         self.uri = path.as_uri()
         self.text = text
         self.version = 1
+        self.unreported: list[types.TextDocumentContentChangePartial] = []
+        self.timer: asyncio.TimerHandle | None = None
 
     def position(self, offset: int) -> types.Position:
         lines = re.split(r"\r\n|\n|\r", self.text[:offset])
@@ -125,6 +127,8 @@ class Editor:
         self.buffers: dict[str, Buffer] = {}
         self.applying: Callable[[Buffer], str | None] = lambda _: None
         """Called before the server's edits are applied. They are refused if it returns a reason."""
+        self.delay: float | None = None
+        """The pause in typing, in seconds, after which changes are reported. None: at once."""
         self.questions: list[str] = []
         self.answer: str | None = None
         self._port = port
@@ -211,8 +215,13 @@ class Editor:
 
     def start(self, method: str, params: Any, identifier: str | None = None) -> Any:
         """Send a request, and return the future of its result."""
-        send = self.client.protocol.send_request
-        return self.do(lambda: send(method, params, msg_id=identifier))
+
+        def send() -> Any:
+            for buffer in self.buffers.values():
+                self._report(buffer)
+            return self.client.protocol.send_request(method, params, msg_id=identifier)
+
+        return self.do(send)
 
     def request(self, method: str, params: Any) -> Any:
         return self.start(method, params).result(TIMEOUT)
@@ -256,11 +265,22 @@ class Editor:
         self.notify(types.TEXT_DOCUMENT_DID_CLOSE, params)
 
     def _change(self, buffer: Buffer, edits: list[tuple[int, int, str]]) -> None:
-        changes = []
         for start, end, new in sorted(edits, reverse=True):
-            changes.append(types.TextDocumentContentChangePartial(buffer.range(start, end), new))
+            change = types.TextDocumentContentChangePartial(buffer.range(start, end), new)
+            buffer.unreported.append(change)
             buffer.text = buffer.text[:start] + new + buffer.text[end:]
         buffer.version += 1
+        if buffer.timer is not None:
+            buffer.timer.cancel()
+        if self.delay is None:
+            self._report(buffer)
+        else:
+            buffer.timer = self.loop.call_later(self.delay, self._report, buffer)
+
+    def _report(self, buffer: Buffer) -> None:
+        if not buffer.unreported:
+            return
+        changes, buffer.unreported = buffer.unreported, []
         identifier = types.VersionedTextDocumentIdentifier(buffer.version, buffer.uri)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, changes))
 

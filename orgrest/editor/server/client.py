@@ -74,6 +74,16 @@ class ServerOfClient(LanguageServer):
             value = getattr(value, name, None)
         return value
 
+    @property
+    def can_insert(self) -> bool:
+        """Whether the client applies edits, and refuses those for an earlier version of a text.
+
+        Without versions, a result could land amid what the user types, since many clients report
+        changes only after a pause in typing.
+        """
+        has_versions = self.can("workspace", "workspace_edit", "document_changes")
+        return has_versions and self.can("workspace", "apply_edit")
+
     def workspace_edit(
         self, document: OpenDocument, version: int, text: Text, edits: Iterable[Edit]
     ) -> types.WorkspaceEdit:

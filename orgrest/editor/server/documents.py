@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -38,6 +40,8 @@ _SEVERITIES = {
     "hint": types.DiagnosticSeverity.Hint,
 }
 
+PATIENCE = 2.0
+"""The time, in seconds, within which a client is expected to report that its text has changed."""
 
 _numbers = itertools.count(1)
 
@@ -75,6 +79,11 @@ class OpenDocument:
         self.timer: asyncio.TimerHandle | None = None
         self.reading = asyncio.Lock()
         self.judging = asyncio.Lock()
+        self.inserting = asyncio.Lock()
+        """Held while a result is inserted."""
+        self._changed = asyncio.Event()
+        self._outdated: Text | None = None
+        self._deadline = 0.0
 
     @property
     def name(self) -> str:
@@ -94,6 +103,20 @@ class OpenDocument:
             for followed in self.followed:
                 followed.append(done)
         self.version = version
+        self._changed.set()
+
+    def outdate(self, text: Text) -> None:
+        """Note that the client's text is no longer `text`, even if it has not reported that yet."""
+        if self._outdated is not text:
+            self._outdated, self._deadline = text, time.monotonic() + PATIENCE
+
+    async def catch_up(self) -> None:
+        """Wait, for a limited time, until the client has reported a text that is not outdated."""
+        with contextlib.suppress(TimeoutError):
+            while self.text is self._outdated:
+                self._changed.clear()
+                left = self._deadline - time.monotonic()
+                await asyncio.wait_for(self._changed.wait(), left)
 
 
 def to_place(position: types.Position) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Placing
     from orgrest.run.settings import Settings
 
-TRIES = 5
-"""The maximum number of attempts to insert a result while the user is editing."""
+WHILE_EDITING = 60.0
+"""The time, in seconds, after which a result is not inserted because the user keeps editing."""
 
 
 async def send(
@@ -158,11 +159,15 @@ class _Sending:
         if server.wants("responses"):
             await self._notify(outcome, result["line"])
         placed = outcome.placing is not None and outcome.change is not None
-        if placed and not server.can("workspace", "apply_edit"):
+        if placed and not server.can_insert:
             self.responses.add(result, outcome)
-            result["message"] += "; this editor does not support edits: the result is shown instead"
+            result["message"] += (
+                "; this editor does not support versioned edits (workspace/applyEdit with "
+                "documentChanges): the result is shown instead"
+            )
         elif outcome.placing is not None and outcome.change is not None:
-            trouble = await self._put(outcome.placing)
+            async with document.inserting:
+                trouble = await self._put(outcome.placing)
             if trouble is not None:
                 self.responses.add(result, outcome)
                 result |= {"outcome": "error", "message": safe(trouble)}
@@ -187,10 +192,17 @@ class _Sending:
             server.protocol.notify(METHOD, {"token": self.token, **notification})
 
     async def _put(self, placing: Placing) -> str | None:
-        """Ask the client to insert a result. Return the reason if that fails."""
+        """Ask the client to insert a result. Return the reason if that fails.
+
+        The caller holds the lock `inserting`, because each result is inserted into the text that
+        the client reports after the previous one. The client refuses a result if its text has
+        changed since.
+        """
         server, document = self.server, self.document
         reason: str | None = None
-        for _ in range(TRIES):
+        await document.catch_up()
+        end = time.monotonic() + WHILE_EDITING
+        while time.monotonic() < end:
             if server.document(document.uri) is not document:
                 return (
                     "the document was closed in the meantime: the result is shown, but not inserted"
@@ -206,21 +218,29 @@ class _Sending:
                 edit = placing.edit(parsed, block)
             except EvaluationError as error:
                 return error.reason
-            try:
-                answer = await server.workspace_apply_edit_async(
-                    types.ApplyWorkspaceEditParams(
-                        server.workspace_edit(document, version, text, [edit]), "Result"
-                    )
-                )
-            except JsonRpcException as error:
-                return f"the editor refused to insert the result: {error.message}"
-            if answer.applied:
+            if text.text[edit.start : edit.end] == edit.text:
+                return None  # many clients would not report such a change
+            applied, reason = await self._apply(
+                server.workspace_edit(document, version, text, [edit])
+            )
+            document.outdate(text)
+            if applied:
                 return None
-            reason = answer.failure_reason
+            await document.catch_up()
             if document.text is text:
                 break  # refused although the text is unchanged
         why = f": {reason}" if reason else ""
         return f"the editor refused to insert the result{why}; the result is shown instead"
+
+    async def _apply(self, edit: types.WorkspaceEdit) -> tuple[bool, str | None]:
+        """Ask the client to apply an edit. Return whether it did, and else its reason if any."""
+        try:
+            answer = await self.server.workspace_apply_edit_async(
+                types.ApplyWorkspaceEditParams(edit, "Result")
+            )
+        except JsonRpcException as error:
+            return False, error.message
+        return answer.applied, answer.failure_reason
 
     def _moved(self, start: int) -> int | None:
         """Return the current raw offset for a snapshot offset, or None if it was deleted."""

@@ -73,6 +73,11 @@ local function open(name)
   wait_for("the server", function() return require("orgrest").client() ~= nil end)
 end
 
+local function wait_for_the_server_to_open_it()
+  press("\\c") -- answered after that
+  wait_for("the command", function() return vim.fn.getreg('"'):match("^curl") end)
+end
+
 local chosen
 vim.ui.select = function(items, options, done)
   chosen = {
@@ -130,6 +135,26 @@ local steps = {
     answers.document = lines(0)
     answers.undo = vim.fn.undotree().seq_last
     answers.windows = #vim.api.nvim_list_wins()
+  end,
+  results = function()
+    open("notes.org")
+    press("\\a")
+    wait_for("all results", function() return select(2, lines(0):gsub("RESULTS", "")) == 3 end)
+    answers.document = lines(0)
+  end,
+  typing = function()
+    open("notes.org")
+    at("/slow")
+    wait_for_the_server_to_open_it()
+    press("\\s")
+    for _ = 1, 20 do
+      vim.wait(50, function() return false end)
+      vim.api.nvim_buf_set_lines(0, 1, 1, false, { "typed" })
+    end
+    wait_for("the result", function() return lines(0):match("RESULTS") end)
+    answers.document = lines(0)
+    press("\\r")
+    answers.shown = shown()
   end,
   all = function()
     open("a.http")
@@ -201,8 +226,7 @@ local steps = {
   end,
   completion = function()
     open("b.http")
-    press("\\c") -- answered once the server knows the document
-    wait_for("the command", function() return vim.fn.getreg('"'):match("^curl") end)
+    wait_for_the_server_to_open_it()
     vim.fn.cursor(5, 1)
     -- The client asks while Neovim waits for the next key: typed keys, and a look from time to time.
     type_keys("A<C-x><C-o>")

@@ -10,8 +10,10 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,12 @@ Run = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[str]:
+    def slow(connection: socket.socket, _: bytes) -> None:
+        time.sleep(0.5)
+        connection.sendall(response(b"one line", "Content-Type: text/plain"))
+
     answers: Any = {
+        "/slow": slow,
         "/json": response(b'{"a": [1, 2]}', "Content-Type: application/json"),
         "/text": response(b"one line\n", "Content-Type: text/plain"),
         "/image": response(b"\x89PNG\xff\x00\r\n", "Content-Type: image/png"),
@@ -135,6 +142,28 @@ def test_the_result_of_a_block_is_inserted_as_by_the_command(
     timeless = [re.sub(r"(duration: ).*", r"\1", one) for one in (f"{found['document']}\n", saved)]
     assert timeless[0] == timeless[1]
     assert (found["undo"], found["windows"]) == (1, 1)
+
+
+def test_the_results_of_all_blocks_are_inserted_as_by_the_command(
+    neovim: Run, tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient :results value\nGET {api}/text\n#+end_src\n\n"
+    (tmp_path / "notes.org").write_text(f"{block * 3}* End\n")
+    found = neovim("results")
+    command = [sys.executable, "-m", "orgrest", "notes.org"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert f"{found['document']}\n" == (tmp_path / "notes.org").read_text()
+
+
+def test_a_result_that_arrives_while_the_user_types_lands_below_its_block(
+    neovim: Run, tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient :results value\nGET {api}/slow\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(f"* Notes\n{block}* End\n")
+    found = neovim("typing")
+    typed = "typed\n" * 20
+    assert found["document"] == f"* Notes\n{typed}{block}\n#+RESULTS:\none line\n\n* End"
+    assert found["shown"]["text"] == "one line"
 
 
 def test_all_requests_are_sent_and_their_outcomes_stand_beside_them(

@@ -85,9 +85,25 @@ local function is_org(notification)
 end
 
 local handlers = {
+  -- Neovim's own handler says that it applied an outdated edit although it did not, and does not
+  -- check edits of version 0.
+  ["workspace/applyEdit"] = function(problem, params, ...)
+    for _, change in ipairs(params.edit.documentChanges) do
+      local document = change.textDocument
+      local buffer = vim.uri_to_bufnr(document.uri)
+      if (vim.lsp.util.buf_versions[buffer] or 0) > document.version then
+        -- Before a request, Neovim sends the changes; the server then tries again.
+        ask("orgrest/session", { textDocument = { uri = document.uri } }, buffer)
+        return { applied = false, failureReason = "the buffer has changed" }
+      end
+    end
+    return vim.lsp.handlers["workspace/applyEdit"](problem, params, ...)
+  end,
   ["orgrest/response"] = function(_, notification)
     mark(notification)
-    if not is_org(notification) then -- in Org, the result is inserted below the block
+    if is_org(notification) then -- the result is inserted below the block
+      panes.keep(notification)
+    else
       panes.show(notification)
     end
   end,
@@ -100,6 +116,7 @@ local handlers = {
 
 local function configuration()
   local own = vim.lsp.protocol.make_client_capabilities()
+  own.workspace.workspaceEdit.documentChanges = true
   own.experimental = { orgrest = { responses = true, prompts = true, outcomes = true } }
   return {
     name = "orgrest",

@@ -200,9 +200,14 @@ local function open_window()
   vim.api.nvim_set_current_win(source)
 end
 
+--- Keep a response, given as the notification orgrest/response, so that it can be shown later.
+function M.keep(notification)
+  current = notification
+end
+
 --- Show a response, given as the notification orgrest/response, beside the current window.
 function M.show(notification)
-  current = notification
+  M.keep(notification)
   if not (window and vim.api.nvim_win_is_valid(window)) then
     open_window()
   end

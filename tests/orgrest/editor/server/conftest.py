@@ -55,6 +55,7 @@ def editor(running: Editor) -> Iterator[Editor]:
     running.notified.clear()
     running.answer = None
     running.applying = lambda _: None
+    running.delay = None
     yield running
     for buffer in list(running.buffers.values()):
         running.close(buffer)

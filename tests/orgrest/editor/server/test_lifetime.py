@@ -26,7 +26,6 @@ def test_an_editor_that_can_do_little_is_served_all_the_same(
     without = (
         "window.work_done_progress",
         "window.show_document",
-        "workspace.workspace_edit.document_changes",
         "text_document.document_symbol.hierarchical_document_symbol_support",
     )
     with Editor("utf-8", without=without) as editor:
@@ -44,17 +43,32 @@ def test_an_editor_that_can_do_little_is_served_all_the_same(
         assert editor.client.shown_documents == []
 
 
-def test_an_editor_that_takes_no_edits_is_shown_results(server: RawServer, folder: Path) -> None:
-    with Editor(without=("workspace.apply_edit",)) as editor:
+@pytest.mark.parametrize(
+    "missing", ["workspace.apply_edit", "workspace.workspace_edit.document_changes"]
+)
+def test_an_editor_that_takes_no_edits_or_outdated_ones_is_shown_results(
+    server: RawServer, folder: Path, missing: str
+) -> None:
+    with Editor(without=(missing,)) as editor:
         buffer = editor.open(folder / "a.org", BLOCK.format(server.url), "org")
         found = buffer.command("orgrest.send", 1)
         assert (found["outcome"], found["status"]) == ("passed", 200)
-        assert "does not support edits:" in found["message"]
+        assert buffer.text == BLOCK.format(server.url)
+        assert "does not support versioned edits" in found["message"]
         assert editor.messages == []
         assert '"a": 1' in found["text"]
         scratch = Path(found["uri"].removeprefix("file://")).parent
         assert scratch.is_dir()
     assert not scratch.exists()
+
+
+def test_an_editor_without_versions_of_documents_can_rename(folder: Path) -> None:
+    with Editor(without=("workspace.workspace_edit.document_changes",)) as editor:
+        buffer = editor.open(folder / "a.http", "@one = 1\nGET http://x/{{one}}\n", "http")
+        where = buffer.at("{{|one}}")
+        params = types.RenameParams(buffer.identifier, where, "two")
+        editor.make(buffer.ask(types.TEXT_DOCUMENT_RENAME, params))
+        assert buffer.text == "@two = 1\nGET http://x/{{two}}\n"
 
 
 def test_a_client_is_served_over_tcp_on_this_machine_only(server: RawServer, folder: Path) -> None:

@@ -195,8 +195,9 @@ def test_a_named_block_that_was_written_anew_gets_its_result(
     assert "#+RESULTS: it\n" in buffer.text
 
 
+@pytest.mark.parametrize("fails", [False, True])
 def test_typing_while_the_result_is_put_in_only_delays_it(
-    editor: Editor, server: RawServer, folder: Path
+    editor: Editor, server: RawServer, folder: Path, fails: bool
 ) -> None:
     buffer = editor.open(folder / "notes.org", BLOCK.format(server.url), "org")
     typed = iter(["a\n", "b\n"])
@@ -204,6 +205,8 @@ def test_typing_while_the_result_is_put_in_only_delays_it(
     def type_on(changed: Buffer) -> str | None:
         if new := next(typed, None):
             editor._change(changed, [(0, 0, new)])
+            if fails:
+                raise ValueError("outdated")
         return None
 
     editor.applying = type_on
@@ -350,6 +353,57 @@ def test_every_block_gets_its_result_however_the_client_sends_its_changes(
     found = buffer.command("orgrest.sendAllAbove", 99)
     assert [result["outcome"] for result in found["results"]] == ["passed"] * 3
     assert buffer.text.count("#+RESULTS:") == 3
+
+
+def test_every_block_gets_its_result_in_an_editor_that_reports_changes_late(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    block = BLOCK.format(server.url)
+    editor.delay = 0.15
+    buffer = editor.open(folder / "notes.org", f"{block}\n{block}\n{block}", "org")
+    buffer.edit(0, 0, "* typed\n")
+    found = buffer.command("orgrest.sendAllAbove", 99)
+    assert [result["outcome"] for result in found["results"]] == ["passed"] * 3
+    below = block + RESULT
+    assert buffer.text == f"* typed\n{below}\n{below}\n{below}"
+
+
+def test_no_result_lands_amid_what_was_typed_but_not_reported_yet(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    block = BLOCK.format(server.url).replace("/json", "/wait")
+    editor.delay = 0.15
+    buffer = editor.open(folder / "notes.org", f"* Notes\n{block}", "org")
+    with GATE as gate:
+        sent = editor.start_run("orgrest.send", buffer.uri, 2)
+        gate.wait()
+        buffer.edit(8, 8, "typed\n" * 20)
+        gate.opened.set()
+        assert plain(sent.result(TIMEOUT))["outcome"] == "passed"
+    assert buffer.text == "* Notes\n" + "typed\n" * 20 + block + RESULT
+
+
+def test_an_editor_that_does_not_report_a_result_is_shown_the_others(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    block = BLOCK.format(server.url)
+    editor.delay = TIMEOUT
+    buffer = editor.open(folder / "notes.org", f"{block}\n{block}\n{block}", "org")
+    first, *others = buffer.command("orgrest.sendAllAbove", 99)["results"]
+    assert buffer.text == f"{block}{RESULT}\n{block}\n{block}"
+    assert first["outcome"] == "passed"
+    assert [other["outcome"] for other in others] == ["error"] * 2
+    assert all('"a": 1' in other["text"] for other in others)
+    buffer.settle()  # it reports its changes before it sends a request
+    assert buffer.command("orgrest.send", buffer.line(block))["outcome"] == "passed"
+
+
+def test_a_result_that_is_already_there_does_not_modify_the_document(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    buffer = editor.open(folder / "notes.org", BLOCK.format(server.url) + RESULT, "org")
+    assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
+    assert buffer.version == 1
 
 
 def test_what_is_odd_about_the_choice_is_reported_when_all_above_are_sent(
