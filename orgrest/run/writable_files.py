@@ -2,8 +2,8 @@
 
 The content may come from an untrusted server, and the name comes from the document. Therefore, only
 the suffixes of data files are allowed. Tools look for files of some types (JSON, XML, text,
-archives ...) by name. Paths of such files must also start with the document's name: `api.org`
-writes `api-users.json` and `api-results/users.json`.
+archives ...) by name. The names of such files, or their paths, must also start with the document's
+name: `api.org` writes `api-users.json`, `users/api-1.json` and `api-results/users.json`.
 
 An existing file is overwritten only if orgrest wrote it and it has not changed since, or if the
 result in the document links to it. To recognize unchanged files, orgrest stores the digests of the
@@ -83,16 +83,13 @@ def check(
         )
     exists = os.path.exists(target)  # noqa: PTH110 (never raises)
     own = exists and _is_own(target)
-    named = (
-        target.relative_to(folder)
-        .parts[0]
-        .startswith((f"{document.stem}-", f"{own_name(document.name)}-"))
-    )
+    starts = (f"{document.stem}-", f"{own_name(document.name)}-")
+    named = target.name.startswith(starts) or target.relative_to(folder).parts[0].startswith(starts)
     is_known = own or (linked and not _CONFIGURATION.fullmatch(target.name))
     if not (named or is_known or target.suffix.lower() in PLAIN_ENDINGS):
         raise EvaluationError(
             f"{path_text}: another tool might use a file with this name as its configuration. The "
-            f"path of a {target.suffix} file must start with the document's own name: "
+            f"name of a {target.suffix} file must start with the document's own name: "
             f"{document.stem}-{target.name}, or {document.stem}-results/{target.name} {hint}"
         )
     if exists and not linked and not own:

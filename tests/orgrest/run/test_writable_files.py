@@ -71,6 +71,7 @@ NEVER = [
         "ax.json",
     ),
     *("a-x.sh", "a-x.py", "a-results/x.el"),  # with the name of the document, too
+    *("sub/a-x/package.json", "sub/a-x/y.txt"),  # only a folder below has the document's name
     *(".x.png", "sub/.x/y.pdf", "a-results/.x.json"),  # only the dot is wrong
     *("sub/package.json", "sub/.x/y.json", "PACKAGE.JSON", "x.json.py", "README.md", "x.so"),
 ]
@@ -133,7 +134,7 @@ def test_checking_a_name_before_sending_leaves_the_random_values_of_a_seed(orgre
 @pytest.mark.parametrize(
     "name",
     [
-        *("a-x.json", "a-sub/x.txt", "a-results/package.json", "a-x.tar.gz"),
+        *("a-x.json", "a-sub/x.txt", "a-results/package.json", "a-x.tar.gz", "sub/a-x.json"),
         *("x.png", "a b.CSV", "d/e/f.pdf"),
     ],
 )
@@ -143,6 +144,26 @@ def test_a_document_writes_data_below_its_folder(orgrest: Calls, name: str) -> N
     for _ in range(2):
         assert orgrest("a.org").exit_code == 0
         assert (orgrest.folder / name).read_bytes() == CODE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (":output-dir out", "out/a-1.txt"),
+        (":output-dir out :file a-x.txt", "out/a-x.txt"),
+        (":dir out :file a-x.txt", "out/a-x.txt"),
+    ],
+)
+def test_a_text_result_can_be_written_in_another_folder(
+    orgrest: Calls, arguments: str, name: str
+) -> None:
+    block = f"#+begin_src http :results value file {arguments}\nGET HOST/code\n#+end_src\n"
+    orgrest.write("a.org", block)
+    (orgrest.folder / "out").mkdir()
+    for _ in range(2):
+        assert orgrest("a.org").exit_code == 0
+        assert (orgrest.folder / name).read_bytes() == CODE
+        assert f"[[file:{name}]]" in (orgrest.folder / "a.org").read_text()
 
 
 def test_a_document_never_writes_over_a_file_that_orgrest_did_not_write(orgrest: Calls) -> None:
