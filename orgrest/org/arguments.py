@@ -16,7 +16,7 @@ from orgrest import classes
 from orgrest.org.argument_syntax import Lisp, Pairs, call_arguments, parse
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.known import DEFAULTS, GROUPS, HEADING_DEFAULTS, REQUEST_DEFAULTS
-from orgrest.org.lisp import NUMBER, ArgumentError, write, write_number, write_string
+from orgrest.org.lisp import NUMBER, ArgumentError, write_number, write_pair, write_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,7 +79,9 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
         for name, value in pairs:
             if name == ":var":
                 text = str(value)
-                variables[text.partition("=")[0].strip()] = text
+                variable = text.partition("=")[0].strip()
+                variables.pop(variable, None)  # the last assignment also determines the order
+                variables[variable] = text
             elif name == ":results":
                 if isinstance(value, Lisp):
                     raise ArgumentError(
@@ -112,8 +114,8 @@ def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, objec
     )
     printed["result-type"] = kind
     printed["results"] = write_string(" ".join(words)) if words else ""
-    shown = [text for _, text in sorted(printed.items()) if text]
-    shown += [f"({name} . {write(value)})" for name, value in variables]
+    pairs = [*printed.items(), *(("var", write_pair(name, value)) for name, value in variables)]
+    shown = [text for _, text in sorted(pairs, key=lambda pair: pair[0]) if text]
     return sha1(f"{':'.join(shown)}-{body}".encode()).hexdigest()  # noqa: S324 - Org's choice
 
 

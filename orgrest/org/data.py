@@ -2,14 +2,14 @@
 
 As in Org, the value of a table is its rows, without horizontal rules and without the header above
 the only rule. The value of a list is its top-level items. A cell or item such as ``=text=`` loses
-its markers.
+its markers. What looks like a number is one, so ``01234`` is 1234, and ``"01234"`` is a string.
 
 Indices such as ``name[1,0]`` select parts of tables and lists. A range such as ``0:2`` includes
 both ends. An empty index or ``*`` selects everything. Negative indices count from the end. Row
 indices also count the header and the horizontal rules, which are left out afterwards.
 
 Source: the Org manual, "Environment of a Code Block"; `org-babel-ref-index-list` and
-`org-babel-disassemble-tables` in Org's source code.
+`org-babel-disassemble-tables` and `org-babel-read` in Org's source code.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from orgrest.org.elements import Elements
-from orgrest.org.lisp import ArgumentError, Number
+from orgrest.org.lisp import NUMBER, STRING, ArgumentError, Number, unquote, write_number
 from orgrest.org.text import column, unescape
 from orgrest.regular import compiled
 
-Data: TypeAlias = "str | Sequence[Data] | None"
-"""A text, a list, or a horizontal rule among the rows of a table (None)."""
+Data: TypeAlias = "str | Number | Sequence[Data] | None"
+"""A text, a number, a list, or a horizontal rule among the rows of a table (None)."""
 
 _RULE = compiled(r"[ \t]*\|[-+]")
 _ITEM = compiled(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?=[ \t]|$)(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
@@ -43,8 +43,9 @@ def read(element: tuple[str, list[str]]) -> Data:
     if kind == "table":
         return [None if _RULE.match(x) else _cells(x) for x in lines if x.lstrip()[0] == "|"]
     if kind == "list":
-        return [*map(_unmarked, _items(lines))]
-    return _text(kind, lines)
+        return [*map(_read, _items(lines))]
+    text = _text(kind, lines)
+    return _number(text) if kind == "fixed" else text
 
 
 def selected(data: Data, name: str, indices: str = "", colnames: str | None = None) -> Data:
@@ -58,7 +59,7 @@ def selected(data: Data, name: str, indices: str = "", colnames: str | None = No
         raise ArgumentError(
             f"{name} is not a table or list, so it cannot be indexed with [{indices}]"
         )
-    value = _pick(data, indices, name) if indices else data
+    value = _pick(data, indices, f"{name}[{indices}]") if indices else data
     if not isinstance(value, list):
         return value
     rules = [number for number, row in enumerate(value) if row is None]
@@ -87,11 +88,19 @@ def _items(lines: list[str]) -> list[str]:
 
 def _cells(line: str) -> list[Data]:
     cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return [_unmarked(cell.strip().replace("\\vert{}", "|")) for cell in cells]
+    return [_read(cell.strip().replace("\\vert{}", "|")) for cell in cells]
 
 
-def _unmarked(text: str) -> str:
-    return text[1:-1] if _VERBATIM.fullmatch(text) else text
+def _read(text: str) -> str | Number:
+    """Return the value of a cell or item: a number, a string in quotes, or its text."""
+    if STRING.fullmatch(text):
+        return unquote(text)
+    return text[1:-1] if _VERBATIM.fullmatch(text) else _number(text)
+
+
+def _number(text: str) -> str | Number:
+    number = text.strip()
+    return Number(write_number(number)) if NUMBER.fullmatch(number) else text
 
 
 def _text(kind: str, lines: list[str]) -> str:
@@ -122,12 +131,15 @@ def _json(value: object) -> str:
     return text if _JSON_NUMBER.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def _pick(data: Data, indices: str, name: str) -> Data:
-    """Return the part of a table or list that `indices` select. A single element is not a list."""
+def _pick(data: Data, indices: str, reference: str) -> Data:
+    """Return the part of a table or list that `indices` select. A single element is not a list.
+
+    `reference` is the whole reference, for error messages.
+    """
     first, _, rest = indices.partition(",")
     first = first.strip()
     if not isinstance(data, list):
-        raise ArgumentError(f"{name}[{indices}] has more indices than the data has dimensions")
+        raise ArgumentError(f"{reference} has more indices than the data has dimensions")
     try:
         if first in ("", "*"):
             chosen = data
@@ -138,9 +150,9 @@ def _pick(data: Data, indices: str, name: str) -> Data:
         else:
             chosen = [data[_index(first, len(data))]]
     except IndexError:
-        raise ArgumentError(f"index out of range: {name}[{indices}]") from None
+        raise ArgumentError(f"index out of range: {reference}") from None
     if rest:
-        chosen = [None if item is None else _pick(item, rest, name) for item in chosen]
+        chosen = [None if item is None else _pick(item, rest, reference) for item in chosen]
     return chosen[0] if len(chosen) == 1 else chosen
 
 

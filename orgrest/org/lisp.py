@@ -15,7 +15,7 @@ from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 STRING = compiled(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 NUMBER = compiled(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
@@ -172,15 +172,26 @@ def write_string(text: str) -> str:
 def write_number(text: str) -> str:
     """Return a number as Lisp would print it."""
     if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
-        return repr(float(text)).replace("inf", "1.0e+INF")
+        number = float(text)
+        written = (f"{number:.{digits}g}" for digits in (15, 16, 17))
+        shortest = next(each for each in written if float(each) == number)
+        is_whole = re.fullmatch(r"-?[0-9]+", shortest)
+        return f"{shortest}.0" if is_whole else shortest.replace("inf", "1.0e+INF")
     digits = text.strip("+-.").lstrip("0") or "0"  # int() would refuse thousands of digits
     return f"-{digits}" if text[0] == "-" and digits != "0" else digits
 
 
-def write(value: object) -> str:
-    """Return a value as Lisp data."""
+def write(value: object, string: Callable[[str], str] = write_string) -> str:
+    """Return a value as Lisp data. `string` writes the strings in it."""
     if isinstance(value, Number):
         return write_number(value.text)
     if isinstance(value, list):
-        return "(" + " ".join(write(item) for item in value) + ")"
-    return "nil" if value is None else write_string(str(value))
+        return "(" + " ".join(write(item, string) for item in value) + ")" if value else "nil"
+    return "nil" if value is None else string(str(value))
+
+
+def write_pair(name: str, value: object) -> str:
+    """Return the pair of a symbol and a value as Lisp data."""
+    if value is None or isinstance(value, list):
+        return f"({' '.join([name, *map(write, value or ())])})"
+    return f"({name} . {write(value)})"

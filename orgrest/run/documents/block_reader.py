@@ -11,6 +11,7 @@ from orgrest.org import arguments as header
 from orgrest.org import lisp
 from orgrest.org.argument_syntax import value
 from orgrest.org.blocks import VERB
+from orgrest.org.data import to_text
 from orgrest.regular import compiled
 from orgrest.run.documents.expect import expected_status, expects_same
 from orgrest.run.documents.noweb import Noweb
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
+    from orgrest.org.data import Data
     from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.plan import StepId
 
-    Resolve: TypeAlias = Callable[[Value, Arguments], str]
+    Resolve: TypeAlias = Callable[[Value, Arguments], Data]
 
 _DEFINITION = compiled(r":([^\s:=]+)[ \t]*:?=")
 
@@ -64,7 +66,7 @@ class BlockReader:
     ) -> Task:
         """Return the task for a block, or for the block that it calls.
 
-        `resolve` converts a ``:var`` value that is not a plain string. `variables` override the
+        `resolve` returns a ``:var`` value that is not a plain string. `variables` override the
         block's ``:var`` variables. Raises OrgrestError if the block is invalid.
         """
         target = header.target_of(self._editor.document, block)
@@ -158,8 +160,9 @@ def _variables(
             values[name] = assigned
             shown.append((name, assigned))
         else:
-            literal[name] = resolve(assigned, arguments)
-            shown.append((name, assigned if isinstance(assigned, lisp.Number) else literal[name]))
+            found = resolve(assigned, arguments)
+            literal[name] = to_text(found)
+            shown.append((name, found))
     return values, literal, shown
 
 
@@ -202,10 +205,7 @@ def _requests(
 def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
     """Return the hash for `:cache`, computed from the same text as in Emacs."""
     parts = [arguments.get("prologue")] if arguments.get("prologue") else []
-    parts += [
-        f":{name} = {lisp.write(value) if isinstance(value, lisp.Number) else value}"
-        for name, value in shown
-    ]
+    parts += [f":{name} = {lisp.write(value, str)}" for name, value in shown]
     parts.append(text)
     if arguments.get("epilogue"):
         parts.append(arguments.get("epilogue"))

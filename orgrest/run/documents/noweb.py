@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from orgrest.org import arguments as header
 from orgrest.org.argument_syntax import ValueReference
 from orgrest.org.arguments import Arguments
+from orgrest.org.data import to_text
 from orgrest.org.lisp import MAX_DEPTH, ArgumentError
 from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
+    from orgrest.org.data import Data
     from orgrest.run.documents.document_editor import DocumentEditor
 
 MAX_SIZE = 4 * 2**20
@@ -46,7 +48,7 @@ class Noweb:
         self,
         text: str,
         places: Sequence[tuple[int, int]],
-        resolve: Callable[[Value, Arguments], str],
+        resolve: Callable[[Value, Arguments], Data],
     ) -> tuple[str, list[tuple[int, int]]]:
         """Return `text` with its references replaced by blocks, and the positions of its lines.
 
@@ -65,7 +67,7 @@ class Noweb:
         text: str,
         places: Sequence[tuple[int, int]],
         within: list[str],
-        resolve: Callable[[Value, Arguments], str],
+        resolve: Callable[[Value, Arguments], Data],
     ) -> tuple[str, list[tuple[int, int]]]:
         lines: list[str] = []
         where: list[tuple[int, int]] = []
@@ -101,12 +103,13 @@ class Noweb:
         name: str,
         line: int,
         within: list[str],
-        resolve: Callable[[Value, Arguments], str],
+        resolve: Callable[[Value, Arguments], Data],
     ) -> str:
         if name.endswith(")"):
             match = _CALL.match(name)
             if match is not None:
-                return resolve(ValueReference(match[1].strip(), "", match[2]), Arguments())
+                value = ValueReference(match[1].strip(), "", match[2])
+                return to_text(resolve(value, Arguments()))
         if name in within:
             raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
         if len(within) >= MAX_DEPTH:

@@ -53,8 +53,8 @@ class References:
         self._calls = 0
         self._complete = complete
 
-    def resolve(self, value: Value, arguments: Arguments) -> str:
-        """Return `value` as text. Lists and tables become JSON.
+    def resolve(self, value: Value, arguments: Arguments) -> data.Data:
+        """Return `value`, or what it refers to.
 
         `arguments` are the referring block's header arguments. Raises OrgrestError if a name does
         not exist, and RequestNeededError if it names a request that has not been sent yet.
@@ -71,9 +71,8 @@ class References:
                     return f"<result of {value.name}>"
             else:
                 found = self._data(block, value)
-            found = data.selected(found, value.name, value.indices, arguments.get("colnames"))
-            return data.to_text(found)
-        return data.to_text(value)
+            return data.selected(found, value.name, value.indices, arguments.get("colnames"))
+        return value
 
     def outcome(self, block: Block, variables: Mapping[str, str]) -> Outcome:
         """Return the outcome of a request block.
@@ -95,7 +94,7 @@ class References:
         Raises OrgrestError if the argument is invalid or its value does not exist.
         """
         name, assigned = value(text)
-        return name, self.resolve(assigned, Arguments())
+        return name, data.to_text(self.resolve(assigned, Arguments()))
 
     def _data(self, block: Block | None, reference: ValueReference) -> data.Data:
         name = reference.name

@@ -20,6 +20,7 @@ from servers import RawServer, response
 from orgrest import classes
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, Inputs
+from orgrest.http.values.context import Answers
 from orgrest.org.document import OrgDocument
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
@@ -27,8 +28,10 @@ from orgrest.org.text import escape
 from orgrest.rendering.pretty import xml_text
 from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
+from orgrest.run.documents.references import References
 from orgrest.run.outcomes import Exchange
 from orgrest.run.plan import StepId
+from orgrest.run.results import RequestResults
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
@@ -468,8 +471,15 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
         ':cache yes :results append list value :prologue "# x" :epilogue "y" :wrap src json',
         ':cache yes :file "a b.json" :file-desc :timeout 5 :var q="é\\"\\\\"',
         ":cache yes :eval yes :exports both :headers only :results silent html",
+        ":cache yes :var a=id b=rows[0,0] c=rows[,1] d=rows",
+        ':cache yes :var e=\'("1" 02 (nil "x")) f=\'() g=1e15',
+        ':cache yes :var first="again" own=1',
     ]
-    text = "".join(
+    data = (
+        '#+PROPERTY: header-args:restclient :var first="1" second="2"\n\n#+NAME: id\n: 042\n\n'
+        '#+NAME: rows\n| 01234 | 2.50 |\n| 1e3 | "007" |\n| 1-2 | a b |\n\n'
+    )
+    text = data + "".join(
         f"#+begin_src restclient {line}\n  GET http://x/\n\n  ,* body\n#+end_src\n\n"
         for line in lines
     )
@@ -478,9 +488,10 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     theirs = emacs(tmp_path, HASH, path).split()
     draft, scope = DocumentEditor(text, "hash.org"), Context(Inputs(directory=tmp_path))
     reader = BlockReader(draft, "hash.org")
+    resolve = References(draft, RequestResults(Answers()), "", complete=False).resolve
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
         arguments = draft.arguments(block)
-        task = reader.read(block, StepId("hash.org", block.start), arguments, scope, lambda *_: "")
+        task = reader.read(block, StepId("hash.org", block.start), arguments, scope, resolve)
         assert task.digest == theirs_now, block.arguments
 
 
